@@ -13,16 +13,16 @@ import psutil
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from expiry import wrong_keys
-from gone import command_of, is_gone
+from checks.expiry import wrong_keys
 from live import until
-from rabbit import MISSING, Rabbit, own_rabbit, program
+from processes.gone import command_of, is_gone
 from scaling import PATIENCE, patient, scaled_examples
+from servers.rabbit import MISSING, Rabbit, own_rabbit, program
 from symposia.config.settings import ALTERNATIVE_NAMES
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
 
-pytest_plugins = ["local_engine.plugin", "mplp_fixture", "symposia.testing.plugin"]
+pytest_plugins = ["local_engine.plugin", "protocol.mplp_fixture", "symposia.testing.plugin"]
 
 #: Where the protocol's own files are, and how long tests may take: the only settings the tests themselves take.
 TEST_SETTINGS = {

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from model_stub import StubModel
+from servers.model_stub import StubModel
 from symposia.agents.execution.runner import AgentRunner
 from symposia.agents.local_model.server import LocalModelServer, find_weights, require_engine
 from symposia.models.errors import LocalModelError

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from model_stub import completion
+from servers.model_stub import completion
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentError
 from symposia.models.sessions.options import AgentBinding
@@ -37,11 +37,11 @@ fallback = ["stub"]
 
 [agents.python-sync]
 kind = "python"
-callable = "callable_agents:greet"
+callable = "stub_agents.callables:greet"
 
 [agents.python-async]
 kind = "python"
-callable = "callable_agents:greet_later"
+callable = "stub_agents.callables:greet_later"
 
 [agents.program]
 kind = "command"
@@ -86,7 +86,7 @@ class TestEveryKind(AgentConformance):
 def test_when_it_cannot_speak_it_raises_an_agent_error_and_nothing_else(runner, turn, model, registry):
     model.answers(completion(""))
     known = registry(
-        '[agents.bad-python]\nkind = "python"\ncallable = "callable_agents:wrong"\n'
+        '[agents.bad-python]\nkind = "python"\ncallable = "stub_agents.callables:wrong"\n'
         '[agents.bad-script]\nkind = "scripted"\nreplies = [{ fail = "no" }]\n'
     )
     for name in ("llm", "bad-python", "bad-script"):

@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-import callable_agents
+from stub_agents import callables
 from symposia.agents.execution.threads import DaemonThreadPool
 from symposia.agents.python import PythonAgent, load_callable
 from symposia.agents.registry.registry import Registry
@@ -22,7 +22,7 @@ from symposia.models.turns.turn import TurnOutcome
 @pytest.fixture
 def speak(runner, turn):
     def spoken(name, *, timeout_s=10):
-        agent = PythonAgent(load_callable(f"callable_agents:{name}"), threads=DaemonThreadPool(limit=4))
+        agent = PythonAgent(load_callable(f"stub_agents.callables:{name}"), threads=DaemonThreadPool(limit=4))
         return runner.run(agent, turn(), timeout_s=timeout_s)
 
     return spoken
@@ -75,42 +75,42 @@ def test_a_sync_callable_runs_in_a_thread_of_its_own_kind(speak):
 
 def test_a_sync_callable_sees_the_context_variables_of_who_runs_the_turn(speak):
     context = contextvars.copy_context()
-    context.run(callable_agents.mood.set, "merry")
+    context.run(callables.mood.set, "merry")
     assert context.run(speak, "say_mood") == TurnOutcome.say("merry")
 
 
 def test_a_sync_callable_past_its_deadline_is_left_behind(speak):
-    callable_agents.release.clear()
+    callables.release.clear()
     try:
         with pytest.raises(AgentTimeout):
             speak("wait_for_release", timeout_s=0.05)
     finally:
-        callable_agents.release.set()
+        callables.release.set()
 
 
 def test_no_more_callables_run_at_once_than_there_are_threads(runner, turn):
-    callable_agents.release.clear()
-    callable_agents.running = threading.Semaphore(0)
-    agent = PythonAgent(callable_agents.wait_for_release, threads=DaemonThreadPool(limit=2))
+    callables.release.clear()
+    callables.running = threading.Semaphore(0)
+    agent = PythonAgent(callables.wait_for_release, threads=DaemonThreadPool(limit=2))
     speaking = [runner.start(agent, turn(), timeout_s=30) for _ in range(5)]
     try:
-        assert callable_agents.running.acquire(timeout=5)
-        assert callable_agents.running.acquire(timeout=5)
-        assert not callable_agents.running.acquire(timeout=0.1)
+        assert callables.running.acquire(timeout=5)
+        assert callables.running.acquire(timeout=5)
+        assert not callables.running.acquire(timeout=0.1)
     finally:
-        callable_agents.release.set()
+        callables.release.set()
     assert [each.result() for each in speaking] == [TurnOutcome.say("released")] * 5
 
 
 def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
-    callable_agents.release.clear()
-    callable_agents.running = threading.Semaphore(0)
+    callables.release.clear()
+    callables.running = threading.Semaphore(0)
     threads = DaemonThreadPool(limit=1)
-    first = threads.submit(lambda: callable_agents.wait_for_release(turn()))
-    assert callable_agents.running.acquire(timeout=5)
+    first = threads.submit(lambda: callables.wait_for_release(turn()))
+    assert callables.running.acquire(timeout=5)
     never = threads.submit(lambda: pytest.fail("it ran"))
     assert never.cancel()
-    callable_agents.release.set()
+    callables.release.set()
     assert first.result(5) == "released"
     assert threads.submit(lambda: "next").result(5) == "next"
 
@@ -129,8 +129,8 @@ DaemonThreadPool(limit=1).submit(threading.Event().wait)
     ("path", "why"),
     [
         ("no_such_module:f", "no_such_module:f: ModuleNotFoundError: No module named 'no_such_module'"),
-        ("callable_agents:no_such", "has no attribute 'no_such'"),
-        ("callable_agents:not_callable", "not_callable is not callable"),
+        ("stub_agents.callables:no_such", "has no attribute 'no_such'"),
+        ("stub_agents.callables:not_callable", "not_callable is not callable"),
     ],
 )
 def test_code_that_cannot_be_loaded_is_told_and_not_tried_again(path, why):
@@ -142,9 +142,9 @@ def test_code_that_cannot_be_loaded_is_told_and_not_tried_again(path, why):
 
 def test_there_is_a_thread_for_every_turn_even_where_others_hang(turn, tmp_path):
     path = tmp_path / "agents.toml"
-    path.write_text('[agents.meet]\nkind = "python"\ncallable = "callable_agents:meet"\n')
+    path.write_text('[agents.meet]\nkind = "python"\ncallable = "stub_agents.callables:meet"\n')
     together = 40
-    callable_agents.BARRIER = threading.Barrier(together)
+    callables.BARRIER = threading.Barrier(together)
     agent = Registry.load(path, concurrency=together).get_agent(AgentBinding(agent="meet"))
 
     async def all_at_once() -> list[TurnOutcome]:

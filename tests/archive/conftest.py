@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from by_hand import ByHand
-from databases import archive, database_url, postgres, postgres_url
+from servers.databases import archive, database_url, postgres, postgres_url
+from sessions.by_hand import ByHand
+from sessions.table import Table
 from symposia.state.redis.connect import connect
-from table import Table
 
 KEPT_MS = 120_000
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from archived_by_hand import archive_now
-from by_hand import ByHand
+from sessions.archived_by_hand import archive_now
+from sessions.by_hand import ByHand
 from symposia.models.protocol.dialog import Message
 from symposia.models.protocol.invariants import INVARIANTS
 from symposia.models.sessions.submission import Submission

@@ -8,7 +8,7 @@ import weakref
 
 import pytest
 
-from lossy import lossy_wire
+from servers.lossy import lossy_wire
 from symposia.client import Client
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings

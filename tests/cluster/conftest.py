@@ -22,10 +22,10 @@ from pytest_celery import (
 from pytest_celery.vendors.worker.defaults import DEFAULT_WORKER_VOLUME
 from pytest_docker_tools import build, container, fxtr, volume
 
-import live_agents
 import scaling
 from live import REGISTRY
 from local_engine.client import LocalEngine
+from stub_agents import live as live_agents
 
 ROOT = Path(__file__).parents[2]
 TIMEOUT_S = 60
@@ -120,7 +120,7 @@ symposia_image = build(path=str(ROOT), tag="symposia:tests")
 agents_volume = volume(
     initial_content={
         "agents.toml": REGISTRY.encode(),
-        "live_agents.py": Path(live_agents.__file__).read_bytes(),
+        "stub_agents/live.py": Path(live_agents.__file__).read_bytes(),
         "scaling.py": Path(scaling.__file__).read_bytes(),
     }
 )

@@ -11,10 +11,10 @@ import psutil
 import pytest
 from docker.errors import NotFound
 
-from gone import is_gone
 from live import until
 from local_engine.client import LocalEngine
 from local_engine.container import LocalContainer
+from processes.gone import is_gone
 from symposia.workers.local.processes import end_with_parent
 
 pytest_plugins = ["pytester"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pytest_celery import CeleryTestSetup, CeleryTestWorker, CeleryWorkerCluster
 
-import ledger
+from checks import ledger
 from live import REGISTRY, until
 from symposia.client import Client
 from symposia.config.settings import load_settings

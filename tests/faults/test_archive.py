@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from chaos.archived import FILE, differences
-from chaos.evidence import Evidence
-from chaos.faults_of_redis import archive_locked
-from chaos.faults_of_workers import kill_at
+from chaos.audit.archived import FILE, differences
+from chaos.audit.evidence import Evidence
+from chaos.faults.redis import archive_locked
+from chaos.faults.workers import kill_at
 from chaos.plays import orchestrated
 from symposia.archive.archive import Archive
 from symposia.models.sessions.archived import ArchivePage, ArchiveProgress

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from chaos.auditor import audit
-from chaos.evidence import Evidence
+from chaos.audit.auditor import audit
+from chaos.audit.evidence import Evidence
 from chaos.plays import round_robin
-from table import until
+from sessions.table import until
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 

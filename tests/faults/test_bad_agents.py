@@ -6,13 +6,13 @@ from random import Random
 
 import pytest
 
-from chaos.agents import MOODS
 from chaos.arena import Arena
+from chaos.machinery.wire import Wire
 from chaos.plays import modelled, moody, plays
-from chaos.wire import Wire
+from chaos.worker.agents import MOODS
 from live import until
-from model_stub import StubModel
-from ports import own_port
+from servers.model_stub import StubModel
+from servers.ports import own_port
 
 pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from chaos.arena import Arena
-from chaos.evidence import stamp_ms
-from chaos.faults_of_people import suspend_and_resume, sweeps_at_once
-from chaos.faults_of_workers import freeze_at, kill_at
-from chaos.skew import AHEAD, UTC
+from chaos.audit.evidence import stamp_ms
+from chaos.faults.people import suspend_and_resume, sweeps_at_once
+from chaos.faults.workers import freeze_at, kill_at
+from chaos.machinery.skew import AHEAD, UTC
 from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]

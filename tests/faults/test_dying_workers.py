@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from chaos import faults_of_workers as workers
-from chaos.orders import Act
+from chaos.faults.catalogue import workers
+from chaos.worker.orders import Act
 from live import until
 from symposia.tasks.runtime.runtime import Boundary
 

@@ -7,10 +7,10 @@ from random import Random
 
 import pytest
 
-from chaos import faults_of_workers as workers
 from chaos.arena import Arena, Pace
+from chaos.faults.catalogue import workers
 from chaos.plays import round_robin
-from office import Office
+from sessions.office import Office
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.requests import GrantRequest

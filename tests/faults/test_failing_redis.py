@@ -6,10 +6,9 @@ from functools import partial
 
 import pytest
 
-from chaos import faults_of_redis as redis
-from chaos import faults_of_workers as workers
 from chaos.arena import Arena
-from chaos.sentinel import replicated
+from chaos.faults.catalogue import redis, workers
+from chaos.machinery.sentinel import replicated
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 

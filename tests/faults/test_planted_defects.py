@@ -6,10 +6,9 @@ from random import Random
 
 import pytest
 
-from chaos import faults_of_redis as redis
-from chaos import faults_of_workers as workers
 from chaos.arena import Arena
-from chaos.defects import DEFECTS
+from chaos.faults.catalogue import redis, workers
+from chaos.faults.defects import DEFECTS
 from chaos.plays import broadcast, plays, round_robin, waiting_plays
 from chaos.rounds import Pace
 from chaos.waiting import run_waiting

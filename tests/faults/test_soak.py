@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from chaos.faults import FAULTS
+from chaos.faults.catalogue import FAULTS
 from chaos.report import Tally
 from chaos.rounds import Round
 from chaos.script import Finding
 from chaos.soak import fill
-from rabbit import MISSING, program
+from servers.rabbit import MISSING, program
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -11,14 +11,14 @@ from uuid import uuid4
 
 import pytest
 
-from chaos.auditor import audit
-from chaos.evidence import Evidence
+from chaos.audit.auditor import audit
+from chaos.audit.evidence import Evidence
 from chaos.script import Script
+from sessions.table import RETENTION_MS, Table
 from symposia.models.errors import IllegalTransition
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.store import SessionStore
 from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest, Reply, ReplyRule
-from table import RETENTION_MS, Table
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from hammer import JSON, TEXTS, WORDS, depths, garbled, hammer, nearly
+from documents.hammer import JSON, TEXTS, WORDS, depths, garbled, hammer, nearly
+from processes.terminal import Terminal
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.submission import HowToRun
-from terminal import Terminal
 
 COLLAB: dict[str, Any] = {
     "title": "t",

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from hypothesis import strategies as st
 
-from hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
+from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.session_file import SessionFile
 from symposia.models.protocol.reading import read_collab, read_dialog, read_map_event, read_message

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
-from office import Office
-from remote_system import SECRET, RemoteSystem
+from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
+from servers.remote_system import SECRET, RemoteSystem
+from sessions.office import Office
 from symposia.agents.remote.webhook import SIGNATURE, signed_headers
 from symposia.jobs.collab import CollabJob
 from symposia.workers.callbacks import Receiver

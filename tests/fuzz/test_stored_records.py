@@ -12,7 +12,7 @@ import pytest
 from hypothesis import strategies as st
 from redis import Redis
 
-from hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
+from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import strategies as st
 from redis import Redis
 
-from hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
-from office import Office
+from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
+from sessions.office import Office
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import SymposiaError
 from symposia.state.redis.keys import PREFIX, session_key

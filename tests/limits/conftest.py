@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-import ledger
-from office import Office
+from checks import ledger
+from sessions.office import Office
 from symposia.state.redis.connect import connect
 
 REGISTRY = """
 [agents.spender]
 kind = "python"
-callable = "spending_agents:spender"
+callable = "stub_agents.spending:spender"
 
 [agents.asker]
 kind = "python"
-callable = "spending_agents:asker"
+callable = "stub_agents.spending:asker"
 """
 
 

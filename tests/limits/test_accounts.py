@@ -16,14 +16,14 @@ from hypothesis.stateful import (
 )
 from redis import Redis
 
-import ledger
+from checks import ledger
 from scaling import scaled_examples
+from sessions.table import RETENTION_MS, Table, turn
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.records import Grant, ScriptAnswer
 from symposia.state.sessions.requests import TurnOutput
 from symposia.state.sessions.turn_records import sum_usage
-from table import RETENTION_MS, Table, turn
 
 more = st.integers(0, 9)
 

@@ -14,9 +14,10 @@ from hypothesis.stateful import (
 )
 from redis import Redis
 
-import ledger
-from lossy import lossy_wire
+from checks import ledger
 from scaling import scaled_examples
+from servers.lossy import lossy_wire
+from sessions.table import RETENTION_MS, Table, turn
 from symposia.models.sessions.limits import ReservationRequest, UnitReservation
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.connect import connect
@@ -24,7 +25,6 @@ from symposia.state.redis.keys import session_key
 from symposia.state.sessions.records import Grant
 from symposia.state.sessions.store import SessionStore
 from symposia.state.turns.parked import ParkedTurnStore, ParkRequest, Reply, ReplyRule
-from table import RETENTION_MS, Table, turn
 
 TOKENS, COST = 100, 1_000
 SCOPES = tuple("abcdef")

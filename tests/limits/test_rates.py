@@ -8,9 +8,9 @@ from itertools import pairwise
 
 import pytest
 
-import ledger
-from model_stub import StubModel, completion, refusal
-from office import Office
+from checks import ledger
+from servers.model_stub import StubModel, completion, refusal
+from sessions.office import Office
 from symposia.models.sessions.limits import Rate
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.turns.turn import Usage

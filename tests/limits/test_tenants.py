@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from live import until
-from office import Office
+from sessions.office import Office
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.limits import DailyLimits, SpendingBounds
 from symposia.models.sessions.stop_conditions import MaxRounds

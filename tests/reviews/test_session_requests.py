@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from archiving import archive_now
+from sessions.archiving import archive_now
+from sessions.table import Table
 from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, SessionNotFound, UnknownAgent
@@ -17,7 +18,6 @@ from symposia.models.text.ids import new_id
 from symposia.reviews.requests import request_for_sessions
 from symposia.reviews.schedules.scheduled_reviews import ScheduledReview
 from symposia.state.redis.connect import connect
-from table import Table
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from git_tree import GitTree
-from review_values import a_run
+from review_tools.git_tree import GitTree
+from review_tools.values import a_run
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
 from symposia.models.review.runs import ReadItem, RunState

@@ -21,7 +21,7 @@ SECRETS = {"HOUSE_API_KEY": "not-shaped-like-a-key", "UPSTREAM_TOKEN": "nor-this
 AGENTS = """
 [agents.telltale]
 kind = "python"
-callable = "security_agents:telltale"
+callable = "stub_agents.security:telltale"
 
 [models.house]
 model = "m"

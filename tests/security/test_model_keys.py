@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from everything_kept import everything_kept
+from checks.everything_kept import everything_kept
 from live import REGISTRY, LiveWorker, until
-from model_stub import StubModel, completion, refusal
+from servers.model_stub import StubModel, completion, refusal
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.protocol.collab import Collab, Participant

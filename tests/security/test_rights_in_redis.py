@@ -13,7 +13,7 @@ from redis import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
 from live import REGISTRY, LiveWorker, until
-from own_server import own_server
+from servers.own_server import own_server
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob

@@ -10,8 +10,8 @@ import sys
 import psutil
 import pytest
 
-from everything_kept import everything_kept
-from gone import command_of
+from checks.everything_kept import everything_kept
+from processes.gone import command_of
 from symposia.client import Client
 from symposia.config.settings import known_secrets
 from symposia.models.sessions.options import AfterRetries

@@ -10,6 +10,7 @@ import pytest
 from kombu.exceptions import OperationalError
 
 from live import REGISTRY, LiveWorker, until
+from servers.tls import certificate, tls_front
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.factories.connection import broker_connection, broker_url_in_use
@@ -19,7 +20,6 @@ from symposia.state.redis.connect import aconnect, connect
 from symposia.workers.doctor.checks import run_checks
 from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.local.embedded import EmbeddedServer
-from tls import certificate, tls_front
 
 
 @pytest.fixture(scope="module")

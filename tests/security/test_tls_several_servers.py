@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from live import until
-from redis_nodes import HOST, MASTER, SLOTS, Node
+from servers.redis_nodes import HOST, MASTER, SLOTS, Node
+from servers.tls import certificate
 from symposia.factories.connection import broker_connection, check_broker
 from symposia.models.errors import BrokerUnavailable, RedisUnavailable
 from symposia.state.redis.connect import aconnect, connect
 from symposia.state.sessions.index import SessionIndex
-from tls import certificate
 
 
 @pytest.fixture(scope="module")

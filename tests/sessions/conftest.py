@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from expiry import wrong_keys
+from checks.expiry import wrong_keys
 from live import REGISTRY, LiveWorker, until
-from model_stub import StubModel
-from monitor import Monitor
+from processes.monitor import Monitor
+from servers.model_stub import StubModel
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob, JobResult

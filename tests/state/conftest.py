@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-import ledger
-from redis_nodes import Cluster, Watched, own_cluster, own_sentinels
+from checks import ledger
+from servers.redis_nodes import Cluster, Watched, own_cluster, own_sentinels
+from sessions.table import Table
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.index import SessionIndex
-from table import Table
 
 
 @pytest.fixture

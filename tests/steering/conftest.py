@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-import ledger
-from office import Office
+from checks import ledger
+from sessions.office import Office
 from symposia.state.redis.connect import connect
 
 REGISTRY = """
@@ -17,7 +17,7 @@ replies = ["{me} after {last}"]
 
 [agents.gated]
 kind = "python"
-callable = "live_agents:gated"
+callable = "stub_agents.live:gated"
 """
 
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from live import until
-from lossy import lossy_wire
+from servers.lossy import lossy_wire
 from symposia.models.errors import InvalidInput
 from symposia.models.protocol.dialog import Role
 from symposia.models.sessions.stop_conditions import MaxRounds

@@ -20,24 +20,24 @@ SUPPORT = Path(__file__).parent
 REGISTRY = """
 [agents.say]
 kind = "python"
-callable = "live_agents:say"
+callable = "stub_agents.live:say"
 window = 1000
 
 [agents.gated]
 kind = "python"
-callable = "live_agents:gated"
+callable = "stub_agents.live:gated"
 
 [agents.moody]
 kind = "python"
-callable = "live_agents:moody"
+callable = "stub_agents.live:moody"
 
 [agents.unspeakable]
 kind = "python"
-callable = "live_agents:unspeakable"
+callable = "stub_agents.live:unspeakable"
 
 [agents.misshapen]
 kind = "python"
-callable = "live_agents:misshapen"
+callable = "stub_agents.live:misshapen"
 
 [agents.blind]
 kind = "scripted"
@@ -46,17 +46,17 @@ window = 0
 
 [agents.lead]
 kind = "python"
-callable = "live_agents:lead"
+callable = "stub_agents.live:lead"
 window = 1000
 
 [agents.navigator]
 kind = "python"
-callable = "live_agents:navigator"
+callable = "stub_agents.live:navigator"
 window = 1000
 
 [agents.claimer]
 kind = "python"
-callable = "live_agents:claimer"
+callable = "stub_agents.live:claimer"
 """
 
 
@@ -88,7 +88,7 @@ class LiveWorker:
         """`options`: more for Celery's command line; `path`: folders whose code the worker finds first."""
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
-        command = [sys.executable, "-m", "live_program", app, "worker", "--loglevel", "INFO"]
+        command = [sys.executable, "-m", "processes.program", app, "worker", "--loglevel", "INFO"]
         command += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
         command += ["--without-gossip", "--without-mingle", "--without-heartbeat", *options]
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]

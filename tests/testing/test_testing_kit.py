@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic_ai.models.test import TestModel
 
-from model_stub import StubModel
+from servers.model_stub import StubModel
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from model_stub import Answer, completion, refusal
+from servers.model_stub import Answer, completion, refusal
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.settings import LLMSettings, ModelSource, Price

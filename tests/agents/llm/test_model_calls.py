@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
 
-from model_stub import StubModel, completion, refusal
+from servers.model_stub import StubModel, completion, refusal
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint

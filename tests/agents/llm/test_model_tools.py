@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-import model_tools
 from live import SUPPORT
-from model_stub import completion, refusal
+from servers.model_stub import completion, refusal
+from stub_agents import tools as model_tools
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed
@@ -22,17 +22,17 @@ model = "stub"
 base_url = "{url}"
 
 [tools.add]
-callable = "model_tools:add"
+callable = "stub_agents.tools:add"
 
 [tools.book]
-callable = "model_tools:book"
+callable = "stub_agents.tools:book"
 description = "Books a meeting room."
 
 [tools.picky]
-callable = "model_tools:picky"
+callable = "stub_agents.tools:picky"
 
 [tools.broken]
-callable = "model_tools:broken"
+callable = "stub_agents.tools:broken"
 
 [mcp.rooms]
 command = ["{python}", "{server}"]
@@ -54,7 +54,7 @@ tools = ["rooms"]
 [agents.judge]
 kind = "llm"
 model = "stub"
-output = "model_tools:Verdict"
+output = "stub_agents.tools:Verdict"
 """
 
 
@@ -71,7 +71,9 @@ def variables():
 @pytest.fixture
 def speak(runner, turn, model, tmp_path, journal, variables):
     path = tmp_path / "agents.toml"
-    path.write_text(FILE.format(url=model.url, python=sys.executable, server=SUPPORT / "mcp_rooms.py"))
+    path.write_text(
+        FILE.format(url=model.url, python=sys.executable, server=SUPPORT / "servers" / "mcp_server.py")
+    )
     registry = Registry.load(path, getenv=variables.get)
 
     def spoken(agent="secretary", **changes):

@@ -16,8 +16,8 @@ import psutil
 import pytest
 
 import symposia
-from gone import is_gone
 from live import until
+from processes.gone import is_gone
 from symposia.agents.programs.process import Program, ProgramResult, end_with_parent, run_program, with_limits
 from symposia.state.redis.connect import connect
 

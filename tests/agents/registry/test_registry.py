@@ -32,7 +32,7 @@ model = "anthropic:claude-sonnet-4-5"
 
 [agents.greeter]
 kind = "python"
-callable = "callable_agents:greet"
+callable = "stub_agents.callables:greet"
 window = 7
 
 [agents.script]
@@ -75,7 +75,7 @@ def test_a_file_in_the_working_folder_is_found(tmp_path, monkeypatch):
 
 def test_every_agent_is_described(load):
     described = {info.name: (info.kind, info.what, info.built_in) for info in load().describe()}
-    assert described["greeter"] == ("python", "callable_agents:greet", False)
+    assert described["greeter"] == ("python", "stub_agents.callables:greet", False)
     assert described["writer"] == ("llm", "house", False)
     assert described["script"] == ("scripted", "2 replies", False)
     assert described["local"] == ("llm", "local", True)
@@ -224,12 +224,12 @@ AGENT = MODEL + "[agents.x]\nkind = 'llm'\nmodel = 'm'\n"
     ("text", "said"),
     [
         (AGENT + "tools = ['t']\n[tools.t]\ncallable = 'nowhere:f'", "[tools.t] callable: ImportError: nowhere:f: "),
-        (AGENT + "tools = ['t']\n[tools.t]\ncallable = 'model_tools:not_callable'", "[tools.t] callable: ImportError"),
+        (AGENT + "tools = ['t']\n[tools.t]\ncallable = 'stub_agents.tools:not_callable'", "[tools.t] callable: ImportError"),
         (AGENT + "tools = ['s']\n[mcp.s]\nurl = 'http://h/mcp'\ntoken_env = 'TOKEN'",
          "[mcp.s] token_env: environment variable TOKEN is not set"),
         (AGENT + "tools = ['s']\n[mcp.s]\ncommand = ['x']\nenv = ['OWNER']",
          "[mcp.s] env: environment variable OWNER is not set"),
-        (AGENT + "output = 'model_tools:add'", "[agents.x] output: ImportError: model_tools:add: TypeError: is not a "),
+        (AGENT + "output = 'stub_agents.tools:add'", "[agents.x] output: ImportError: stub_agents.tools:add: TypeError: is not a "),
         (AGENT + "fallback = ['nowhere:m']", "[agents.x] fallback[0]: Unknown provider: nowhere"),
     ],
 )  # fmt: skip
@@ -314,7 +314,7 @@ import sys
 from pathlib import Path
 from symposia.agents.registry.registry import Registry
 Registry.load(Path("agents.toml")).describe()
-print([name for name in ("callable_agents", "pydantic_ai", "openai") if name in sys.modules])
+print([name for name in ("stub_agents.callables", "pydantic_ai", "openai") if name in sys.modules])
 """
     done = subprocess.run(
         [sys.executable, "-P", "-c", program],

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from review_values import a_finding, a_result, a_run, an_item, findings
+from review_tools.values import a_finding, a_result, a_run, an_item, findings
 from scaling import scaled_examples
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, ReviewNotFound

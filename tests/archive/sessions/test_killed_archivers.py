@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from redis import Redis
 from sqlalchemy import event
 
-from archiving import NOTHING, archive_now, archived, archiver, live
-from postgres import own_database
 from scaling import scaled_examples
+from servers.postgres import own_database
+from sessions.archiving import NOTHING, archive_now, archived, archiver, live
+from sessions.table import Table
+from sessions.task_room import ANN, CYD, TaskRoom
 from symposia.archive.archive import Archive
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 from symposia.state.sessions.index import SessionIndex
-from table import Table
-from task_room import ANN, CYD, TaskRoom
 
 pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(240)]  # a machine that is loaded takes its time
 

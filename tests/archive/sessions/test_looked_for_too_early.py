@@ -11,8 +11,8 @@ import pytest
 from celery import Celery
 from redis import Redis
 
-from archived_by_hand import archive_now, spoken
-from by_hand import ByHand
+from sessions.archived_by_hand import archive_now, spoken
+from sessions.by_hand import ByHand
 from symposia.client import Client
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.submission import Submission

@@ -15,17 +15,17 @@ import pytest
 from redis import Redis
 from sqlalchemy import event
 
-from archiving import archive_now, archived, archiver, live
 from chaos.arena import Arena
 from chaos.plays import plays
 from live import until
-from postgres import Postgres, own_database
+from servers.postgres import Postgres, own_database
+from sessions.archiving import archive_now, archived, archiver, live
+from sessions.table import Table
 from symposia.archive.archive import Archive
 from symposia.models.errors import ArchiveUnavailable
 from symposia.state.redis.keys import ARCHIVE_QUEUE, session_key
 from symposia.state.sessions.archiving import ArchiveQueue
 from symposia.state.sessions.index import SessionIndex
-from table import Table
 
 pytestmark = pytest.mark.leaves_keys
 

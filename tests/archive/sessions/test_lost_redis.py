@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from archiving import archived, live
 from live import REGISTRY, LiveWorker, until
+from processes.terminal import Terminal
+from sessions.archiving import archived, live
 from symposia.archive.archive import Archive
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
-from terminal import Terminal
 
 # A machine that is loaded takes its time to start workers.
 pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(180), pytest.mark.long]

@@ -6,14 +6,14 @@ import pytest
 from redis import Redis
 from sqlalchemy import select
 
-from archiving import archive_now, archived
+from sessions.archiving import archive_now, archived
+from sessions.table import Table
 from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
 from symposia.archive.tables import METADATA
 from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.text.ids import new_id
 from symposia.tasks.sessions.restore_prune import prune
-from table import Table
 
 pytestmark = pytest.mark.leaves_keys
 

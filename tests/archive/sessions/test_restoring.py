@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from archived_by_hand import archive_now, spoken
-from archiving import archived, live
-from by_hand import ByHand
+from sessions.archived_by_hand import archive_now, spoken
+from sessions.archiving import archived, live
+from sessions.by_hand import ByHand
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NotLive, NotRestorable, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import symposia
-from machine_steps import EVERY, steps
+from checks.machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
 

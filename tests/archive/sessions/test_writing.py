@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from redis import Redis
 
-from archiving import NOTHING, STREAMS, archive_now, archived, archiver, live
+from sessions.archiving import NOTHING, STREAMS, archive_now, archived, archiver, live
+from sessions.table import Table
 from symposia.archive.archive import Archive
 from symposia.models.sessions.archived import ArchivePage, ArchiveProgress
 from symposia.state.redis.keys import ARCHIVE_QUEUE
 from symposia.state.redis.readers import Stream
 from symposia.state.sessions.archiving import SnapshotReader
 from symposia.state.sessions.index import SessionIndex
-from table import Table
 
 #: What people, models and attackers say.
 ODD = (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from sessions.task_room import TaskRoom
 from symposia.archive.archive import Archive
-from task_room import TaskRoom
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import pytest
 from redis import Redis
 from sqlalchemy import func, select
 
+from sessions.task_room import ANN, APP, BEN, CHAIR, TaskRoom
 from symposia.archive.archive import Archive
 from symposia.archive.tables import DIALOG, MESSAGE
 from symposia.archive.workspace.tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 from symposia.models.errors import NotAMember, TaskRejectedError
 from symposia.state.redis.connect import connect
 from symposia.tasks.sessions.restore_prune import Pruned, prune
-from task_room import ANN, APP, BEN, CHAIR, TaskRoom
 
 TABLES = (TASK, TASK_PARTICIPANT, CONVERSATION, MEMBER, DIALOG, MESSAGE)
 

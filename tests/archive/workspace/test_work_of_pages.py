@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from machine_steps import EVERY, steps
+from checks.machine_steps import EVERY, steps
+from sessions.task_room import ANN, BEN, TaskRoom
 from symposia.archive.archive import Archive
 from symposia.archive.workspace.messages import append_messages, lock_conversation_row
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.conversation import Conversation, IncomingMessage
-from task_room import ANN, BEN, TaskRoom
 
 FEW, MANY = 200, 2_000
 

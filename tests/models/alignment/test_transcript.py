@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from dialogue_documents import texts
+from documents.dialogues import texts
 from scaling import scaled_examples
 from symposia.models.alignment.document import parse, summary
 from symposia.models.alignment.ledger import Ledger

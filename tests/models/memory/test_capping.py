@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories import after, statement, statements, written
+from dialog_memory.values import after, statement, statements, written
 from symposia.models.memory.capping import MIN_BYTES, cap_learned, cap_state, oversized_parameters
 from symposia.models.memory.learned import Learned
 from symposia.models.memory.merge import Statement, WriteMetadata, with_write_metadata

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories import SERVICES, after, at, known, statement, statements, written
+from dialog_memory.values import SERVICES, after, at, known, statement, statements, written
 from symposia.models.memory.merge import (
     MAX_FORGOTTEN,
     Statement,

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from memories import after, statement
+from dialog_memory.values import after, statement
 from symposia.models.errors import InvalidInput
 from symposia.models.memory.merge import StatementOrigin, parse_statement
 from symposia.models.memory.recall import RecallContext, recall

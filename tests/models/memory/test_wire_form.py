@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memories import after, known, statement, statements, written
+from dialog_memory.values import after, known, statement, statements, written
 from symposia.models.errors import CorruptMemory
 from symposia.models.memory.state import MemoryState, Source
 from symposia.models.memory.wire_form import read_state, write_state

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import protocol_values as values
+from protocol import values
 from symposia.models.errors import InvariantViolation
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
 from symposia.models.protocol.dialog import Message, Role, build_turn_message

@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import ValidationError
 
-import protocol_values as values
+from protocol import values
 from scaling import scaled_examples
 from symposia.models.errors import InvalidInput
 from symposia.models.protocol.base import CrossCutting, Event, Governance, Meta, Module, Ref, Trace

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-import protocol_values as values
+from protocol import values
 from symposia.models.text.ids import (
     AnyUuid,
     Id,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from openai.types.chat import ChatCompletionMessageParam
 from pydantic import TypeAdapter
 
-import protocol_values as values
+from protocol import values
 from symposia.models.protocol.dialog import Dialog, Message, Role, build_turn_message
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.message_lists import (

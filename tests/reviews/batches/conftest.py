@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from expiry import wrong_keys
+from checks.expiry import wrong_keys
 from live import until
-from review_rooms import AGENTS, Desk
+from review_tools.rooms import AGENTS, Desk
 from symposia.workers.local.embedded import EmbeddedServer
 
 

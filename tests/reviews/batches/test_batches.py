@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from live import until
-from review_rooms import Desk, panel, read
+from review_tools.rooms import Desk, panel, read
 from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
 from symposia.models.review.runs import ItemState, RunState
 from symposia.models.text.ids import new_id

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from live import until
-from review_rooms import Desk, panel, read
+from review_tools.rooms import Desk, panel, read
 from symposia.models.review.runs import ReviewRun, RunState
 from symposia.reviews.batches.item_sessions import item_session_id
 from symposia.reviews.panels import find_panel

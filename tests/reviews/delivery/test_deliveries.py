@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mail_server import MailServer
-from remote_system import SECRET, RemoteSystem
-from review_values import a_finding, a_result, a_run
+from review_tools.values import a_finding, a_result, a_run
 from scaling import scaled_examples
+from servers.mail_server import MailServer
+from servers.remote_system import SECRET, RemoteSystem
+from servers.tls import HOST, certificate
 from symposia.agents.remote.webhook import refusal
 from symposia.models.errors import DeliveryFailed, InvalidInput
 from symposia.models.review.findings import FindingStatus
@@ -27,7 +28,6 @@ from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.payload import ReportPayload, has_changes, summary_json, summary_text
 from symposia.reviews.reports.formats import ReportFile
-from tls import HOST, certificate
 
 PASSWORD = "hunter2-and-more"
 VARIABLES = {"BOARD_SECRET": SECRET, "SMTP_PASSWORD": PASSWORD}

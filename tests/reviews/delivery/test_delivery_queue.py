@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from remote_system import SECRET, RemoteSystem
-from review_values import a_finding, a_run
+from review_tools.values import a_finding, a_run
+from servers.remote_system import SECRET, RemoteSystem
 from symposia.models.errors import ReviewNotFound
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.review.findings import FindingStatus

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review_values import a_finding, a_result, a_run, an_item, findings
+from review_tools.values import a_finding, a_result, a_run, an_item, findings
 from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus, with_snippets
 from symposia.models.review.runs import ItemKind, ItemState, SkippedItem

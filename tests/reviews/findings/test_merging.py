@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from review_values import a_finding, findings
+from review_tools.values import a_finding, findings
 from symposia.models.review.findings import Finding
 from symposia.models.severity import Severity
 from symposia.reviews.findings.merging import merge_findings, place_key

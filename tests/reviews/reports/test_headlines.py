@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from review_values import a_finding, a_run
+from review_tools.values import a_finding, a_run
 from symposia.models.review.findings import FindingStatus
 from symposia.models.review.runs import ReviewRun, RunState, headline
 from symposia.models.severity import Severity

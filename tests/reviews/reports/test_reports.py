@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from review_runs import a_reported_run, evil_runs
-from review_values import a_finding, a_result, a_run
-from sarif_subset import faults
+from review_tools.runs import a_reported_run, evil_runs
+from review_tools.sarif_subset import faults
+from review_tools.values import a_finding, a_result, a_run
 from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.review.findings import Finding
 from symposia.models.review.runs import ReviewRun

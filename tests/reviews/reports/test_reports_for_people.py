@@ -9,8 +9,8 @@ from typing import Any
 from hypothesis import given
 from markdown_it import MarkdownIt
 
-from review_runs import a_reported_run, evil, evil_runs
-from review_values import a_result, a_run
+from review_tools.runs import a_reported_run, evil, evil_runs
+from review_tools.values import a_result, a_run
 from symposia.models.review.runs import ItemState, ReviewRun
 from symposia.reviews.findings.comparing import compare_run
 from symposia.reviews.reports.formats import ReportFormat, render

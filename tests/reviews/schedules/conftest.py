@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from schedule_place import place
+from review_tools.schedules import place
 
 __all__ = ["place"]

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from live import until
-from remote_system import SECRET, RemoteSystem
+from servers.remote_system import SECRET, RemoteSystem
 from symposia.agents.remote.webhook import refusal
 
 DEADLINE_S = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from office import Office
+from sessions.office import Office
 from symposia.factories.schedules import ScheduledSession
 from symposia.models.schedules.schedule import RunOutcome, Schedule, ScheduleRun
 from symposia.workers.worker_app import create_worker_app

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from git_tree import GitTree
+from review_tools.git_tree import GitTree
 from symposia.models.errors import GitFailed, InvalidInput
 from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.reviews.sources import git

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from git_tree import GitTree
+from review_tools.git_tree import GitTree
 from symposia.models.errors import InvalidInput
 from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.reviews.sources.files import FileSelection, FileSource

@@ -9,7 +9,8 @@ import pytest
 from redis import Redis
 from sqlalchemy import update
 
-from archiving import archive_now
+from sessions.archiving import archive_now
+from sessions.table import Table
 from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
 from symposia.archive.tables import MESSAGE
@@ -19,7 +20,6 @@ from symposia.models.text.ids import new_id
 from symposia.reviews.sources.archived_sessions import REVIEW_TAG, SessionSource
 from symposia.reviews.sources.source import SourceLimits
 from symposia.state.redis.connect import connect
-from table import Table
 
 pytestmark = pytest.mark.leaves_keys
 

@@ -7,8 +7,8 @@ import inspect
 import pytest
 
 import live
-import live_agents
 from live import until
+from stub_agents import live as live_agents
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
 FAST = {"attempts": 2, "backoff_s": 0.05}
@@ -53,10 +53,10 @@ def test_an_exception_leaves_a_traceback_in_the_log_and_its_place_in_the_journal
     )
     failures = [event.data for event in job.collab().events if event.event_type == "turn.failed"]
     assert [(it["attempt"], it["type"], it["at"], it["error"]) for it in failures] == [
-        (n, "RuntimeError", f"live_agents.py:{line}", f"RuntimeError: mood {n}") for n in (1, 2)
+        (n, "RuntimeError", f"stub_agents/live.py:{line}", f"RuntimeError: mood {n}") for n in (1, 2)
     ]
     assert worker.log().count("Traceback (most recent call last)") == 2
-    assert f'live_agents.py", line {line}, in moody' in worker.log()
+    assert f'stub_agents/live.py", line {line}, in moody' in worker.log()
     assert str(live.SUPPORT) not in str(failures), "no path of the machine"
 
 

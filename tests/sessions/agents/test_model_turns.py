@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from model_stub import StubModel, completion, refusal
-from patient_agents import PATIENCE_S
+from servers.model_stub import StubModel, completion, refusal
+from stub_agents.patient import PATIENCE_S
 from symposia.models.protocol.events import MAPEventType
 from symposia.models.sessions.options import AfterRetries, FailurePolicy
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -32,7 +32,7 @@ model = "stub"
 
 [agents.patient]
 kind = "python"
-callable = "patient_agents:speak"
+callable = "stub_agents.patient:speak"
 """
 PAIR = {"ann": "model", "bob": "model"}
 

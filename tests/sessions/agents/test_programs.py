@@ -7,8 +7,8 @@ import sys
 import psutil
 import pytest
 
-from gone import is_gone
 from live import until
+from processes.gone import is_gone
 
 PROGRAM = """
 [agents.sleeper]

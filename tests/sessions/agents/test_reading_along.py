@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from live import until
-from model_stub import completion
+from servers.model_stub import completion
 from symposia.models.protocol.dialog import Message
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.turns.deltas import Delta, Drafts

@@ -28,7 +28,7 @@ def dispatches(job):
 
 @pytest.mark.parametrize("mode", MODES)
 def test_each_turn_delivered_twice_at_the_same_time_is_spoken_once(stage, checked, mode):
-    stage.start_workers(2, app="live_apps:twice")
+    stage.start_workers(2, app="processes.apps:twice")
     agents, options = MODES[mode]
     job = stage.submit(mode, agents, **options)
     result = job.result(timeout=30)

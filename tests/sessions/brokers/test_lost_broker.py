@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from killing import kill_server
 from live import LiveWorker, until
-from ports import own_port
+from servers.killing import kill_server
+from servers.ports import own_port
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.workers.local.embedded import EmbeddedServer
 

@@ -8,7 +8,7 @@ import pytest
 from kombu import Connection
 
 from live import until
-from rabbit import Rabbit
+from servers.rabbit import Rabbit
 from symposia.config.celery import QUEUE
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.patches.message_sizes import MAX_MESSAGE_BYTES

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-import ledger
+from checks import ledger
 from live import until
-from redis_nodes import Cluster, own_cluster
+from servers.redis_nodes import Cluster, own_cluster
 from symposia import AsyncClient
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings

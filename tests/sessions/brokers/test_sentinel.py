@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-import ledger
+from checks import ledger
 from live import until
-from redis_nodes import own_sentinels
+from servers.redis_nodes import own_sentinels
 from symposia import AsyncClient
 from symposia.config.settings import load_settings
 from symposia.models.errors import RedisUnavailable

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from half_open import Wire, half_open_wire
 from live import until
-from ports import own_port
+from servers.half_open import Wire, half_open_wire
+from servers.ports import own_port
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.workers.local.embedded import EmbeddedServer
 

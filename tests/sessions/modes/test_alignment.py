@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from alignment_agents import EXPERTS
 from live import REGISTRY
+from stub_agents.alignment import EXPERTS
 from symposia.models.alignment.document import parse, render, summary
 from symposia.models.alignment.transcript import lint_transcript
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.stop_conditions import MaxRounds
 
 ALIGNMENT = "".join(
-    f'\n[agents.{name}]\nkind = "python"\ncallable = "alignment_agents:{name}"\nwindow = 1000\n'
+    f'\n[agents.{name}]\nkind = "python"\ncallable = "stub_agents.alignment:{name}"\nwindow = 1000\n'
     for name in ("expert", "stubborn", "sloppy", "judge")
 )
 

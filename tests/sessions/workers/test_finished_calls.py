@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from live import until
-from model_stub import completion, refusal
+from servers.model_stub import completion, refusal
 from symposia.models.sessions.options import AfterRetries, FailurePolicy
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.turns.turn import Usage
@@ -30,7 +30,7 @@ model = "stub"
 @pytest.mark.long
 def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answer(stage, model, checked):
     model.answers(completion("paid for once"), completion("paid for twice"))
-    first = stage.start_worker(app="live_apps:hesitant")
+    first = stage.start_worker(app="processes.apps:hesitant")
     job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(2))
     until((stage.folder / "before-commit").exists, timeout_s=90, what="the answer is there and not written")
     first.kill()
@@ -63,7 +63,7 @@ def test_a_worker_says_at_its_start_what_would_fail(stage, model):
 TOOLS = """tools = ["book"]
 
 [tools.book]
-callable = "model_tools:book"
+callable = "stub_agents.tools:book"
 """
 
 

@@ -73,7 +73,7 @@ def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, ch
 @pytest.mark.long
 @pytest.mark.parametrize("doing", ["starting", "handing_over"])
 def test_a_cold_shutdown_ends_the_worker_whatever_the_signal_interrupts(stage, checked, doing):
-    worker = stage.start_worker(app=f"live_apps:interrupted_{doing}", wait=False)
+    worker = stage.start_worker(app=f"processes.apps:interrupted_{doing}", wait=False)
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
     worker.process.wait(30)
     assert "Cold shutdown" in worker.log()

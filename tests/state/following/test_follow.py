@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sessions.table import Table, until
 from symposia.models.errors import ResultTimeout, SessionNotFound
 from symposia.models.sessions.plan import Finish
 from symposia.models.text.ids import new_id
 from symposia.state.following import event_follower as follow_module
 from symposia.state.following.event_follower import END_ONLY, afollow, follow
 from symposia.state.redis.connect import aconnect
-from table import Table, until
 
 
 def texts(entries):

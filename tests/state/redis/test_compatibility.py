@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-import ledger
+from checks import ledger
+from sessions.table import Table, turn, until
 from symposia.models.sessions.plan import BoardEntry, Step
 from symposia.models.turns.turn import Usage, WorkItem
 from symposia.state.following.event_follower import follow
@@ -19,7 +20,6 @@ from symposia.state.redis.keys import SESSIONS
 from symposia.state.redis.readers import StreamReader
 from symposia.state.sessions.index import SessionIndex
 from symposia.workers.local.embedded import EmbeddedServer
-from table import Table, turn, until
 
 INSTALL = "redis-server is not installed: `apt-get install redis-server`, or `make debian-packages`"
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from ports import own_port
+from servers.ports import own_port
 from symposia.models.errors import RedisUnavailable
 from symposia.models.text.ids import new_id
 from symposia.state.following.event_follower import follow

@@ -4,10 +4,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sessions.table import until
 from symposia.state.redis import due_index as timetable_module
 from symposia.state.redis.keys import DUE, SESSIONS
 from symposia.state.sessions import index as index_module
-from table import until
 
 HOUR = 3_600_000
 #: A time of this age, which a double tells from others by 4096ths of a millisecond.

@@ -1,9 +1,9 @@
 """The literal keys: whoever looks at the server, or upgrades a worker, relies on them."""
 
+from sessions.table import turn
 from symposia.models.sessions.plan import BoardEntry
 from symposia.models.turns.turn import WorkItem
 from symposia.state.redis.keys import PERMANENT, calls_key, lock_key, review_key, session_key
-from table import turn
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 

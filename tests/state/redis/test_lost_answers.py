@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from lossy import Wire, lossy_wire
+from servers.lossy import Wire, lossy_wire
+from sessions.table import Table, turn
 from symposia.models.sessions.plan import Finish, Step
 from symposia.models.text.ids import new_id
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.store import SessionStore
-from table import Table, turn
 
 
 @pytest.fixture

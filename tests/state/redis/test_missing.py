@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from mutants.running import script_names, text_of
+from sessions.table import turn
 from symposia.models.sessions.plan import Step
 from symposia.models.text.ids import new_id
 from symposia.state.redis.scripts import call_on_session, call_script, load_script
 from symposia.state.sessions.steering import SettingsChange, SteeringStore, read_documents
-from table import turn
 
 VERBS = [name for name in script_names() if re.search("^--- ANSWERS:.* missing", text_of(name), re.MULTILINE)]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
-from ports import own_port
+from servers.ports import own_port
+from sessions.table import Table
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
 from symposia.models.review.runs import DeliveryJob
 from symposia.models.schedules.recurrence import Recurrence
@@ -28,7 +29,6 @@ from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.schedule_store import ScheduleStore
 from symposia.state.turns.parked import Inbox, InboxEntry
 from symposia.state.usage_limits import Permit, RateLimiter, Settlement, TenantAccounts, TenantUsage
-from table import Table
 
 
 @pytest.fixture(params=["cluster", "sentinels"])

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from redis import Redis
 
-from lossy import lossy_wire
-from review_batches import head, settle, started
+from review_tools.batches import head, settle, started
+from servers.lossy import lossy_wire
 from symposia.models.review.runs import ItemState
 from symposia.state.redis.connect import connect
 from symposia.state.reviews.store import ReviewStore

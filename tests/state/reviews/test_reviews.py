@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
 
-from lossy import lossy_wire
-from review_batches import head, item, settle, started
+from review_tools.batches import head, item, settle, started
 from scaling import scaled_examples
+from servers.lossy import lossy_wire
 from symposia.models.errors import ReviewNotFound
 from symposia.models.review.runs import ItemState
 from symposia.models.text.ids import new_id

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from office import Office
+from sessions.office import Office
 from symposia.models.errors import CorruptSession
 from symposia.state.redis.keys import DUE, session_key
 from symposia.tasks.planning.advance import advance

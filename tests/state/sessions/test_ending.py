@@ -2,10 +2,10 @@
 
 import pytest
 
-import ledger
+from checks import ledger
+from sessions.table import RETENTION_MS, turn, until
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.keys import lock_key, session_key
-from table import RETENTION_MS, turn, until
 
 #: The time that is left to each key, all read at one instant.
 LEFT = "local left = {} for i, key in ipairs(KEYS) do left[i] = redis.call('PTTL', key) end return left"

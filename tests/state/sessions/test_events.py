@@ -2,11 +2,11 @@
 
 import pytest
 
-from ledger import PAYLOADS
+from checks.ledger import PAYLOADS
+from sessions.table import Table, turn
 from symposia.models.protocol.base import Event
 from symposia.models.protocol.events import MapEvent, MAPEventType
 from symposia.models.turns.turn import OutcomeKind, Usage
-from table import Table, turn
 
 
 @pytest.fixture

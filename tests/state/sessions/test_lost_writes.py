@@ -10,10 +10,10 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
+from sessions.table import Table, turn
 from symposia.models.sessions.plan import Step
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.keys import DUE
-from table import Table, turn
 
 
 @pytest.fixture

@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sessions.table import Table, until
 from symposia.models.errors import SessionConflict, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.protocol.dialog import DialogStatus, Message, Role
 from symposia.models.text.ids import role_uuid
-from table import Table, until
 
 
 def test_an_opened_session_is_active_and_has_nothing_planned(table):

@@ -2,10 +2,10 @@
 
 import pytest
 
+from sessions.table import turn
 from symposia.models.errors import IllegalTransition
 from symposia.models.sessions.plan import Step
 from symposia.models.turns.turn import Usage
-from table import turn
 
 
 def steps(table):

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from sessions.table import Table, turn
 from symposia.models.sessions.plan import BoardEntry, Finish, Step
 from symposia.models.turns.turn import WorkItem
-from table import Table, turn
 
 
 def test_turns_are_numbered_from_one_on_and_never_anew(table):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from sessions.table import until
 from symposia.state.redis.keys import QUEUE_PROGRESS
 from symposia.state.redis.readers import server_ms
 from symposia.state.sessions.queue_progress import TTL_MS, QueueProgress
-from table import until
 
 #: A grace no test waits for.
 GRACE = 60_000

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from sessions.table import Table, until
 from symposia.models.sessions.limits import ReservationRequest, UnitReservation
 from symposia.models.text.ids import new_id
 from symposia.state.sessions.queue_progress import queued_for_s
-from table import Table, until
 
 
 def shift(table: Table, seconds: int, number: int | None = None) -> None:

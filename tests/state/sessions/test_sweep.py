@@ -2,8 +2,8 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+from sessions.table import turn, until
 from symposia.models.sessions.plan import Step
-from table import turn, until
 
 #: A grace no test waits for.
 LONG = 60_000

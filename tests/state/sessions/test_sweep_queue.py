@@ -11,9 +11,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from scaling import scaled_examples
+from sessions.table import Table, turn, until
 from symposia.models.sessions.plan import Step
 from symposia.models.text.ids import new_id
-from table import Table, turn, until
 
 #: A grace no test waits for, and what messages that were sent at the same time may change places by.
 LONG, MARGIN = 60_000, 2_000

@@ -2,9 +2,9 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
+from sessions.table import Table, turn, until
 from symposia.models.sessions.plan import Step
 from symposia.models.text.ids import new_id
-from table import Table, turn, until
 
 
 def test_a_grant_says_all_a_speaker_needs(table):

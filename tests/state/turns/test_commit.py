@@ -3,10 +3,10 @@
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+from sessions.table import turn
 from symposia.models.sessions.plan import Finish, Step
 from symposia.models.turns.turn import OutcomeKind, Usage
 from symposia.state.redis.keys import lock_key
-from table import turn
 
 ONE = Step(turns=(turn("bob"),))
 

@@ -2,11 +2,11 @@
 
 import pytest
 
+from sessions.table import turn, until
 from symposia.models.sessions.plan import Step
 from symposia.models.turns.turn import OutcomeKind
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.requests import JournalNote
-from table import turn, until
 
 
 def test_a_failed_turn_is_tried_again(table):

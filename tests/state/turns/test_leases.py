@@ -1,7 +1,7 @@
 """`renew`, and what happens when nobody does."""
 
+from sessions.table import RETENTION_MS, turn, until
 from symposia.models.sessions.plan import Step
-from table import RETENTION_MS, turn, until
 
 YEAR_2100_MS = 4_102_444_800_000
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from sessions.table import turn, until
 from symposia.models.text.ids import format_timestamp
 from symposia.state.redis.keys import lock_key
 from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkedUpdate, Reply, ReplyRule
-from table import turn, until
 
 HOUR_MS = 3_600_000
 

@@ -25,16 +25,16 @@ from hypothesis.stateful import (
 )
 from redis import Redis
 
-import ledger
-from protocol_model import Intent, Model
+from checks import ledger
+from protocol.model import Intent, Model
 from scaling import scaled_examples
+from sessions.table import Table, turn
 from symposia.models.errors import IllegalTransition
 from symposia.models.sessions.plan import Finish, Step
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
 from symposia.state.sessions.records import Grant, SessionState
 from symposia.state.sessions.requests import PlanWrite
-from table import Table, turn
 
 SCOPES = ("floor", "a", "b")
 scopes = st.sampled_from(SCOPES)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from sessions.table import turn
 from symposia.models.turns.turn import OutcomeKind
 from symposia.state.turns.parked import ParkedTurnStore, Reply, ReplyRule
-from table import turn
 
 
 def test_a_turn_given_back_again_stays_as_it_was(table):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sessions.table import turn
 from symposia.models.sessions.limits import ReservationRequest, UnitReservation
 from symposia.models.turns.turn import Usage
-from table import turn
 
 SCOPES = ("a", "b", "c")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sessions.table import turn
 from symposia.models.sessions.plan import Step
 from symposia.models.turns.turn import Usage
-from table import turn
 
 NONE = Usage()
 

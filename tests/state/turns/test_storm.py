@@ -11,14 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import ledger
+from checks import ledger
+from sessions.table import Table, turn, until
 from symposia.models.errors import IllegalTransition
 from symposia.models.sessions.plan import Finish, Step
 from symposia.models.turns.turn import Usage
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.records import ScriptAnswer, SessionState
 from symposia.state.sessions.store import SessionStore
-from table import Table, turn, until
 
 WORKERS = 6
 SCOPES = ("floor", "slot:a", "slot:b")

@@ -14,22 +14,22 @@ from typing import Any, TypeVar
 
 from redis.exceptions import RedisError
 
-from chaos.agents import REGISTRY
-from chaos.archived import FILE, differences
-from chaos.auditor import audit
-from chaos.courier import DELIVERED, Courier
-from chaos.crew import Crew, Member
-from chaos.evidence import DUE, Evidence, calls_by_session
-from chaos.orders import Order, Orders, Taken
+from chaos.audit.archived import FILE, differences
+from chaos.audit.auditor import audit
+from chaos.audit.evidence import DUE, Evidence, calls_by_session
+from chaos.machinery.courier import DELIVERED, Courier
+from chaos.machinery.crew import Crew, Member
+from chaos.machinery.server import Valkey
+from chaos.machinery.wire import Wire
 from chaos.people import People
 from chaos.plays import Play
 from chaos.rounds import Pace, Round
 from chaos.script import Finding
-from chaos.server import Valkey
-from chaos.wire import Wire
+from chaos.worker.agents import REGISTRY
+from chaos.worker.orders import Order, Orders, Taken
 from live import until
-from rabbit import Rabbit
 from scaling import patient
+from servers.rabbit import Rabbit
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import StateError

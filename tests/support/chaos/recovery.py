@@ -13,7 +13,7 @@ from pathlib import Path
 from random import Random
 
 from chaos.arena import Arena
-from chaos.evidence import Evidence
+from chaos.audit.evidence import Evidence
 from chaos.plays import gated
 from chaos.rounds import Pace
 from live import until

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from chaos.evidence import Call, Evidence
+from chaos.audit.evidence import Call, Evidence
 from chaos.script import Finding
 
 

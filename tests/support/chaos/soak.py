@@ -24,16 +24,16 @@ from tempfile import mkdtemp
 from traceback import format_exc
 
 from chaos.arena import Arena, Broker
-from chaos.evidence import Evidence
-from chaos.faults import FAULTS, faults_for
+from chaos.audit.evidence import Evidence
+from chaos.faults.catalogue import FAULTS, faults_for
+from chaos.machinery.skew import AHEAD
 from chaos.plays import plays, waiting_plays
 from chaos.recovery import p95, recover, recovery_arena
 from chaos.report import Tally
 from chaos.rounds import Pace, Round
 from chaos.script import Finding
-from chaos.skew import AHEAD
 from chaos.waiting import run_waiting
-from rabbit import MISSING, Rabbit, own_rabbit, program
+from servers.rabbit import MISSING, Rabbit, own_rabbit, program
 from symposia.config.settings import Settings
 
 #: Sessions of a round, and of one in which they wait behind a few busy slots: the second of every arena.

@@ -12,8 +12,8 @@ from random import Random
 from redis.exceptions import RedisError
 
 from chaos.arena import Arena, Fault
-from chaos.courier import DELIVERED, SENT
-from chaos.evidence import DUE
+from chaos.audit.evidence import DUE
+from chaos.machinery.courier import DELIVERED, SENT
 from chaos.plays import Play
 from chaos.rounds import Round
 from chaos.script import Finding

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from local_engine.programs import HOST, listening, local_command
-from ports import own_port
 from scaling import patient
+from servers.ports import own_port
 from symposia.workers.local.processes import end_with_parent
 
 #: All that a container sees of the environment of the tests.

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation import Simulation, people
+from sessions.simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import FLOOR_SCOPE

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulation import Simulation, people
+from sessions.simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
 from symposia.models.turns.turn import OutcomeKind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation import Simulation, people
+from sessions.simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation import item, people
+from sessions.simulation import item, people
 from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions

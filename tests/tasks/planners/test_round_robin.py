@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulation import Simulation, people
+from sessions.simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.turns.turn import OutcomeKind

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from model_stub import StubModel, completion
-from office import Office
+from servers.model_stub import StubModel, completion
+from sessions.office import Office
 from symposia.models.protocol import collab
 from symposia.models.protocol.collab import Collab, CollabMode
 from symposia.models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait

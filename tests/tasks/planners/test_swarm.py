@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simulation import PURPOSE, Simulation, item, people
+from sessions.simulation import PURPOSE, Simulation, item, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxTurns

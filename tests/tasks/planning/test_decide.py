@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from simulation import Simulation, people
+from sessions.simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from office import Office
+from sessions.office import Office
 
 REGISTRY = """
 [agents.say]

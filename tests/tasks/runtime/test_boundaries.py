@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from office import Office
+from sessions.office import Office
 from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
 
 SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'

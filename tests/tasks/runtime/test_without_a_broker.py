@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from celery import Celery
 
-from by_hand import ByHand
-from chaos.server import Valkey
+from chaos.machinery.server import Valkey
 from live import until
-from ports import own_port
+from servers.ports import own_port
+from sessions.by_hand import ByHand
 from symposia.models.protocol.collab import CollabStatus
 from symposia.tasks.runtime.graph import BrokerConnectionError, TaskGraph
 from symposia.tasks.sessions.sweep import sweep

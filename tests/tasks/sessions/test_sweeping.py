@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from office import Office
+from sessions.office import Office
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.redis.keys import DUE
 from symposia.tasks.sessions import sweep as sweeping

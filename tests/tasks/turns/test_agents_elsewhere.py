@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from by_hand import ByHand
+from sessions.by_hand import ByHand
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.options import FailurePolicy
 from symposia.state.presence import WorkerPresence

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from ports import own_port
+from servers.ports import own_port
 from symposia.models.errors import RedisUnavailable, SessionNotFound
 from symposia.state.redis.connect import connect
 from symposia.tasks.turns import active_turn as patience

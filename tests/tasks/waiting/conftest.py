@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import ledger
-from office import Office
+from checks import ledger
+from sessions.office import Office
 from symposia.state.redis.connect import connect
 
 

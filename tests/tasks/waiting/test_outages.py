@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from chaos.spawning import from_the_staying_thread
-from killing import kill_server
+from chaos.machinery.spawning import from_the_staying_thread
 from live import until
-from office import Office
-from ports import own_port
+from servers.killing import kill_server
+from servers.ports import own_port
+from sessions.office import Office
 from symposia.tasks.runtime.runtime import Boundary
 from symposia.workers.local.embedded import EmbeddedServer
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import callable_agents
 from live import until
+from stub_agents import callables
 from symposia.models.errors import InvalidInput, MessageTooLarge, ReplyRefused
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import moment_from_ms
@@ -226,23 +226,23 @@ def test_the_inbox_shows_open_questions_oldest_first_and_forgets_those_that_are_
 
 def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(make_office):
     office = make_office(
-        '[agents.slow]\nkind = "python"\ncallable = "callable_agents:ask_ben_when_released"\n'
+        '[agents.slow]\nkind = "python"\ncallable = "stub_agents.callables:ask_ben_when_released"\n'
     )
-    callable_agents.release.clear()
-    callable_agents.running = threading.Semaphore(0)
+    callables.release.clear()
+    callables.running = threading.Semaphore(0)
     slow = office.submit("pair", {"ann": "slow"}, people=["ben"])
     assert office.deliver() == "advanced"
     with ThreadPoolExecutor(1) as pool:
         try:
             speaking = pool.submit(office.deliver)
-            assert callable_agents.running.acquire(timeout=20)
+            assert callables.running.acquire(timeout=20)
             quick = office.submit("pair", {"ann": "noop"}, people=["ben"])
             office.work()
             (question,) = quick.pending()
             # The index tells moments apart that are more than a millisecond from each other.
             until(lambda: moment_from_ms(office.runtime.index.now_ms() - 2) > question.asked_at)
         finally:
-            callable_agents.release.set()
+            callables.release.set()
         assert speaking.result(20) == "parked"
     assert [question.session_id for question in office.client.inbox()] == [quick.id, slow.id]
     assert [question.session_id for question in office.client.inbox(limit=1)] == [quick.id]

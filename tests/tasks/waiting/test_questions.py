@@ -9,15 +9,15 @@ from symposia.models.errors import InvalidInput
 ASKERS = """
 [agents.careful]
 kind = "python"
-callable = "asking_agents:careful"
+callable = "stub_agents.asking:careful"
 
 [agents.lost]
 kind = "python"
-callable = "asking_agents:lost"
+callable = "stub_agents.asking:lost"
 
 [agents.moody]
 kind = "python"
-callable = "asking_agents:moody"
+callable = "stub_agents.asking:moody"
 
 [agents.ben]
 kind = "human"

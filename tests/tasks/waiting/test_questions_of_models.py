@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from model_stub import StubModel, completion, refusal
+from servers.model_stub import StubModel, completion, refusal
 from symposia.state.redis.keys import calls_key
 
 pytestmark = [pytest.mark.real_models, pytest.mark.usefixtures("same_day")]

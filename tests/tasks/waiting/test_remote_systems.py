@@ -12,9 +12,9 @@ from collections.abc import Callable
 import pytest
 
 from live import until
-from office import Office
-from ports import own_port
-from remote_system import SECRET, RemoteSystem, call, post
+from servers.ports import own_port
+from servers.remote_system import SECRET, RemoteSystem, call, post
+from sessions.office import Office
 from symposia.agents.remote.webhook import refusal
 from symposia.workers.callbacks import FailedAuthLimiter, Receiver, make_server, serve
 

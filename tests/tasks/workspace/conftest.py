@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import text
 
-from databases import postgres, postgres_url
-from postgres import own_database
+from servers.databases import postgres, postgres_url
+from servers.postgres import own_database
+from sessions.task_room import TaskRoom
 from symposia.archive.archive import Archive
-from task_room import TaskRoom
 
 __all__ = ["postgres", "postgres_url"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from sessions.task_room import ANN, BEN
 from symposia.agents.execution.runner import AgentRunner
 from symposia.agents.registry.registry import Registry
 from symposia.archive.archive import Archive
@@ -15,7 +16,6 @@ from symposia.models.workspace.task import TaskStatus
 from symposia.tasks.workspace.agent_verdicts import AgentVerdicts
 from symposia.tasks.workspace.service import WorkspaceService
 from symposia.tasks.workspace.task_managers import TaskManagers
-from task_room import ANN, BEN
 
 AGENTS = """
 [agents.kind]

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Callable
 from itertools import count
 
+from sessions.task_room import ANN, BEN, CHAIR, CYD, TaskRoom
 from symposia.models.errors import ConversationArchivedError, SymposiaError, TaskClosedError
 from symposia.models.workspace.task import TaskStatus
-from task_room import ANN, BEN, CHAIR, CYD, TaskRoom
 
 WRITERS = READERS = 8
 MESSAGES = 8

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 from symposia.models.errors import NotAMember, NotTaskManager
 from symposia.tasks.workspace.service import WorkspaceService
-from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 OTHER = "other-chair"
 

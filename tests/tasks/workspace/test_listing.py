@@ -7,10 +7,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from scaling import scaled_examples
+from sessions.task_room import ANN, BEN, CHAIR, TaskRoom
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.conversation import IncomingMessage
-from task_room import ANN, BEN, CHAIR, TaskRoom
 
 #: What happens: between two pages, and before the first one.
 SAY, MAKE, WAIT, TURN = "say", "make", "wait", "turn"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 from symposia.models.errors import ConversationArchivedError, InvalidInput, NotAMember, TaskClosedError
 from symposia.models.text.ids import moment_from_ms, new_id
-from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 
 def unread(room: TaskRoom, agent: str) -> list[int]:

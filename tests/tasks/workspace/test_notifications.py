@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from redis import Redis
 
+from sessions.task_room import ANN, APP, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, TaskRejectedError
 from symposia.models.text.ids import moment_from_ms
@@ -14,7 +15,6 @@ from symposia.models.workspace.task import Notification, NotificationKind
 from symposia.state.notifications import KEPT, KEPT_MS, NotificationStreams
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import notifications_key
-from task_room import ANN, APP, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from archiving import NOTHING, archiver
-from office import Office
+from sessions.archiving import NOTHING, archiver
+from sessions.office import Office
+from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import (
     ConversationArchivedError,
@@ -20,7 +21,6 @@ from symposia.models.errors import (
 )
 from symposia.models.protocol.collab import Collab
 from symposia.models.sessions.stop_conditions import MaxRounds
-from task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
 
 pytestmark = pytest.mark.leaves_keys
 

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from sessions.task_room import ANN, APP, BEN, CHAIR, CYD, EVE, TaskRoom
 from symposia.models.errors import (
     ConversationFullError,
     InvalidInput,
@@ -17,7 +18,6 @@ from symposia.models.errors import (
 from symposia.models.protocol.dialog import DialogStatus
 from symposia.models.workspace.task import TaskRequest, TaskStatus, Verdict
 from symposia.tasks.workspace.task_requests import ABANDONED_REASON, GRACE_MS
-from task_room import ANN, APP, BEN, CHAIR, CYD, EVE, TaskRoom
 
 
 def only_task(room: TaskRoom, agent: str = ANN):

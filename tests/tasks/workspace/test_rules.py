@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
 from symposia.models.errors import (
     ConversationFullError,
     InvalidInput,
@@ -14,7 +15,6 @@ from symposia.models.errors import (
 from symposia.models.protocol.dialog import DialogStatus
 from symposia.models.text.ids import moment_from_ms, new_id
 from symposia.models.workspace.task import TaskStatus
-from task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
 
 
 def test_a_conversation_is_made_of_admitted_participants(room: TaskRoom) -> None:

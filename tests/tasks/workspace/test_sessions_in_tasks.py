@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 from redis import Redis
 
-from archiving import archive_now
+from sessions.archiving import archive_now
+from sessions.table import Table
+from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 from symposia.models.errors import (
     ConversationArchivedError,
     ConversationError,
@@ -28,8 +30,6 @@ from symposia.models.workspace.conversation import Conversation
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.archiving import SnapshotReader
 from symposia.tasks.workspace.task_placement import TaskPlacement
-from table import Table
-from task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 
 pytestmark = pytest.mark.leaves_keys
 

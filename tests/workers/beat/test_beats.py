@@ -7,7 +7,7 @@ import json
 import pytest
 
 from live import until
-from redis_nodes import own_cluster, own_sentinels
+from servers.redis_nodes import own_cluster, own_sentinels
 from symposia.models.errors import RedisUnavailable
 from symposia.models.schedules.schedule import RunOutcome
 from symposia.state.presence import BeatPresence

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from live import REGISTRY, LiveWorker, until
+from processes.terminal import Terminal
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
-from terminal import Terminal
 
 
 def _settings(folder: Path, **more: str) -> dict[str, str]:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from processes.terminal import Terminal
 from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.jobs.session_file import SessionFile
 from symposia.models.protocol.collab import CollabMode
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.tasks.sessions.opening import prepare
-from terminal import Terminal
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))

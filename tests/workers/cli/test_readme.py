@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from terminal import Running, Terminal
+from processes.terminal import Running, Terminal
 
 #: They start many processes one after the other.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]

@@ -14,9 +14,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from gone import is_gone
 from live import until
-from ports import own_port
+from processes.gone import is_gone
+from servers.ports import own_port
 from symposia.config.settings import load_settings
 from symposia.factories.discovery import (
     Health,

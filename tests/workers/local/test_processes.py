@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from ports import own_port
+from servers.ports import own_port
 from symposia.workers.local.processes import end_process, free_port
 
 

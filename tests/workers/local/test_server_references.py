@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from live import until
-from ports import keep_port
+from servers.ports import keep_port
 from symposia.factories.discovery import Health, ServerRecord, check_health, find_embedded_server
 from symposia.models.errors import EmbeddedServerError
 from symposia.state.redis.connect import connect

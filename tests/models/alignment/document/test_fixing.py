@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dialogue_documents import loose, markdown
+from documents.dialogues import loose, markdown
 from scaling import scaled_examples
 from symposia.models.alignment.document import fix, lint, parse
 

@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dialogue_documents import documents, markdown
+from documents.dialogues import documents, markdown
 from scaling import scaled_examples
 from symposia.models.alignment.document import (
     LintSeverity,

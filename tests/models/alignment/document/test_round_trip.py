@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from dialogue_documents import documents, markdown
+from documents.dialogues import documents, markdown
 from scaling import scaled_examples
 from symposia.models.alignment.document import (
     AlignmentDialogue,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
-from by_hand import ByHand
+from dialog_memory.room import LONG_S, Room, open_room
 from live import SUPPORT
-from memory_room import LONG_S, Room, open_room
+from sessions.by_hand import ByHand
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.redis.connect import connect
 

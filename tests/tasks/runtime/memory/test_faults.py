@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from dialog_memory.room import Room, open_room
 from live import until
-from memory_room import Room, open_room
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
 

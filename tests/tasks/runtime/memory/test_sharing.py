@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from by_hand import ByHand
+from sessions.by_hand import ByHand
 from symposia.state.memory.rooms import DialogMemory
 from symposia.tasks.runtime.runtime import Boundary
 

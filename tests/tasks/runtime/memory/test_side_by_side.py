@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from by_hand import ByHand
+from sessions.by_hand import ByHand
 from symposia.jobs.collab import CollabJob
 from symposia.tasks.runtime.runtime import Boundary
 

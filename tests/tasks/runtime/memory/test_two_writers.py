@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from counting import counting_client
+from checks.counting import counting_client
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.memory.store import MemoryStore
 from symposia.state.memory.values import MemoryRules

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from processes.terminal import Terminal
 from symposia.models.alignment.document import lint, parse
-from terminal import Terminal
 
 SESSION = """
 title: Files or tables

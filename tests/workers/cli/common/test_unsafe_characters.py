@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from processes.terminal import Terminal
 from symposia.models.text.redact import json_text
-from terminal import Terminal
 
 UNSAFE = "\x07\x1b\x7f\x85\x9b\u061c\u200e\u200f\u2028\u2029\u202a\u202e\u2060\u2066\u2069\ufeff\U000e0041"
 HOSTILE = f"red\x9b31m {UNSAFE} ٣ שלום 漢字 \U0001f600"

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from databases import postgres
+from servers.databases import postgres
 
 __all__ = ["postgres"]

@@ -9,13 +9,13 @@ import pytest
 from redis import Redis
 
 from live import REGISTRY, LiveWorker, until
-from ports import HOST
-from postgres import Postgres
+from processes.terminal import Terminal
+from servers.ports import HOST
+from servers.postgres import Postgres
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.processes import free_port
-from terminal import Terminal
 
 PAIR = """
 title: A line above the door

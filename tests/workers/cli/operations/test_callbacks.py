@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from live import until
-from ports import own_port
-from remote_system import post
+from servers.ports import own_port
+from servers.remote_system import post
 
 
 def test_it_listens_until_ctrl_c(terminal):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from processes.terminal import Said, Terminal
 from symposia.agents.local_model.server import find_weights, require_engine
 from symposia.models.errors import LocalModelError
 from symposia.models.protocol.collab import CollabMode
 from symposia.tasks.sessions.opening import prepare
 from symposia.workers.local.demo import demo_sessions
-from terminal import Said, Terminal
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)

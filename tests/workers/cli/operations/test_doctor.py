@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from live import until
+from processes.terminal import Terminal
 from symposia.models.review.runs import DeliveryJob
 from symposia.models.text.ids import new_id
 from symposia.state.presence import WorkerPresence
@@ -17,7 +18,6 @@ from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.sessions.index import SessionIndex
 from symposia.workers.local.embedded import EmbeddedServer
-from terminal import Terminal
 
 
 def findings(terminal: Terminal, subject: str) -> list[dict[str, str]]:

@@ -9,12 +9,12 @@ from threading import Timer
 import pytest
 
 from live import LiveWorker, until
+from processes.terminal import Terminal
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.workers.doctor import server_checks
-from terminal import Terminal
 
 pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(180), pytest.mark.leaves_keys]
 

@@ -11,13 +11,13 @@ import pytest
 from redis import Redis
 from typer.testing import CliRunner
 
+from processes.terminal import Terminal
 from symposia.config.settings import ALTERNATIVE_NAMES, load_settings
 from symposia.factories.storage import dialog_memory, memory_rules, memory_url
 from symposia.models.errors import InvalidInput
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import app
-from terminal import Terminal
 
 HERE = (42, "room_123")
 

@@ -10,11 +10,11 @@ from urllib.request import ProxyHandler, build_opener
 
 import pytest
 
-from gone import command_of
 from live import until
-from ports import keep_port, own_port
+from processes.gone import command_of
+from processes.terminal import Running, Terminal
+from servers.ports import keep_port, own_port
 from symposia.state.redis.connection_errors import ADVICE
-from terminal import Running, Terminal
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)

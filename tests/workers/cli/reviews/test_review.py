@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from live import LiveWorker, until
+from processes.terminal import Terminal
 from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -19,7 +20,6 @@ from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import app
 from symposia.workers.local.embedded import EmbeddedServer
-from terminal import Terminal
 
 WASTEFUL = "import os\n\nprint('hello')\n"
 RISKY = "import subprocess\nimport sys\n\nsubprocess.call(sys.argv[1], shell=True)\n"

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from processes.terminal import Terminal
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from terminal import Terminal
 
 
 @pytest.fixture

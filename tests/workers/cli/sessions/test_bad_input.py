@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from processes.terminal import Terminal
 from symposia.state.redis.connection_errors import ADVICE
-from terminal import Terminal
 
 GOOD = {
     "title": "A line",

@@ -6,11 +6,11 @@ import threading
 
 import pytest
 
-from gone import command_of
 from live import REGISTRY
+from processes.gone import command_of
+from processes.terminal import Terminal
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from terminal import Terminal
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)

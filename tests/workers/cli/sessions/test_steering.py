@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from terminal import Terminal
+from processes.terminal import Terminal
 
 
 @pytest.fixture

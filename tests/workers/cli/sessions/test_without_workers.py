@@ -7,7 +7,7 @@ import re
 import pytest
 
 from live import until
-from terminal import Terminal
+from processes.terminal import Terminal
 
 #: They start processes one after the other.
 pytestmark = pytest.mark.timeout(180)

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from live import LiveWorker, until
+from processes.terminal import Said, Terminal
+from sessions.task_room import NOTHING
 from symposia.archive.archive import Archive
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.task import TaskRequest
@@ -17,8 +19,6 @@ from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.common.exit_codes import ExitCode
 from symposia.workers.local.embedded import EmbeddedServer
-from task_room import NOTHING
-from terminal import Said, Terminal
 
 AGENTS = """
 [agents.chair]

@@ -1,0 +1,62 @@
+"""The log of a real worker in JSON: every line is an object, and those of a turn name it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from checks.expiry import wrong_keys
+from live import LiveWorker, until
+from symposia.models.sessions.stop_conditions import MaxTurns
+
+
+def lines_of(worker: LiveWorker) -> list[dict[str, object]]:
+    """The fields of every line of the log."""
+    log = worker.log()  # before its setup, warnings of Celery are text
+    return [json.loads(line) for line in log[log.index("{") :].splitlines()]
+
+
+@pytest.fixture
+def json_logs(monkeypatch):
+    monkeypatch.setenv("SYMPOSIA_LOG_FORMAT", "json")
+    monkeypatch.setenv("CELERY_QUIET", "1")  # no banner
+
+
+def test_lines_of_a_failed_turn_name_it(stage, json_logs):
+    worker = stage.start_worker()
+    job = stage.submit(
+        "round_robin",
+        {"ann": "moody", "bob": "say"},
+        stop=MaxTurns(2),
+        policy={"attempts": 2, "backoff_s": 0.05},
+        parameters={"fails": 1},
+    )
+    assert job.result(timeout=40).reason == "max_turns"
+    until(lambda: f'session {job.id} completed: max_turns"' in worker.log(), what="the end is logged")
+    (failed,) = [it for it in lines_of(worker) if "failed (attempt 1 of 2)" in str(it["message"])]
+    assert failed["logger"] == "symposia.tasks.turns.ending"
+    assert failed["level"] == "WARNING"
+    assert {name: failed[name] for name in ("session", "turn", "participant", "attempt", "agent")} == {
+        "session": job.id,
+        "turn": 1,
+        "participant": "ann",
+        "attempt": 1,
+        "agent": "moody",
+    }
+    assert str(failed["message"]).endswith("RuntimeError: mood 1")
+    assert str(failed["exception"]).endswith("RuntimeError: mood 1")
+    ended = until(
+        lambda: [it for it in lines_of(worker) if it.get("task") == "symposia.turn" and it.get("turn") == 2],
+        what="Celery's lines of turn 2",
+    )
+    assert {(it["session"], it["participant"]) for it in ended} == {(job.id, "bob")}
+
+
+def test_libraries_are_quiet_in_the_log_of_a_worker(stage, monkeypatch):
+    monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
+    worker = stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(1))
+    assert job.result(timeout=40).reason == "max_turns"
+    until(lambda: not wrong_keys(stage.redis_url), what="the session is archived")
+    assert "alembic" not in worker.log()

@@ -1,0 +1,32 @@
+"""The workers of the fault suite: the product's own app, which obeys orders at the boundaries of its turns.
+
+`celery -A chaos.worker.apps worker`, in a folder with `orders/`. The variable CHAOS_DEFECT, of the
+tests alone, names a planted defect.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from pathlib import Path
+
+from chaos.faults.defects import plant
+from chaos.worker.orders import Obedience
+from symposia.config.settings import load_settings
+from symposia.factories.connection import redis_url_in_use
+from symposia.factories.runtime import build_runtime, per_process
+from symposia.tasks.runtime.runtime import Runtime, install_runtime
+from symposia.workers.worker_app import create_worker_app
+
+settings = load_settings()
+defect = plant(os.environ.get("CHAOS_DEFECT", ""))
+app = create_worker_app(settings)
+
+
+def _runtime() -> Runtime:
+    runtime = build_runtime(app, settings, redis_url=redis_url_in_use(settings))
+    return defect.runtime(dataclasses.replace(runtime, fault_hook=Obedience(Path("orders").absolute())))
+
+
+install_runtime(app, per_process(_runtime))
+defect.app(app)

@@ -1,0 +1,207 @@
+"""The command line as a person uses it: the real `symposia` program, what it prints and how it exits."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redirect_stdout, suppress
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import psutil
+import pytest
+
+from live import SUPPORT, until
+from processes.gone import command_of, stands_still
+from scaling import patient
+from symposia.workers.cli.app import app
+from symposia.workers.cli.common.exit_codes import run_command_line
+
+PROGRAM = Path(sys.executable).with_name("symposia")
+MARK = "SYMPOSIA_TEST_TERMINAL"
+
+
+@dataclass(frozen=True)
+class Said:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        assert self.code in (0, 1, 4), self
+        return json.loads(self.out)
+
+
+class Running:
+    """A command that goes on."""
+
+    def __init__(self, process: subprocess.Popen[bytes], out: Path, err: Path) -> None:
+        self.process = process
+        self._out = out
+        self._err = err
+
+    @property
+    def out(self) -> str:
+        return self._out.read_text(errors="replace")
+
+    @property
+    def err(self) -> str:
+        return self._err.read_text(errors="replace")
+
+    def until(self, text: str, *, timeout_s: float = 30) -> Running:
+        def said() -> bool:
+            has_ended = self.process.poll() is not None  # before it is read, which is all that it said then
+            is_there = text in self.out or text in self.err
+            assert is_there or not has_ended, (self.out, self.err)
+            return is_there
+
+        until(said, timeout_s=timeout_s, what=f"{text!r} in {self.out}\n{self.err}")
+        return self
+
+    def interrupt(self) -> Running:
+        """Ctrl-C: the terminal sends it to the whole process group."""
+        os.killpg(self.process.pid, signal.SIGINT)
+        return self
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """It stands still (without its children) while the context lasts: what it has said stays what it has said."""
+        self.process.send_signal(signal.SIGSTOP)
+        until(lambda: stands_still(self.process.pid), what="it stands still")
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    def ended(self, *, timeout_s: float = 30) -> Said:
+        try:
+            return Said(self.process.wait(patient(timeout_s)), self.out, self.err)
+        except subprocess.TimeoutExpired:
+            self._tell_where_it_hangs()
+            raise AssertionError(f"not ended within {timeout_s} s: {self.out}\n{self.err}") from None
+
+    def _tell_where_it_hangs(self) -> None:
+        """Ends it and its children, each with the stacks of its threads on its standard error."""
+        for process in [*psutil.Process(self.process.pid).children(recursive=True), self.process]:
+            with suppress(psutil.Error):
+                process.send_signal(signal.SIGABRT)
+                process.wait(patient(5))
+
+
+@dataclass
+class Terminal:
+    """Runs commands with settings of its own; knows every process that came of them."""
+
+    folder: Path
+    settings: dict[str, str]
+    #: Folders whose code its programs find first.
+    path: list[Path] = field(default_factory=list)
+    _mark: str = field(default_factory=lambda: str(uuid4()))
+    _started: list[Running] = field(default_factory=list)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        chosen = {f"SYMPOSIA_{name.upper()}": value for name, value in self.settings.items()}
+        more = {"TMPDIR": str(self.temporary), "PYTHONPATH": self._python_path, MARK: self._mark}
+        more["PYTHONFAULTHANDLER"] = "1"  # where it hangs, if it does: see `Running.ended`
+        return {**os.environ, **chosen, **more}
+
+    @property
+    def _python_path(self) -> str:
+        return os.pathsep.join(map(str, (*self.path, SUPPORT)))
+
+    @property
+    def temporary(self) -> Path:
+        """Where its commands put their temporary files."""
+        path = self.folder / "tmp"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def run(self, *arguments: str, stdin: str = "", timeout_s: float = 50) -> Said:
+        done = subprocess.run(
+            [PROGRAM, *arguments],
+            env=self.environment,
+            cwd=self.folder,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=patient(timeout_s),
+            check=False,
+        )
+        return Said(done.returncode, done.stdout, done.stderr)
+
+    def call(self, *arguments: str) -> Said:
+        """The same as `run`, in this process: many times faster."""
+        out, err = StringIO(), StringIO()
+        with ExitStack() as stack:
+            environment = stack.enter_context(pytest.MonkeyPatch.context())
+            for name, value in self.environment.items():
+                environment.setenv(name, value)
+            stack.enter_context(chdir(self.folder))
+            stack.enter_context(redirect_stdout(out))
+            stack.enter_context(redirect_stderr(err))
+            code = run_command_line(app, arguments)
+        return Said(code, out.getvalue(), err.getvalue())
+
+    def start(self, *arguments: str) -> Running:
+        number = len(self._started)
+        out, err = self.folder / f"{number}.out", self.folder / f"{number}.err"
+        with out.open("wb") as to_out, err.open("wb") as to_err:
+            process = subprocess.Popen(
+                [PROGRAM, *arguments],
+                env=self.environment,
+                cwd=self.folder,
+                stdin=subprocess.DEVNULL,
+                stdout=to_out,
+                stderr=to_err,
+                start_new_session=True,
+            )
+        running = Running(process, out, err)
+        self._started.append(running)
+        return running
+
+    def processes(self) -> list[psutil.Process]:
+        """Everything that was started here and runs, orphans included."""
+        return [process for process in psutil.process_iter() if self._is_ours(process)]
+
+    def wait_until_speaks(self, session: str, name: str) -> None:
+        """Waits until a turn of `name` is under way: the turn before it may have ended long before it begins."""
+        until(lambda: f"{name} (speaking)" in self.call("show", session).out, what=f"{name} speaks")
+
+    def wait_until_nothing_runs(self, *, timeout_s: float = 15) -> None:
+        until(
+            lambda: not self.processes(), timeout_s=timeout_s, what=f"nothing runs: {list(self._described())}"
+        )
+
+    def wait_until_something_runs(self, *, count: int) -> None:
+        until(lambda: len(self.processes()) >= count, what=f"{count} processes")
+
+    def close(self) -> None:
+        left = self.processes()
+        for process in left:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        for running in self._started:
+            running.process.wait(patient(10))
+        psutil.wait_procs(left, timeout=patient(5))
+
+    def _is_ours(self, process: psutil.Process) -> bool:
+        try:
+            # The server overwrites its environment with its title, but works in its folder.
+            marked = process.environ().get(MARK) == self._mark or self.folder in Path(process.cwd()).parents
+            return marked and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
+
+    def _described(self) -> Iterator[str]:
+        for process in self.processes():
+            yield f"{process.pid}: {' '.join(command_of(process))}"

@@ -1,0 +1,24 @@
+"""Sessions run by hand that are archived when a test says so."""
+
+from __future__ import annotations
+
+from sessions.by_hand import ByHand
+from symposia.archive.archive import Archive
+from symposia.jobs.collab import CollabJob
+from symposia.state.redis.keys import ARCHIVE_QUEUE
+
+
+def archive_now(hand: ByHand, job: CollabJob) -> Archive:
+    assert hand.runtime.archiver is not None
+    hand.runtime.store.client.zadd(ARCHIVE_QUEUE, {job.id: 0})
+    hand.runtime.archiver.archive_due()
+    assert hand.client.archive is not None
+    return hand.client.archive
+
+
+def spoken(hand: ByHand, *, turns: int = 4, before: int = 2) -> CollabJob:
+    """A session some of whose turns are over."""
+    job = hand.open("echo", "echo2", turns=turns, agents={"echo": "echo", "echo2": "echo"})
+    for number in range(1, before + 1):
+        assert hand.turn(job, number) == "committed"
+    return job
