@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from chaos.faults.catalogue import workers
+from chaos.faults import workers
 from chaos.worker.orders import Act
 from live import until
 from symposia.tasks.runtime.runtime import Boundary

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from chaos.arena import Arena, Pace
-from chaos.faults.catalogue import workers
+from chaos.faults import workers
 from chaos.plays import round_robin
 from sessions.office import Office
 from symposia.models.text.ids import new_id

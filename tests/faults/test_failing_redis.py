@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 
 from chaos.arena import Arena
-from chaos.faults.catalogue import redis, workers
+from chaos.faults import redis, workers
 from chaos.machinery.sentinel import replicated
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]

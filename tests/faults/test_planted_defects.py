@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from chaos.arena import Arena
-from chaos.faults.catalogue import redis, workers
+from chaos.faults import redis, workers
 from chaos.faults.defects import DEFECTS
 from chaos.plays import broadcast, plays, round_robin, waiting_plays
 from chaos.rounds import Pace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from chaos.arena import Fault
-from chaos.faults.catalogue import people, rabbit, redis, workers
+from chaos.faults import people, rabbit, redis, workers
 from symposia.tasks.runtime.runtime import Boundary
 
 FAULTS: dict[str, Fault] = {
