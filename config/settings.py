@@ -49,6 +49,14 @@ NamedPaths = Annotated[
 ]
 
 
+def _split(value: object) -> object:
+    return [it.strip() for it in value.split(",") if it.strip()] if isinstance(value, str) else value
+
+
+#: Host names; separated by commas in the environment.
+HostNames = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split), Field(max_length=100)]
+
+
 def default_data_dir() -> Path:
     """Return the data folder used if none is configured."""
     return user_data_path("symposia")
@@ -124,6 +132,9 @@ class Settings(BaseSettings):
     worker_concurrency: int = Field(default=8, ge=1, le=1_000)
     #: Loopback port of Flower.
     flower_port: int = Field(default=5_555, ge=1, le=65_535)
+    #: Host names, separated by commas, under which browsers reach the pages of sessions in Flower, in addition
+    #: to loopback names and the address of Flower: the name of a proxy, for example.
+    flower_hosts: HostNames = ()
     #: Minimum level of log records.
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     #: Format of log records: lines of text, or one JSON object per line.
@@ -182,6 +193,8 @@ def child_environment(settings: Settings) -> dict[str, str]:
 def _plain(value: object) -> str:
     if isinstance(value, dict):
         return json.dumps(value, default=str)
+    if isinstance(value, tuple):
+        return ",".join(value)
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value)
 
 

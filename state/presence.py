@@ -92,9 +92,18 @@ class WorkerPresence:
         self._client.hdel(WORKERS, name)
 
     def _entries(self, now_ms: int) -> list[WorkerEntry]:
-        known = cast("dict[str, str]", self._client.hgetall(WORKERS))
-        entries = (_entry(name, raw, now_ms) for name, raw in sorted(known.items()))
-        return [entry for entry in entries if entry is not None]
+        return parse_entries(cast("dict[str, str]", self._client.hgetall(WORKERS)), now_ms)
+
+
+def parse_entries(known: Mapping[str, str], now_ms: int) -> list[WorkerEntry]:
+    """Return the announcements of a hash, by name of the worker; those of other releases are left out.
+
+    Args:
+        known: the hash `WORKERS`.
+        now_ms: the time by the server's clock.
+    """
+    entries = (_entry(name, raw, now_ms) for name, raw in sorted(known.items()))
+    return [entry for entry in entries if entry is not None]
 
 
 def common_agents(workers: Iterable[WorkerEntry]) -> frozenset[str]:

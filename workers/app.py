@@ -6,6 +6,8 @@ symposia worker                            # the same, with this project's defau
 
 from __future__ import annotations
 
+import sys
+
 from ..config.settings import load_settings
 from .logs.setup import install_log_setup
 from .worker_app import create_worker_app
@@ -13,3 +15,7 @@ from .worker_app import create_worker_app
 settings = load_settings()
 app = create_worker_app(settings)
 install_log_setup(settings)
+if "flower" in sys.argv[1:]:  # celery -A symposia.workers flower
+    from .dashboard import install
+
+    install()

@@ -64,7 +64,7 @@ def test_it_holds_every_module_of_every_room(wheel: set[str]) -> None:
 def test_it_holds_scripts_data_and_the_mark_of_types(wheel: set[str]) -> None:
     data = {
         path
-        for kind in ("*.css", "*.jinja", "*.lua", "*.toml")
+        for kind in ("*.css", "*.html", "*.jinja", "*.js", "*.lua", "*.toml")
         for room in ROOMS
         for path in (ROOT / room).rglob(kind)
     }

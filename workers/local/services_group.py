@@ -7,7 +7,6 @@ no secret. It listens on loopback only and has no authentication.
 from __future__ import annotations
 
 import socket
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -22,21 +21,12 @@ from ...models.text.redact import without_password
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .embedded import EmbeddedServer
+from .flower import FLOWER_HOST, flower_command
 from .local_runtime import OutputHandler, configured_server, with_server, worker_service
 from .processes import free_port
 from .server_references import using_server
 from .services import LocalModelService, ProcessService, ServerService, beat_command
 from .supervisor import Interrupts, SupervisedService, Supervisor
-
-FLOWER_HOST = "127.0.0.1"
-
-
-def flower_command(port: int) -> list[str]:
-    """Return the command that serves Flower on a port of this machine."""
-    return [
-        *(sys.executable, "-m", "celery", "-A", "symposia.workers", "flower"),
-        *(f"--address={FLOWER_HOST}", f"--port={port}", "--logging=error"),
-    ]
 
 
 def flower_url(port: int) -> str:

@@ -32,7 +32,7 @@ def test_the_commands_are_these():
             "tenant",
         ),
         *("restore", "prune", "lint", "dialogue"),
-        *("up", "worker", "beat", "callbacks", "doctor"),
+        *("up", "worker", "beat", "flower", "callbacks", "doctor"),
     ] == COMMANDS
 
 

@@ -1,4 +1,4 @@
-"""Commands that run services until Ctrl-C: `symposia up`, `worker`, `beat` and `callbacks`."""
+"""Commands that run services until Ctrl-C: `symposia up`, `worker`, `beat`, `flower` and `callbacks`."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(up)
     app.command()(worker)
     app.command()(beat)
+    app.command()(flower)
 
 
 def up(
@@ -173,6 +174,49 @@ def beat() -> None:
     with connect(url, retries=0) as client:
         check_reachable(client, url)
     command = beat_command(banner=settings.log_format == "text")
+    os.execve(command[0], command, child_environment(settings))  # noqa: S606
+
+
+def flower(
+    address: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=1, max=65_535, help="Port to listen on.", show_default="the configured port, or 5555"
+        ),
+    ] = None,
+    url_prefix: Annotated[
+        str,
+        typer.Option(
+            help="Path below which all pages are, such as flower, for a proxy.", show_default="none"
+        ),
+    ] = "",
+    read_only: Annotated[bool, typer.Option("--read-only", help="Refuse all actions.")] = False,
+) -> None:
+    """Run Flower, with web pages of sessions that change live, until Ctrl-C.
+
+    Actions such as suspend and reply need authentication in Flower: set FLOWER_BASIC_AUTH=USER:PASSWORD, or Flower's
+    variables for OAuth. Other options of Flower are read from FLOWER_* variables, too. Set SYMPOSIA_FLOWER_HOSTS to
+    the host names of a proxy.
+
+    It is the same as [bold]celery -A symposia.workers flower[/bold], and `symposia up` includes it. Flower replaces
+    the symposia process (exec), so signals reach it directly.
+
+    Example: [bold]FLOWER_BASIC_AUTH=ann:secret symposia flower --port 5555[/bold]
+    """
+    import os
+
+    from ....config.settings import child_environment, load_settings
+    from ...local.flower import flower_command
+
+    settings = load_settings()
+    command = flower_command(
+        port or settings.flower_port,
+        address=address,
+        url_prefix=url_prefix,
+        read_only=read_only,
+        loglevel="info",
+    )
     os.execve(command[0], command, child_environment(settings))  # noqa: S606
 
 

@@ -1,0 +1,51 @@
+"""Every way to start Flower serves the pages, also below a prefix."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from servers.flower import FlowerServer
+
+CELERY = (sys.executable, "-m", "celery", "-A", "symposia.workers", "flower", "--address=127.0.0.1")
+CONFIG = "from symposia.workers.dashboard import install; install()\n"
+
+
+def serves_pages(flower: FlowerServer) -> None:
+    page = flower.get("/collabs")
+    assert page.status == 200, flower.log()
+    for path in ("collabs.js", "page.js", "dashboard.css"):
+        assert f'"{flower.prefix}/collabs/static/{path}' in page.text or path == "page.js"
+        assert flower.get(f"/collabs/static/{path}").status == 200
+    assert flower.json("/api/collabs")["collabs"] == []
+    # Flower's own pages have the entry, too.
+    assert f'href="{flower.prefix}/collabs"' in flower.get("/workers").text
+
+
+def test_the_command_serves_the_pages(flower):
+    serves_pages(flower)
+
+
+def test_celerys_command_serves_the_pages(start_flower):
+    serves_pages(start_flower(program=CELERY))
+
+
+def test_a_stock_flower_with_one_line_serves_the_pages(start_flower, tmp_path):
+    (tmp_path / "flowerconfig.py").write_text(CONFIG)
+    (tmp_path / "plain_app.py").write_text("from celery import Celery\napp = Celery(broker='memory://')\n")
+    serves_pages(start_flower(program=(sys.executable, "-m", "celery", "-A", "plain_app", "flower")))
+
+
+@pytest.mark.parametrize("program", [None, CELERY])
+def test_all_works_below_a_prefix(start_flower, program):
+    option = "--url-prefix=watch/it" if program is None else "--url_prefix=watch/it"
+    chosen = {} if program is None else {"program": program}
+    serves_pages(start_flower(option, prefix="/watch/it", **chosen))
+
+
+def test_it_listens_on_loopback_unless_told_otherwise(start_flower, tmp_path):
+    (tmp_path / "plain_app.py").write_text("from celery import Celery\napp = Celery(broker='memory://')\n")
+    (tmp_path / "flowerconfig.py").write_text(CONFIG)
+    flower = start_flower(program=(sys.executable, "-m", "celery", "-A", "plain_app", "flower"))
+    assert flower.listens_on() == {"127.0.0.1"}

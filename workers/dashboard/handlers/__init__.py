@@ -1,0 +1,1 @@
+"""Request handlers of the dashboard: pages, JSON, live streams and actions."""

@@ -1,0 +1,228 @@
+"""Base handlers of the dashboard, with its security: a page, its JSON, and an action.
+
+    class InboxPage(PageHandler):
+        async def get(self) -> None:
+            self.render_page("inbox.html", title="Inbox", tab="inbox", script="inbox.js")
+
+    class InboxData(DataHandler):
+        async def data(self) -> JsonValue:
+            return inbox_view(await self.services.client.inbox())
+
+    class Suspend(ActionHandler):
+        async def act(self, body: dict[str, JsonValue], session_id: str) -> JsonValue:
+            ...
+
+Every request needs an allowed host and, if Flower has authentication, a user. An action needs more: see
+`ActionHandler`.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from tornado.escape import url_escape
+from tornado.web import HTTPError, RequestHandler
+
+from ....models.errors import InvalidInput, SymposiaError
+from ....models.text.redact import json_text, without_password
+from ..security import HEADERS, allowed_hosts, is_allowed_host, refusal_of_action
+from ..services import Services, open_services
+from .error_status import status_of
+
+if TYPE_CHECKING:
+    from tornado.web import RequestHandler as FlowerHandler
+else:
+    from flower.views import BaseHandler as FlowerHandler
+
+log = logging.getLogger(__name__)
+
+#: Maximum bytes of the body of an action.
+MAX_BODY_BYTES = 2_097_152
+_OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
+
+
+class DashboardHandler(FlowerHandler):
+    """Handler whose requests need an allowed host and, if Flower has authentication, a user."""
+
+    services: Services
+
+    async def prepare(self) -> None:
+        """Check the host and the user, then open the connections."""
+        self.check_host()
+        if not self.current_user:
+            self.refuse_anonymous()
+            return
+        self.services = await open_services(self.application)
+
+    def set_default_headers(self) -> None:
+        """Set the headers of every answer. Flower's own method would allow requests from other sites."""
+        for name, value in HEADERS.items():
+            self.set_header(name, value)
+
+    def options(self, *_: str, **__: str) -> None:
+        """Refuse a CORS preflight request."""
+        raise HTTPError(405)
+
+    def check_host(self) -> None:
+        """Refuse a request whose host is not allowed."""
+        services = self.application.settings.setdefault("symposia_hosts", self._allowed_hosts())
+        if not is_allowed_host(self.request.host_name, services):
+            raise HTTPError(403, reason="host not allowed (see SYMPOSIA_FLOWER_HOSTS)")
+
+    def _allowed_hosts(self) -> frozenset[str]:
+        from ....config.settings import load_settings
+
+        return allowed_hosts(self.flower_options.address, load_settings().flower_hosts)
+
+    def refuse_anonymous(self) -> None:
+        """Answer a request without a user."""
+        raise HTTPError(401)
+
+    @property
+    def flower_options(self) -> Any:
+        """Return the options of Flower."""
+        return self.application.options  # type: ignore[attr-defined]
+
+    @property
+    def allows_actions(self) -> bool:
+        """Return whether actions are possible: Flower has authentication and is not read-only."""
+        options = self.flower_options
+        return bool(options.basic_auth or options.auth) and not options.read_only
+
+    @property
+    def base_url(self) -> str:
+        """Return the URL prefix of Flower, such as `/flower`, or an empty text."""
+        prefix = (self.flower_options.url_prefix or "").strip("/")
+        return f"/{prefix}" if prefix else ""
+
+    def query_text(self, name: str, default: str = "") -> str:
+        """Return an argument of the URL as it was sent. Flower's `get_argument` escapes it for HTML."""
+        return RequestHandler.get_query_argument(self, name, default) or default
+
+    def query_number(self, name: str, default: int, *, most: int) -> int:
+        """Return an argument of the URL as a whole number from 1 to `most`. Raises InvalidInput."""
+        text = self.query_text(name, str(default))
+        if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
+            raise InvalidInput(name, text, f"must be a whole number from 1 to {most}")
+        return int(text)
+
+    def send_json(self, data: object) -> None:
+        """Send JSON."""
+        self.set_header("Content-Type", "application/json; charset=UTF-8")
+        self.write(json_text(data))
+
+    def send_error_line(self, status: int, line: str) -> None:
+        """Send an error as JSON."""
+        self.set_status(status)
+        self.send_json({"error": without_password(line)})
+        _ = self.finish()
+
+    def write_error(self, status_code: int, **kwargs: Any) -> None:
+        """Send an error as one line of JSON: expected errors with their text, others without details."""
+        error = kwargs.get("exc_info", (None, None))[1]
+        if isinstance(error, SymposiaError):
+            self.send_error_line(status_of(error), str(error))
+            return
+        if status_code == 401 and self.flower_options.basic_auth:
+            self.set_header("WWW-Authenticate", 'Basic realm="flower"')
+        self.send_error_line(status_code, self._reason)
+
+    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
+        """Log a defect with its traceback; an expected error is only sent."""
+        if not isinstance(value, SymposiaError):
+            super().log_exception(typ, value, tb)
+
+
+class PageHandler(DashboardHandler):
+    """Handler of a page."""
+
+    def refuse_anonymous(self) -> None:
+        """Redirect to the login page."""
+        login = self.get_login_url()
+        self.redirect(f"{login}?next={url_escape(self.request.uri or '/')}")
+
+    def render_page(self, template: str, *, title: str, tab: str, script: str, **values: object) -> None:
+        """Render a template that extends `dashboard.html`.
+
+        Args:
+            template: File in `templates/`.
+            title: Title of the page.
+            tab: Entry of the navigation bar that is marked as current.
+            script: ES module in `static/` that the page starts with.
+            values: Further names in the template.
+        """
+        _ = self.render(
+            template,
+            page_title=title,
+            active_tab=tab,
+            script=script,
+            base_url=self.base_url,
+            asset_url=lambda name: f"{self.base_url}/collabs/static/{name}",
+            allows_actions=self.allows_actions,
+            # The token is in the page, so that the cookie is not needed in scripts.
+            action_token=self.xsrf_token.decode() if self.allows_actions else "",
+            **values,
+        )
+
+
+class DataHandler(DashboardHandler):
+    """Handler of JSON that a page shows."""
+
+    async def get(self, *parts: str) -> None:
+        """Send the data."""
+        self.send_json(await self.data(*parts))
+
+    async def data(self, *parts: str) -> object:
+        """Return the data; `parts` are the groups of the URL."""
+        raise NotImplementedError
+
+
+class ActionHandler(DashboardHandler):
+    """Handler of an action: POST with a JSON object, answered with a JSON object.
+
+    An action is refused with status 403 unless Flower has authentication, is not read-only, and the request
+    comes from a page of this server with the token of its user. Flower skips the last checks for some requests;
+    here they apply always.
+    """
+
+    def check_xsrf_cookie(self) -> None:
+        """Do nothing: `prepare` checks the token, after the host and the user."""
+
+    async def prepare(self) -> None:
+        """Check that the action is permitted."""
+        self.check_host()
+        if not self.allows_actions:
+            raise HTTPError(403, reason="actions need authentication in Flower, and no read-only mode")
+        if not self.current_user:
+            raise HTTPError(401)
+        refusal = refusal_of_action(self.request.headers, self.request.host)
+        if refusal is not None:
+            raise HTTPError(403, reason=refusal)
+        RequestHandler.check_xsrf_cookie(self)
+        await super().prepare()
+
+    async def post(self, *parts: str) -> None:
+        """Perform the action, and send its result."""
+        self.send_json(await self.act(self._body(), *parts))
+
+    async def act(self, body: dict[str, JsonValue], *parts: str) -> object:
+        """Perform the action; return data for the page. `parts` are the groups of the URL."""
+        raise NotImplementedError
+
+    @property
+    def actor(self) -> str:
+        """Return who acts, for events: the user of OAuth, or `flower`."""
+        return self.current_user if isinstance(self.current_user, str) else "flower"
+
+    def _body(self) -> dict[str, JsonValue]:
+        kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            raise HTTPError(415, reason="the body must be application/json")
+        if len(self.request.body) > MAX_BODY_BYTES:
+            raise HTTPError(413)
+        try:
+            return _OBJECT.validate_json(self.request.body or b"{}")
+        except ValidationError:
+            raise HTTPError(400, reason="the body must be a JSON object") from None

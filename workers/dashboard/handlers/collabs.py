@@ -1,0 +1,36 @@
+"""The list of sessions: page and JSON."""
+
+from __future__ import annotations
+
+from ..views.collab_list import MAX_ROWS, ListFilter, ListOrder, list_page
+from .base import DashboardHandler, DataHandler, PageHandler
+
+
+def read_filter(handler: DashboardHandler) -> ListFilter:
+    """Return the filter of a request: `status`, `mode` and `q`. Raises InvalidInput."""
+    return ListFilter(handler.query_text("status"), handler.query_text("mode"), handler.query_text("q"))
+
+
+class CollabsPage(PageHandler):
+    """The list of sessions."""
+
+    async def get(self) -> None:
+        """Send the page."""
+        self.render_page("collabs.html", title="Collabs", tab="collabs", script="collabs.js")
+
+
+class CollabsData(DataHandler):
+    """The sessions in memory as JSON."""
+
+    async def data(self, *_parts: str) -> object:
+        """Return a page of sessions."""
+        sessions = self.services.sessions
+        order = ListOrder(self.query_text("sort", "activity"), self.query_text("order", "desc") != "asc")
+        return list_page(
+            sessions.rows(),
+            read_filter(self),
+            order,
+            position=sessions.position,
+            after=self.query_text("after"),
+            limit=self.query_number("limit", 100, most=MAX_ROWS),
+        )

@@ -1,0 +1,225 @@
+"""Reader of the changes of all sessions: one blocking XREAD for the whole process.
+
+Two loops run on the event loop of Flower. One reads the streams of all unfinished sessions with one XREAD, and
+loads the sessions that changed. The other finds new sessions in the index, and judges which sessions need
+attention. In a Redis Cluster, where one command cannot read streams of several slots, the streams are read in
+one pipeline several times a second.
+
+When Redis is lost, the loops try again; the rows in memory stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from ....models.errors import StateError
+from ....state.redis.cluster import AsyncClusterClient
+from ....state.redis.keys import DUE, SESSIONS, session_key
+from ....state.redis.readers import Entry, read_batches, time_ms
+from ..views.collab_row import attention_of, build_row
+from .loader import LoadedSession, has_live_workers, load_sessions
+from .positions import newest_position, position_key
+from .session_list import KEPT_ENDED, SessionList
+from .session_streams import SessionStreams
+
+log = logging.getLogger(__name__)
+
+#: Milliseconds of one blocking read; a session that is found meanwhile is in the next one.
+_BLOCK_MS = 250
+#: Seconds between two reads: changes of that time are read together.
+_READ_INTERVAL_S = 0.03
+#: Seconds between two reads in a cluster.
+_CLUSTER_INTERVAL_S = 0.25
+#: Maximum number of entries of one stream in one read.
+_ENTRIES = 100
+#: Seconds between two searches for new sessions.
+_FIND_INTERVAL_S = 0.4
+#: Number of searches after which all unfinished sessions are compared and the workers are looked up.
+_WHOLE_EVERY = 8
+#: Milliseconds before the newest listed session from which the list is read again: a session is listed before
+#: it is opened.
+_OVERLAP_MS = 10_000
+#: Seconds to wait after an error of Redis.
+_RETRY_S = 1.0
+
+_ERRORS = (RedisError, StateError, OSError)
+
+
+class Hub:
+    """Keeps a `SessionList` up to date, and hands the entries of single sessions to their readers.
+
+    Args:
+        redis: The client.
+        sessions: The list.
+        late_ms: Milliseconds from which a queued message counts as late.
+    """
+
+    def __init__(self, redis: Redis, sessions: SessionList, *, late_ms: int) -> None:
+        self._redis: Any = redis
+        self._is_cluster = isinstance(self._redis, AsyncClusterClient)
+        self._sessions = sessions
+        self._late_ms = late_ms
+        #: Unfinished sessions.
+        self._open: dict[str, LoadedSession] = {}
+        #: Key -> (session, id of the newest entry that was read).
+        self._cursors: dict[str, tuple[str, str]] = {}
+        self.streams = SessionStreams(redis)
+        self._clock_ms = 0.0
+        self._has_workers = True
+        self._newest_listed_ms = 0.0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Load the sessions, and start the loops. Raises RedisUnavailable."""
+        await self._find_all()
+        await self._load_ended()
+        self._tasks = [
+            asyncio.create_task(self._repeat(self._read)),
+            asyncio.create_task(self._repeat(self._find)),
+        ]
+
+    def now_ms(self) -> int:
+        """Return the time by the server's clock, in milliseconds since the epoch."""
+        return int(time.monotonic() * 1000 + self._clock_ms)
+
+    async def _repeat(self, step: Callable[[], Awaitable[None]]) -> None:
+        is_lost = False
+        while True:
+            try:
+                await step()
+                is_lost = False
+            except _ERRORS as error:
+                if not is_lost:
+                    log.warning("live pages are delayed, trying again: %s", error)
+                is_lost = True
+                await asyncio.sleep(_RETRY_S)
+
+    # -- changes of known sessions -----------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Read new entries once, and load the sessions to which they belong."""
+        batches = await self._read_streams()
+        changed = set()
+        for key, entries in batches.items():
+            if key in self._cursors:
+                session_id, _ = self._cursors[key]
+                self._cursors[key] = session_id, entries[-1][0]
+                changed.add(session_id)
+        self.streams.feed(batches)
+        if changed:
+            await self._load(sorted(changed))
+
+    async def _read_streams(self) -> dict[str, list[Entry]]:
+        positions = {key: at for key, (_, at) in self._cursors.items()}
+        for key, at in self.streams.positions().items():
+            positions[key] = min(at, positions.get(key, at), key=position_key)
+        if self._is_cluster:
+            await asyncio.sleep(_CLUSTER_INTERVAL_S)
+            pipeline = self._redis.pipeline()
+            for key, at in positions.items():
+                pipeline.xread({key: at}, count=_ENTRIES)
+            answers = await pipeline.execute() if positions else []
+            return {key: it for answer in answers for key, it in read_batches(answer).items()}
+        await asyncio.sleep(_READ_INTERVAL_S if positions else _FIND_INTERVAL_S)
+        if not positions:
+            return {}
+        answer = await self._redis.xread(positions, count=_ENTRIES, block=_BLOCK_MS)
+        return read_batches(answer)
+
+    async def _load(self, session_ids: Iterable[str]) -> None:
+        """Load sessions, and replace their rows; a session that is gone is removed."""
+        wanted = list(session_ids)
+        found = [
+            it async for it in load_sessions(self._redis, wanted, now_ms=self.now_ms(), known=self._open)
+        ]
+        for session in sorted(found, key=lambda it: position_key(it.position)):
+            self._put(session)
+        for session_id in set(wanted) - {it.state.session_id for it in found}:
+            self._forget(session_id)
+        self._sessions.drop_old()
+        self._sessions.notify()
+
+    def _put(self, session: LoadedSession) -> None:
+        session_id = session.state.session_id
+        if session.state.is_final:
+            self._forget(session_id)
+        else:
+            self._open[session_id] = session
+            for stream in ("events", "journal"):
+                # Entries of the same millisecond are read again, which is harmless.
+                start = f"{max(0, session.state.updated_ms - 1)}-0"
+                self._cursors.setdefault(session_key(session_id, stream), (session_id, start))
+        row = build_row(
+            session.state, session.facts, position=session.position, last_error=session.last_error
+        )
+        row["attention"], row["attention_text"] = self._attention(session)
+        self._sessions.put(row)
+
+    def _forget(self, session_id: str) -> None:
+        self._open.pop(session_id, None)
+        for stream in ("events", "journal"):
+            self._cursors.pop(session_key(session_id, stream), None)
+
+    # -- new sessions, and attention ---------------------------------------------------------
+
+    async def _find(self) -> None:
+        """Find new sessions, and judge the known ones, several times; then compare all once."""
+        for _ in range(_WHOLE_EVERY):
+            await asyncio.sleep(_FIND_INTERVAL_S)
+            low = self._newest_listed_ms - _OVERLAP_MS
+            await self._load_listed(await self._listed(low))
+            self._judge()
+        await self._find_all()
+
+    async def _find_all(self) -> None:
+        """Compare the unfinished sessions with the index, and look up the workers and the server's clock."""
+        seconds = await self._redis.time()
+        self._clock_ms = time_ms(seconds) - time.monotonic() * 1000
+        self._has_workers = await has_live_workers(self._redis, now_ms=self.now_ms())
+        due: list[str] = await self._redis.zrange(DUE, 0, -1)
+        await self._load([it for it in {*due, *self._open} if it not in self._open or it not in due])
+
+    async def _load_ended(self) -> None:
+        listed = await self._listed(0.0)
+        await self._load_listed(listed)
+
+    async def _listed(self, low: float) -> list[tuple[str, float]]:
+        """Return the newest sessions in the list, opened at `low` milliseconds or later."""
+        found = await self._redis.zrevrangebyscore(
+            SESSIONS, "+inf", low, start=0, num=KEPT_ENDED, withscores=True
+        )
+        return [(name, float(at)) for name, at in found]
+
+    async def _load_listed(self, listed: list[tuple[str, float]]) -> None:
+        if listed:
+            self._newest_listed_ms = max(self._newest_listed_ms, *(at for _, at in listed))
+        new = [name for name, _ in listed if name not in self._sessions]
+        if new:
+            await self._load(new)
+
+    def _judge(self) -> None:
+        """Judge the attention of all unfinished sessions; rows whose attention changed are replaced."""
+        has_changed = False
+        for session_id, session in self._open.items():
+            row = self._sessions.get(session_id)
+            attention = self._attention(session)
+            if row is not None and attention != (row["attention"], row["attention_text"]):
+                position = newest_position((row["position"], f"{self.now_ms()}-0"))
+                kind, text = attention
+                self._sessions.put({**row, "attention": kind, "attention_text": text, "position": position})
+                has_changed = True
+        if has_changed:
+            self._sessions.notify()
+
+    def _attention(self, session: LoadedSession) -> Any:
+        session.state.now_ms = self.now_ms()  # the waiting time is counted up to now
+        return attention_of(
+            session.state, session.facts, late_ms=self._late_ms, has_workers=self._has_workers
+        )

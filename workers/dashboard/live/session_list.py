@@ -1,0 +1,113 @@
+"""The sessions in memory: all unfinished ones, and the newest that ended.
+
+Each row has the position of its newest change: the id of the newest entry of its streams. So a page that was
+disconnected gets the rows that changed since its position, also from another process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+
+from ....models.text.redact import json_text
+from ..views.collab_row import CollabRow
+from .positions import BEGINNING, newest_position, position_key
+
+#: Number of ended sessions in memory. Others are listed from the archive.
+KEPT_ENDED = 1_000
+
+
+class ListedRow:
+    """A row with its JSON, which is made once for all readers."""
+
+    __slots__ = ("_text", "revision", "row")
+
+    def __init__(self, row: CollabRow, revision: int) -> None:
+        self.row = row
+        #: Number of the change in this process.
+        self.revision = revision
+        self._text: str | None = None
+
+    @property
+    def text(self) -> str:
+        """Return the row as JSON."""
+        if self._text is None:
+            self._text = json_text(self.row)
+        return self._text
+
+
+class SessionList:
+    """Rows of sessions by id, in the order of their changes in this process."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, ListedRow] = {}
+        self._changed = asyncio.Event()
+        #: Number of the newest change.
+        self.revision = 0
+        #: Position of the newest change.
+        self.position = BEGINNING
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, session_id: str) -> bool:
+        return session_id in self._rows
+
+    def get(self, session_id: str) -> CollabRow | None:
+        """Return the row of a session; None: it is not in memory."""
+        found = self._rows.get(session_id)
+        return None if found is None else found.row
+
+    def rows(self) -> list[CollabRow]:
+        """Return all rows."""
+        return [it.row for it in self._rows.values()]
+
+    def put(self, row: CollabRow) -> None:
+        """Add or replace a row; readers see it after `notify`."""
+        self.revision += 1
+        self._rows.pop(row["id"], None)
+        self._rows[row["id"]] = ListedRow(row, self.revision)
+        self.position = newest_position((self.position, row["position"]))
+
+    def drop_old(self) -> None:
+        """Remove the oldest ended sessions beyond `KEPT_ENDED`."""
+        ended = [it.row for it in self._rows.values() if it.row["ended_ms"] is not None]
+        if len(ended) > KEPT_ENDED:
+            ended.sort(key=lambda row: row["ended_ms"] or 0)
+            for row in ended[: len(ended) - KEPT_ENDED]:
+                del self._rows[row["id"]]
+
+    def remove(self, session_id: str) -> None:
+        """Remove a session that has expired."""
+        self._rows.pop(session_id, None)
+
+    def changed_after(self, revision: int) -> list[ListedRow]:
+        """Return the rows that changed after a revision, oldest change first. The cost is O(changed rows)."""
+        found = []
+        for it in reversed(self._rows.values()):
+            if it.revision <= revision:
+                break
+            found.append(it)
+        return found[::-1]
+
+    def changed_since(self, position: str) -> Iterator[ListedRow]:
+        """Yield the rows whose newest change is at a position or later, in the same millisecond included."""
+        since_ms = position_key(position)[0]
+        changed = [it for it in self._rows.values() if position_key(it.row["position"])[0] >= since_ms]
+        yield from sorted(changed, key=lambda it: position_key(it.row["position"]))
+
+    def notify(self) -> None:
+        """Wake all readers that wait for a change."""
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def wait_for_change(self, revision: int, *, timeout_s: float) -> bool:
+        """Wait until the list has a newer revision; return False after `timeout_s` seconds without one."""
+        if self.revision > revision:
+            return True
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True

@@ -1,0 +1,141 @@
+"""Streams of single sessions that pages follow: their readers share the XREAD of the hub.
+
+A reader gets a bounded queue. When it is full, the reader is ended, and its page continues from its position: so
+a slow page costs no memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from typing import Any, Literal, NamedTuple, cast
+
+from redis.asyncio import Redis
+
+from ....state.redis.keys import session_key
+from ....state.redis.readers import Entry, read_entries
+from .positions import position_key
+
+#: Streams of a session that a page follows.
+Part = Literal["events", "journal", "dialog", "deltas"]
+PARTS: tuple[Part, ...] = ("events", "journal", "dialog", "deltas")
+#: Maximum number of entries that wait for one reader.
+MAX_WAITING = 2_000
+_PAGE = 500
+#: Greater than every counter of an entry.
+_LAST_COUNTER = 2**53
+
+
+class StreamEntry(NamedTuple):
+    """An entry of a session's stream."""
+
+    position: str
+    part: Part
+    #: The record as JSON.
+    text: str
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.waiting: asyncio.Queue[StreamEntry] = asyncio.Queue(MAX_WAITING)
+        self.is_full = False
+
+
+class SessionStreams:
+    """The readers of single sessions.
+
+    Args:
+        redis: The client, for entries before a reader began.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+        self._readers: defaultdict[str, set[_Reader]] = defaultdict(set)
+        #: Key -> newest position that the hub has read.
+        self._positions: dict[str, str] = {}
+        self._named: dict[str, tuple[str, Part]] = {}
+
+    def positions(self) -> dict[str, str]:
+        """Return the streams to read: key -> position."""
+        return self._positions
+
+    def feed(self, batches: Mapping[str, list[Entry]]) -> None:
+        """Hand new entries to their readers."""
+        found: list[tuple[str, StreamEntry]] = []
+        for key, entries in batches.items():
+            if key not in self._named:
+                continue
+            session_id, part = self._named[key]
+            known = position_key(self._positions[key])
+            for position, text in entries:
+                if position_key(position) > known:
+                    found.append((session_id, StreamEntry(position, part, text)))
+            self._positions[key] = entries[-1][0]
+        for session_id, entry in sorted(found, key=lambda it: position_key(it[1].position)):
+            for reader in self._readers[session_id]:
+                try:
+                    reader.waiting.put_nowait(entry)
+                except asyncio.QueueFull:
+                    reader.is_full = True
+
+    async def follow(
+        self, session_id: str, *, since: str, idle_s: float = 15.0
+    ) -> AsyncIterator[StreamEntry | None]:
+        """Yield the entries of a session from a position on, and None after `idle_s` seconds without one.
+
+        Entries of the millisecond of `since` are yielded again, because those of several streams may have the
+        same position. It ends when the reader is too slow.
+        """
+        reader = _Reader()
+        after = f"{max(0, position_key(since)[0] - 1)}-{_LAST_COUNTER}"
+        # It is added before the earlier entries are read, so that it misses none.
+        self._readers[session_id].add(reader)
+        try:
+            seen: dict[Part, str] = dict.fromkeys(PARTS, after)
+            for entry in await self._read_earlier(session_id, after):
+                seen[entry.part] = entry.position
+                yield entry
+            self._watch(session_id, seen)
+            while not reader.is_full:
+                found: StreamEntry | None = None
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(idle_s):
+                        found = await reader.waiting.get()
+                if found is None or position_key(found.position) > position_key(seen[found.part]):
+                    yield found
+        finally:
+            self._remove(session_id, reader)
+
+    async def _read_earlier(self, session_id: str, after: str) -> list[StreamEntry]:
+        """Return the entries after a position, oldest first."""
+        found = []
+        for part in PARTS:
+            low = f"({after}"
+            while True:
+                raw = await cast(
+                    "Any", self._redis.xrange(session_key(session_id, part), min=low, count=_PAGE)
+                )
+                entries = read_entries(raw)
+                found += [StreamEntry(position, part, text) for position, text in entries]
+                if len(entries) < _PAGE:
+                    break
+                low = f"({entries[-1][0]}"
+        return sorted(found, key=lambda it: position_key(it.position))
+
+    def _watch(self, session_id: str, seen: Mapping[Part, str]) -> None:
+        """Let the hub read the streams of a session, unless it does already."""
+        for part, position in seen.items():
+            key = session_key(session_id, part)
+            self._named[key] = session_id, part
+            self._positions.setdefault(key, position)
+
+    def _remove(self, session_id: str, reader: _Reader) -> None:
+        self._readers[session_id].discard(reader)
+        if not self._readers[session_id]:
+            del self._readers[session_id]
+            for part in PARTS:
+                key = session_key(session_id, part)
+                self._named.pop(key, None)
+                self._positions.pop(key, None)

@@ -1,0 +1,64 @@
+"""Services of the dashboard in one Flower process: settings, client, sessions in memory, and their reader.
+
+They are opened by the first request, on the event loop of Flower, and shared by all requests.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redis.asyncio import Redis
+
+from ...client.aio.client import AsyncClient
+from ...config.settings import Settings, load_settings
+from ...factories.connection import redis_url_in_use
+from ...state.redis.connect import aconnect
+from .live.hub import Hub
+from .live.session_list import SessionList
+
+if TYPE_CHECKING:
+    from tornado.web import Application
+
+_KEY = "symposia_services"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What handlers use."""
+
+    settings: Settings
+    #: Calls that change something, and reads of single objects.
+    client: AsyncClient
+    #: Reads that need no thread.
+    redis: Redis
+    #: The sessions in memory, kept up to date by `hub`.
+    sessions: SessionList
+    hub: Hub
+
+
+async def open_services(application: Application) -> Services:
+    """Return the services of this process. The first call opens them and loads the unfinished sessions.
+
+    Raises:
+        RedisUnavailable: Redis does not answer; the next call tries again.
+    """
+    opening: asyncio.Task[Services] | None = application.settings.get(_KEY)
+    if opening is None or (opening.done() and (opening.cancelled() or opening.exception() is not None)):
+        # One task for all requests that wait: a request that is cancelled must not cancel it.
+        opening = application.settings[_KEY] = asyncio.create_task(_open())
+    return await asyncio.shield(opening)
+
+
+async def _open() -> Services:
+    settings = load_settings()
+    redis = aconnect(await asyncio.to_thread(redis_url_in_use, settings))
+    sessions = SessionList()
+    hub = Hub(redis, sessions, late_ms=int(settings.redispatch_after_s * 1000))
+    try:
+        await hub.start()
+    except BaseException:
+        await redis.aclose()
+        raise
+    return Services(settings, AsyncClient(settings), redis, sessions, hub)

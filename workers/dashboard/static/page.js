@@ -1,0 +1,69 @@
+// Values of the page, requests to its server, and small helpers that create elements.
+// Text from sessions becomes text nodes only: nothing here parses HTML.
+
+const root = document.getElementById("dashboard");
+
+/** URL prefix of Flower, such as "/flower", or "". */
+export const base = root.dataset.base;
+/** Whether the page may offer actions. */
+export const allowsActions = "actions" in root.dataset;
+
+/** Return the JSON at a path below the prefix. Throws Error with the server's line. */
+export async function getJson(path) {
+  return answerOf(await fetch(base + path, { headers: { Accept: "application/json" } }));
+}
+
+/** Perform an action; return its JSON. Throws Error with the server's line. */
+export async function act(path, body = {}) {
+  return answerOf(await fetch(base + path, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-XSRFToken": root.dataset.token },
+    body: JSON.stringify(body),
+  }));
+}
+
+async function answerOf(response) {
+  if (response.ok) return response.json();
+  let line = `${response.status} ${response.statusText}`;
+  try {
+    line = (await response.json()).error || line;
+  } catch {
+    // The answer is not of the dashboard, for example that of a proxy.
+  }
+  throw new Error(line);
+}
+
+/** Return a new element: `make("a", { class: "x", href: "/" }, "text", child)`. */
+export function make(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+  }
+  element.append(...children.filter((it) => it !== null && it !== undefined));
+  return element;
+}
+
+/** Return text without control characters and characters that change the direction of text. */
+export function plain(text) {
+  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
+/** Return a span of time in words, such as "5m". */
+export function span(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
+  return `${Math.floor(seconds / 86400)}d`;
+}
+
+/** Return a cost in US dollars from millionths. */
+export function dollars(micros) {
+  return micros ? `$${(micros / 1e6).toFixed(micros < 1e6 ? 4 : 2)}` : "–";
+}
+
+/** Return a number with separators. */
+export function count(value) {
+  return Number(value).toLocaleString("en");
+}

@@ -1,0 +1,139 @@
+"""The list of sessions: filter, order, counts and pages. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from ....archive.results import decode_cursor, encode_cursor
+from ....models.errors import InvalidInput
+from .collab_row import CollabRow
+
+#: Values of the filter by status: those of collabs, and the kinds of attention.
+STATUSES = ("draft", "active", "suspended", "completed", "cancelled")
+ATTENTIONS = ("stuck", "no_worker", "parked")
+#: Maximum rows per page.
+MAX_ROWS = 500
+
+_KEYS: dict[str, Callable[[CollabRow], Any]] = {
+    "activity": lambda row: row["updated_ms"],
+    "opened": lambda row: row["opened_ms"],
+    "title": lambda row: row["title"].casefold(),
+    "mode": lambda row: row["mode"],
+    "status": lambda row: row["status"],
+    "turns": lambda row: row["turns"],
+    "tokens": lambda row: row["tokens"],
+    "cost": lambda row: row["cost_micros"],
+}
+
+
+class CollabPage(TypedDict):
+    """A page of the list."""
+
+    #: Position for the stream of changes.
+    position: str
+    #: Sessions in memory by status, and by attention.
+    counts: dict[str, int]
+    collabs: list[CollabRow]
+    #: Cursor of the next page; None: this is the last one.
+    next: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """Filter of rows; empty: any."""
+
+    #: A status, or a kind of attention.
+    status: str = ""
+    mode: str = ""
+    #: Text in the title, the id, or the name of a speaker.
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        if self.status and self.status not in (*STATUSES, *ATTENTIONS):
+            raise InvalidInput("status", self.status, f"must be one of {', '.join((*STATUSES, *ATTENTIONS))}")
+
+    def matches(self, row: CollabRow) -> bool:
+        """Return whether a row fits."""
+        if self.status and self.status not in (row["status"], row["attention"]):
+            return False
+        if self.mode and self.mode != row["mode"]:
+            return False
+        return not self.text or self.text.casefold() in _searched(row)
+
+
+@dataclass(frozen=True, slots=True)
+class ListOrder:
+    """Order of rows: by a field, then by id."""
+
+    by: str = "activity"
+    descending: bool = True
+
+    def __post_init__(self) -> None:
+        if self.by not in _KEYS:
+            raise InvalidInput("sort", self.by, f"must be one of {', '.join(_KEYS)}")
+
+    def key(self, row: CollabRow) -> tuple[Any, str]:
+        """Return the sort key of a row."""
+        return _KEYS[self.by](row), row["id"]
+
+
+def count_rows(rows: Iterable[CollabRow]) -> dict[str, int]:
+    """Return the number of rows by status, and by attention."""
+    counts: Counter[str] = Counter(dict.fromkeys((*STATUSES, *ATTENTIONS), 0))
+    for row in rows:
+        counts[row["status"]] += 1
+        if row["attention"] is not None:
+            counts[row["attention"]] += 1
+    return dict(counts)
+
+
+def list_page(
+    rows: Sequence[CollabRow],
+    wanted: ListFilter,
+    order: ListOrder,
+    *,
+    position: str,
+    after: str = "",
+    limit: int = 100,
+) -> CollabPage:
+    """Return a page of the sessions in memory.
+
+    A cursor is the sort key of the last row, so rows that move do not change the other pages.
+
+    Args:
+        rows: All rows.
+        wanted: The filter.
+        order: The order.
+        position: The position of the newest change.
+        after: Cursor of the page before; empty: the first page.
+        limit: Maximum number of rows.
+
+    Raises:
+        InvalidInput: The cursor is not of a page in this order.
+    """
+    found = sorted(filter(wanted.matches, rows), key=order.key, reverse=order.descending)
+    if after:
+        last = _read_cursor(after, order)
+        found = [it for it in found if (order.key(it) < last if order.descending else order.key(it) > last)]
+    page = found[:limit]
+    more = len(found) > limit
+    return CollabPage(
+        position=position,
+        counts=count_rows(rows),
+        collabs=page,
+        next=encode_cursor(*order.key(page[-1])) if more else None,
+    )
+
+
+def _read_cursor(cursor: str, order: ListOrder) -> tuple[Any, str]:
+    kind = str if order.by in ("title", "mode", "status") else int
+    value, session_id = decode_cursor(cursor, kind, str)
+    return value, session_id
+
+
+def _searched(row: CollabRow) -> str:
+    speakers = " ".join(it["name"] for it in row["speakers"])
+    return f"{row['title']} {row['id']} {speakers}".casefold()

@@ -1,0 +1,218 @@
+"""The row of one session in the list of sessions. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypedDict
+
+from ....models.protocol.collab import CollabStatus
+from ....models.sessions.plan import Totals
+from ....models.sessions.spec import SessionSpec
+from ....state.redis.readers import read_object
+from ....state.sessions.queue_progress import queued_for_s
+from ....state.sessions.records import SessionState
+from ....state.sessions.turn_records import TurnRecord
+
+#: What an operator should look at; None: nothing.
+Attention = Literal["stuck", "no_worker", "parked"]
+
+
+class LastError(TypedDict):
+    """The newest failed turn of a session."""
+
+    at_ms: int
+    turn: int | None
+    participant: str | None
+    text: str
+
+
+class Speaker(TypedDict):
+    """A participant with a running or parked turn."""
+
+    participant: str
+    name: str
+    turn: int
+    state: str
+    since_ms: int | None
+
+
+class CollabRow(TypedDict):
+    """One session. Times are in milliseconds since the epoch, costs in millionths of a US dollar."""
+
+    id: str
+    title: str
+    mode: str
+    status: str
+    reason: str | None
+    detail: str | None
+    attention: Attention | None
+    #: The attention in words.
+    attention_text: str | None
+    turns: int
+    #: Maximum number of turns by the stop conditions; None: no such limit.
+    max_turns: int | None
+    rounds: int
+    messages: int
+    tokens: int
+    cost_micros: int
+    speakers: list[Speaker]
+    participants: int
+    opened_ms: int
+    updated_ms: int
+    ended_ms: int | None
+    last_error: LastError | None
+    archived: bool
+    #: Position of the newest change: the id of a stream entry.
+    position: str
+
+
+@dataclass(frozen=True, slots=True)
+class CollabFacts:
+    """Settings of a session that its row needs; they change with its edition only."""
+
+    edition: int
+    title: str
+    mode: str
+    #: Display name by participant id.
+    names: Mapping[str, str]
+    max_turns: int | None = None
+
+    @classmethod
+    def read(cls, session_id: str, collab: str, spec: str | None = None, *, edition: int = 0) -> CollabFacts:
+        """Return the facts from the documents of a session. Raises CorruptSession.
+
+        Args:
+            session_id: The session.
+            collab: The collab as JSON.
+            spec: The spec as JSON; None: the limit of turns is not needed.
+            edition: Number of changes of these documents.
+        """
+        data = read_object(collab, session_id=session_id, part="collab")
+        names = {}
+        for it in _objects(data.get("participants")):
+            name = str(it.get("participant_id"))
+            names[name] = str(it.get("display_name") or name)
+        return cls(
+            edition,
+            str(data.get("title") or ""),
+            str(data.get("mode") or ""),
+            names,
+            None if spec is None else _max_turns(spec),
+        )
+
+
+def build_row(
+    state: SessionState,
+    facts: CollabFacts,
+    *,
+    position: str,
+    last_error: LastError | None = None,
+    archived: bool = False,
+) -> CollabRow:
+    """Return the row of a session, without its attention: see `attention_of`.
+
+    Args:
+        state: The state of the session.
+        facts: Its settings.
+        position: Position of its newest change.
+        last_error: Its newest failed turn, if known.
+        archived: Whether it is read from the archive.
+    """
+    usage = state.usage
+    return CollabRow(
+        id=state.session_id,
+        title=facts.title,
+        mode=facts.mode,
+        status=state.status.value,
+        reason=state.reason,
+        detail=state.detail,
+        attention=None,
+        attention_text=None,
+        turns=state.closed,
+        max_turns=facts.max_turns,
+        rounds=state.rounds,
+        messages=state.messages,
+        tokens=usage.tokens,
+        cost_micros=usage.cost_micros,
+        speakers=[] if state.is_final else _speakers(state, facts),
+        participants=len(facts.names),
+        opened_ms=state.opened_ms,
+        updated_ms=state.updated_ms,
+        ended_ms=state.ended_ms,
+        last_error=last_error,
+        archived=archived,
+        position=position,
+    )
+
+
+def attention_of(
+    state: SessionState, facts: CollabFacts, *, late_ms: int, has_workers: bool
+) -> tuple[Attention | None, str | None]:
+    """Return what an operator should look at, and the same in words.
+
+    Args:
+        state: The state of the session; `now_ms` is the time of the judgement.
+        facts: Its settings.
+        late_ms: Milliseconds from which a queued message counts as late.
+        has_workers: Whether any worker is running.
+    """
+    if state.status is not CollabStatus.ACTIVE:
+        return None, None
+    turns = state.open_turns()
+    parked = [turn for turn in turns if turn.parking is not None]
+    if not has_workers and (not turns or len(parked) < len(turns)):
+        return "no_worker", "no worker is running"
+    queued_s = queued_for_s(state)
+    if queued_s is not None and queued_s * 1000 > late_ms:
+        return "stuck", "queued, but no worker has taken it"
+    if parked:
+        names = (facts.names.get(turn.participant, turn.participant) for turn in parked)
+        return "parked", f"waits for an answer to {', '.join(names)}"
+    return None, None
+
+
+def _speakers(state: SessionState, facts: CollabFacts) -> list[Speaker]:
+    return [
+        Speaker(
+            participant=turn.participant,
+            name=facts.names.get(turn.participant, turn.participant),
+            turn=turn.number,
+            state=turn.status,
+            since_ms=_since_ms(turn),
+        )
+        for turn in state.open_turns()
+    ]
+
+
+def _since_ms(turn: TurnRecord) -> int | None:
+    return turn.parking.parked_ms if turn.parking is not None else turn.began_ms or turn.queued_ms
+
+
+def _max_turns(spec: str) -> int | None:
+    return SessionSpec.model_validate_json(spec).stop.turns_left(Totals())
+
+
+def _objects(value: object) -> Iterable[Mapping[str, object]]:
+    return [it for it in value if isinstance(it, dict)] if isinstance(value, list) else []
+
+
+def error_of_event(text: str, at_ms: int) -> LastError | None:
+    """Return the failure that a MAP event records; None: it records none."""
+    if '"MAPTurnCompleted"' not in text:
+        return None
+    try:
+        payload = json.loads(text).get("payload") or {}
+        result = payload.get("result") or {}
+    except (ValueError, AttributeError):
+        return None
+    if result.get("outcome") != "failed" and not result.get("error"):
+        return None
+    turn = payload.get("turn_number")
+    return LastError(
+        at_ms=at_ms,
+        turn=turn if isinstance(turn, int) else None,
+        participant=str(payload.get("participant_id") or "") or None,
+        text=str(result.get("error") or "failed"),
+    )
