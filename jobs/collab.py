@@ -33,6 +33,7 @@ from ..state.sessions.records import SessionState
 from ..state.sessions.store import SessionStore
 from ..tasks.planning.advance import resend_all
 from ..tasks.runtime.graph import TaskGraph
+from ..tasks.runtime.parked_reports import report_dropped
 from ..tasks.sessions.rendering import GraphFormat, draw, ledger_of, transcript_of
 from ..tasks.sessions.steering import SessionSteering
 from ..tasks.sessions.task_tree import last_spoken
@@ -299,8 +300,10 @@ class CollabJob:
         Raises:
             IllegalTransition: The session has already ended.
         """
-        self._connections.store.cancel(self.id, reason=reason, retention_ms=self._connections.retention_ms)
-        self._connections.index.mark_ended(self.id)
+        to = self._connections
+        state = to.store.cancel(self.id, reason=reason, retention_ms=to.retention_ms)
+        to.index.mark_ended(self.id)
+        report_dropped(to.graph, state, state.records)
 
     def add_participant(
         self,

@@ -6,25 +6,38 @@ from the worker's events.
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING
 
 from celery import shared_task
+from celery.exceptions import Ignore, Retry
 
 from ..models.errors import SessionNotFound, StateError, TurnFailed
 from ..models.protocol.collab import CollabMode
+from ..state.sessions.turn_records import ParkedBy
 from .planning.advance import advance
 from .run_turn import handle_turn_message
 from .runtime.graph import ADVANCE, TURN, TurnCall
 from .runtime.log_context import log_context
+from .runtime.parked_reports import report_wait
 from .runtime.runtime import runtime_of
 
 if TYPE_CHECKING:
     from celery import Task
 
+log = logging.getLogger(__name__)
+
 #: Exceptions that are logged in one line, without a traceback. TurnFailed: a turn failed finally. StateError:
 #: Redis is unavailable, or the state of a session cannot be read; then the sweep retries.
 _EXPECTED = (StateError, TurnFailed)
 _NOT_FOUND = "session not found"
+
+
+class TurnRetried(Retry):
+    """The attempt failed, and the session runs the turn again."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.message!r})"
 
 
 @shared_task(name=TURN, bind=True, ignore_result=True, throws=_EXPECTED)
@@ -39,17 +52,28 @@ def turn_task(
     Raises:
         TurnFailed: a failure exhausted the attempts of the turn, or ended the session. The failure is stored;
             the exception is only for Celery's monitors, and Celery does not retry it.
+        TurnRetried: the attempt failed, and the session runs the turn again; only for Celery's monitors, too.
+        Ignore: the turn is parked. The Celery task has a state of its own until the wait ends.
     """
-    call, request = TurnCall(session, turn, participant, CollabMode(mode), scope), self.request
+    request = self.request
+    call = TurnCall(session, turn, participant, CollabMode(mode), scope)
+    task = ParkedBy(str(request.id), str(request.hostname or ""))
+    runtime = runtime_of(self.app)
     try:
         with log_context(session, turn, participant):
             end = handle_turn_message(
-                runtime_of(self.app), call, task_id=str(request.id), parent_id=request.parent_id
+                runtime, call, task_id=task.task_id, parent_id=request.parent_id, worker=task.worker
             )
     except SessionNotFound:
         return _NOT_FOUND  # the session has ended and expired
     if end.failed:
         raise TurnFailed(end.text)
+    if end.retried:
+        raise TurnRetried(end.text)
+    if end.awaits is not None:
+        log.info("turn %s of session %s %s", turn, session, end.text)
+        report_wait(runtime.graph, task, end.awaits, end.text)
+        raise Ignore(end.text)
     return end.text
 
 

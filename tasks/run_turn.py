@@ -48,7 +48,9 @@ log = logging.getLogger(__name__)
 TAKEOVERS = 8
 
 
-def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> TurnEnd:
+def run_turn(
+    runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None, worker: str = ""
+) -> TurnEnd:
     """Process one message of a turn, up to the end of its attempt."""
     facts = runtime.facts.get(call.session)
     if call.participant not in facts.roster:  # added after this process read the session
@@ -74,10 +76,12 @@ def run_turn(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str |
     with admission:
         if not admission.may_run:
             claim = replace(claim, admitted=False)
-        return _begin(runtime, call, claim, admission)
+        return _begin(runtime, call, claim, admission, worker=worker)
 
 
-def _begin(runtime: Runtime, call: TurnCall, claim: GrantRequest, admission: Admission) -> TurnEnd:
+def _begin(
+    runtime: Runtime, call: TurnCall, claim: GrantRequest, admission: Admission, *, worker: str
+) -> TurnEnd:
     runtime.fault_hook(Boundary.BEFORE_BEGIN, call.session, call.turn)
     since = time.monotonic()
     answer = runtime.store.begin(call.session, claim)
@@ -104,6 +108,7 @@ def _begin(runtime: Runtime, call: TurnCall, claim: GrantRequest, admission: Adm
         since,
         admission,
         recalled,
+        worker,
     )
     admission.begun = True
     end = _speak(runtime, active_turn, turn_timeout_s(runtime, policy))
@@ -212,7 +217,9 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
     return TurnToPark(active_turn, context, binding), outcome
 
 
-def handle_turn_message(runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None) -> TurnEnd:
+def handle_turn_message(
+    runtime: Runtime, call: TurnCall, *, task_id: str, parent_id: str | None, worker: str = ""
+) -> TurnEnd:
     """Run the turn, check it if it is parked, or plan the next step if the turn is over.
 
     Args:
@@ -220,11 +227,12 @@ def handle_turn_message(runtime: Runtime, call: TurnCall, *, task_id: str, paren
         call: The turn, as the message names it.
         task_id: Id of the Celery task.
         parent_id: Id of the Celery task that sent it.
+        worker: Name of the worker that runs the Celery task.
 
     Returns:
         The result of the delivery.
     """
-    end = run_turn(runtime, call, task_id=task_id, parent_id=parent_id)
+    end = run_turn(runtime, call, task_id=task_id, parent_id=parent_id, worker=worker)
     follow_up = end.follow_up
     if isinstance(follow_up, WakeParked):
         return handle_due_work(runtime, follow_up.facts, follow_up.state, call.turn)

@@ -35,6 +35,13 @@ class TimeoutAction(StrEnum):
     CANCEL = "cancel"
 
 
+class Awaits(StrEnum):
+    """Who answers a parked turn; the value is the state of its Celery task in monitors."""
+
+    HUMAN = "awaiting_human"
+    REMOTE = "awaiting_remote"
+
+
 class WaitPolicy(Frozen):
     """Deadline of an answer, and the action after it."""
 

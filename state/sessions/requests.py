@@ -138,6 +138,8 @@ class PlanWrite:
     released: tuple[str, ...] = ()
     #: Hand-offs that the mode refuses; recorded as events.
     refused: tuple[RefusedHandOff, ...] = ()
+    #: Numbers of the turns that this plan drops.
+    dropped: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
     if frame.refused:
         document["notes"] = [_refusal(hand_off) for hand_off in frame.refused]
     if isinstance(plan, Finish):
-        released = tuple(frame.scopes.values())
+        dropped = tuple(frame.scopes)
         document["finish"] = {
             "status": "cancelled" if plan.aborted else "completed",
             "reason": plan.reason,
@@ -221,7 +223,7 @@ def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
             "retention_ms": frame.retention_ms,
         }
     else:
-        released = tuple(frame.scopes[number] for number in plan.drop)
+        dropped = tuple(plan.drop)
         document |= {
             "planner": json.dumps(plan.state),
             "ends_round": "1" if plan.ends_round else "0",
@@ -233,4 +235,5 @@ def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
         if plan.announce is not None:
             document["announce"] = _announcement(plan, frame)
     text = json.dumps(document, ensure_ascii=False)
-    return PlanWrite(plan_id, frame.expected, text, released, frame.refused)
+    released = tuple(frame.scopes[number] for number in dropped)
+    return PlanWrite(plan_id, frame.expected, text, released, frame.refused, dropped)

@@ -51,6 +51,15 @@ class ParkingState:
     wake_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class ParkedBy:
+    """The Celery task that parked a turn."""
+
+    task_id: str
+    #: Name of the worker that ran it.
+    worker: str
+
+
 class Amounts(NamedTuple):
     """Tokens, and millionths of a US dollar."""
 
@@ -100,6 +109,8 @@ class TurnRecord:
     short: Amounts | None = None
     #: State of the parking; None: the turn is not parked.
     parking: ParkingState | None = None
+    #: Celery task that parked the turn; None: the turn does not wait, and did not wait when it was dropped.
+    parked_by: ParkedBy | None = None
     #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
     wait: str | None = None
 
@@ -136,6 +147,8 @@ class _Stored(BaseModel):
     parked_ms: int | None = None
     until_ms: int | None = None
     wake_ms: int | None = None
+    task: str = ""
+    worker: str = ""
 
     @property
     def short(self) -> Amounts | None:
@@ -210,5 +223,6 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         spent={token: read_amounts(row) for token, row in stored.spent.items()},
         short=stored.short,
         parking=stored.parking,
+        parked_by=ParkedBy(stored.task, stored.worker) if stored.task else None,
         wait=turns.get(f"{number}:wait"),
     )

@@ -24,7 +24,7 @@ from ..redis.keys import INBOX
 from ..redis.scripts import ScriptValue, call_on_session
 from ..sessions.records import Grant, ScriptAnswer, read_answer
 from ..sessions.requests import TurnOutput
-from ..sessions.turn_records import Accounts, format_accounts
+from ..sessions.turn_records import Accounts, ParkedBy, format_accounts
 
 EventData = Mapping[str, JsonValue]
 
@@ -58,6 +58,8 @@ class ParkRequest:
     spent: Accounts = field(default_factory=dict)
     #: Data of the event.
     about: EventData = field(default_factory=dict)
+    #: Celery task that parks the turn; None: monitors are not told.
+    parked_by: ParkedBy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class ParkedTurnStore:
             "wait": laid.wait,
             "about": to_json(laid.about),
             "spent": format_accounts(laid.spent),
+            "task": laid.parked_by.task_id if laid.parked_by else "",
+            "worker": laid.parked_by.worker if laid.parked_by else "",
         }
         return read_answer(
             session_id, call_on_session(self._client, "parked/park", session_id, args, scope=grant.scope)

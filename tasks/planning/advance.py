@@ -20,6 +20,7 @@ from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
 from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
+from ..runtime.parked_reports import report_dropped
 from ..runtime.runtime import Runtime
 from ..views.session_views import SessionFacts, begins_round, session_view
 from .decide import decide
@@ -137,6 +138,7 @@ def dispatch_plan(
         return False
     for it in write.refused:
         log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
+    report_dropped(runtime.graph, state, write.dropped)
     if state.is_final:
         runtime.index.mark_ended(facts.session_id)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)

@@ -14,6 +14,7 @@ from kombu.exceptions import OperationalError
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
 from ...state.sessions.queue_progress import SENT_MS
+from ...state.sessions.turn_records import ParkedBy
 
 TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
@@ -148,6 +149,29 @@ class TaskGraph:
                 add_to_parent=False,
                 ignore_result=True,
             )
+
+    def report(self, parked_by: ParkedBy, event: str, **fields: str) -> None:
+        """Send an event about the Celery task that parked a turn, for monitors.
+
+        Nothing is sent while the broker is unavailable, because the session does not depend on it.
+
+        Args:
+            parked_by: The Celery task.
+            event: Type of the event, such as `task-succeeded`.
+            fields: Fields of the event.
+        """
+        if self._is_away or not parked_by.worker or not self._app.conf.worker_send_task_events:
+            return
+        # In the name of the worker that ran the Celery task: monitors list every sender as a worker.
+        dispatcher = self._app.events.Dispatcher(hostname=parked_by.worker, enabled=False)
+        try:
+            with (
+                self._app.producer_or_acquire() as producer,
+                producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
+            ):
+                dispatcher.publish(event, {"uuid": parked_by.task_id, **fields}, producer, retry=True)
+        except BrokerConnectionError as error:
+            log.debug("event %s of Celery task %s not sent: %s", event, parked_by.task_id, error)
 
     @staticmethod
     def _options(call: TurnCall) -> dict[str, Any]:

@@ -49,6 +49,8 @@ class ActiveTurn:
     admission: Admission
     #: The memory read by the turn; None in a session without memory.
     recalled_memory: RecalledMemory | None = None
+    #: Name of the worker that runs the Celery task.
+    worker: str = ""
 
     @property
     def session_id(self) -> str:

@@ -11,7 +11,7 @@ from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
 from ...models.turns.turn import DraftMessage, OutcomeKind, TurnOutcome, TurnResult, Usage
-from ...models.turns.waiting import ParkedQuestion
+from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
 from ..views.alignment import read_marks
@@ -146,12 +146,16 @@ class TurnEnd:
         word: answer of the deciding script.
         summary: what happened; contains no dialog text and no secrets.
         failed: a failure exhausted the turn's attempts, or ended its session.
+        retried: the attempt failed, and the turn is run again.
+        awaits: who the turn waits for; None: this delivery did not park it.
         follow_up: work after this delivery that does not belong to the turn itself.
     """
 
     word: str
     summary: str = ""
     failed: bool = False
+    retried: bool = False
+    awaits: Awaits | None = None
     follow_up: PlanNext | WakeParked | None = None
 
     @property
@@ -192,7 +196,7 @@ def summarize_return(word: str, error: str, then: str, *, is_last: bool = False)
     """
     if word != "retried":
         return TurnEnd(word, f"discarded ({word}): {_failure(error)}")
-    return summarize_failure(word, error, then, is_last=is_last)
+    return TurnEnd(word, f"{_failure(error)}; {then}", failed=is_last, retried=not is_last)
 
 
 def _failure(error: str) -> str:

@@ -27,6 +27,7 @@ from ...state.turns.parked import (
     ParkedUpdate,
     ReplyRule,
 )
+from ..runtime.parked_reports import report_dropped
 from ..runtime.runtime import Runtime
 from ..turns.results import FAILURE_EFFECTS, TurnEnd, summarize_failure
 from ..views.session_views import SessionFacts
@@ -92,7 +93,8 @@ def fail_parked_turn(runtime: Runtime, asked: OpenQuestion, line: str, *, rule: 
         reply = asked.build_reassignment(policy.substitute, outcome="failed", rule=rule, error=line)
     else:
         reply = asked.build_closing(kind, error=line, rule=rule)
-    word = end_wait(runtime, asked, reply).word
+    summary = summarize_failure("", line, then, is_last=True).text
+    word = end_wait(runtime, asked, reply, summary, failed=True).word
     return summarize_failure(word, line, then, is_last=word in ENDED)
 
 
@@ -180,7 +182,7 @@ def apply_deadline_policy(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
             return _cancel(runtime, asked)
         case _:
             reply = asked.build_answer(None, by=None, rule=ReplyRule.DEADLINE)
-    return TurnEnd(end_wait(runtime, asked, reply).word, _NO_ANSWER)
+    return TurnEnd(end_wait(runtime, asked, reply, _NO_ANSWER).word, _NO_ANSWER)
 
 
 def _ask_another(
@@ -207,18 +209,18 @@ def _reassign(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
         line = f"reassigned {MOST_PASSED_ON} times without an answer"
         return fail_parked_turn(runtime, asked, line, rule=ReplyRule.DEADLINE)
     to = str(asked.waiting.policy.to)
-    word = end_wait(
-        runtime, asked, asked.build_reassignment(to, outcome="reassigned", rule=ReplyRule.DEADLINE)
-    ).word
-    return TurnEnd(word, f"{_NO_ANSWER}; agent {to!r} takes over")
+    reply = asked.build_reassignment(to, outcome="reassigned", rule=ReplyRule.DEADLINE)
+    summary = f"{_NO_ANSWER}; agent {to!r} takes over"
+    return TurnEnd(end_wait(runtime, asked, reply, summary).word, summary)
 
 
 def _cancel(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
     session_id, detail = asked.facts.session_id, f"{', '.join(asked.waiting.asked)} did not answer in time"
-    runtime.store.cancel(
+    state = runtime.store.cancel(
         session_id, reason="no_answer", detail=detail, retention_ms=runtime.limits.retention_ms
     )
     runtime.index.mark_ended(session_id)
+    report_dropped(runtime.graph, state, state.records)
     Inbox(runtime.store.client).remove(asked.inbox_entries())
     return summarize_failure("cancelled", _NO_ANSWER, FAILURE_EFFECTS[OutcomeKind.FAILED], is_last=True)
 

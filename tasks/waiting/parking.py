@@ -17,9 +17,10 @@ from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
-from ...models.turns.waiting import AddedMessage, ParkedQuestion, RemoteDelivery, WaitPolicy
+from ...models.turns.waiting import AddedMessage, Awaits, ParkedQuestion, RemoteDelivery, WaitPolicy
 from ...state.redis.readers import server_ms
 from ...state.sessions.records import Grant, ScriptAnswer, SessionState
+from ...state.sessions.turn_records import ParkedBy
 from ...state.turns.parked import FAR_MS, Inbox, InboxEntry, ParkedTurnStore, ParkRequest
 from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, retry_during_outage
@@ -86,7 +87,10 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     laid = _build_park_request(
         waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS
     )
-    laid = replace(laid, spent={**turn.active_turn.accounts(), turn.grant.token: outcome.usage})
+    parked_by = ParkedBy(turn.active_turn.task_id, turn.active_turn.worker)
+    laid = replace(
+        laid, parked_by=parked_by, spent={**turn.active_turn.accounts(), turn.grant.token: outcome.usage}
+    )
 
     def write() -> ScriptAnswer:
         Inbox(runtime.store.client).add(inbox_entries, at_ms=server_ms(runtime.store.client))
@@ -105,8 +109,10 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     if asked.state.unconsumed() or asked.state.stop_requested:
         request_planning(runtime, asked.state)  # closed turns and a requested stop do not wait for the answer
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
-        return deliver_turn(runtime, asked, agent, asked.waiting.delivery)
-    return TurnEnd(answer.word, f"parked: waiting for {excerpt(', '.join(asked.waiting.asked))}")
+        end = deliver_turn(runtime, asked, agent, asked.waiting.delivery)
+        return end if end.failed else replace(end, awaits=Awaits.REMOTE)
+    summary = f"parked: waiting for {excerpt(', '.join(asked.waiting.asked))}"
+    return TurnEnd(answer.word, summary, awaits=Awaits.HUMAN)
 
 
 def _build_park_request(waiting: ParkedQuestion, reply_token: str, *, tended_in_ms: int) -> ParkRequest:

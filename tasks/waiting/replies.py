@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
+from ...models.text.redact import excerpt
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.store import SessionStore
 from ...state.turns.parked import Inbox, ParkedTurnStore, Reply
 from ..planning.advance import dispatch_turns
 from ..runtime.graph import TaskGraph, ignore_broker_outage
+from ..runtime.parked_reports import report_wait_end
 from ..views.session_views import SessionFacts
 from .parked_turn import OpenQuestion, read_all_questions
 
@@ -103,15 +105,29 @@ def answer_question(
     _check(asked, text, limit_bytes=limit_bytes)
     if token is not None and token != asked.parking.reply_token:
         raise ReplyRefused(asked.facts.session_id, name, "foreign")
-    word = end_wait(review_context, asked, asked.build_answer(text, by=name)).word
+    reply = asked.build_answer(text, by=name)
+    word = end_wait(review_context, asked, reply, f"answered by {excerpt(name)}").word
     if word == "missing":
         raise SessionNotFound(asked.facts.session_id)
     if word not in ENDED:
         raise ReplyRefused(asked.facts.session_id, name, _REFUSALS[word])
 
 
-def end_wait(review_context: ReplyContext, asked: OpenQuestion, reply: Reply) -> ScriptAnswer:
-    """Send a reply and, if it was accepted, dispatch the session's next work."""
+def end_wait(
+    review_context: ReplyContext, asked: OpenQuestion, reply: Reply, summary: str, *, failed: bool = False
+) -> ScriptAnswer:
+    """Send a reply and, if it was accepted, dispatch the session's next work.
+
+    Args:
+        review_context: Services of this process.
+        asked: The question.
+        reply: The end of the wait.
+        summary: How it ended, for monitors; without dialog text.
+        failed: The turn failed.
+
+    Returns:
+        The answer of the script.
+    """
     session_id = asked.facts.session_id
     review_context.index.set_due_by(session_id, asked.state.now_ms + LOOK_IN_MS)
     client = review_context.store.client
@@ -119,6 +135,7 @@ def end_wait(review_context: ReplyContext, asked: OpenQuestion, reply: Reply) ->
     if result.word in ENDED:
         Inbox(client).remove(asked.inbox_entries())
         _dispatch_next(review_context, asked, result)
+        report_wait_end(review_context.graph, asked.record, summary, failed=failed)
     return result
 
 

@@ -1,12 +1,13 @@
 --- parked/park: parks a turn until an answer arrives: its lock is free, and no worker waits.
 --- KEYS: session journal turns lock
---- ARGV: number token reply until_in_ms wake_in_ms wait about spent
+--- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker
 --- USES: clock locks view turns events accounts late_spending limits
 --- ANSWERS: parked(view) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
 --- GUARANTEE: only the holder can park its turn, and the grant stays open: the answer is written under
 --- its token. From now on only a caller with the reply token `reply` can close the turn. The turn reserves
---- nothing of the session's limits any more: its spending is booked.
+--- nothing of the session's limits any more: its spending is booked. `task` and `worker`: the Celery task
+--- that parks the turn and its worker, kept until the wait ends, so that monitors learn of the end.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = read_turn(turns, number)
 local keys = { session = session, journal = journal, turns = turns }
@@ -25,6 +26,7 @@ turn.status, turn.reply, turn.parked_ms, turn.request = 'parked', reply, NOW, ni
 turn.until_ms = until_in_ms ~= '' and NOW + until_in_ms or nil
 turn.wake_ms = NOW + wake_in_ms
 turn.dispatches, turn.swept_ms, turn.queued_ms = 0, nil, nil
+turn.task, turn.worker = task, worker
 release_reservation(session, turn)
 save_turn(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)

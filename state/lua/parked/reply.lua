@@ -26,7 +26,7 @@ if turn.status ~= 'parked' then return { 'double' } end
 if rule == 'person' and turn.until_ms and NOW > turn.until_ms then return { 'late' } end
 if rule == 'deadline' and not (turn.until_ms and NOW >= turn.until_ms) then return { 'early' } end
 
-turn.request = request
+turn.request, turn.task, turn.worker = request, nil, nil
 local data = cjson.decode(about)
 data.turn_number, data.participant_id = tonumber(number), turn.participant
 write_journal(journal, 'turn.answered', data)

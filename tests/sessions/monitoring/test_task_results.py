@@ -12,13 +12,17 @@ ONCE_MORE = {"attempts": 2, "backoff_s": 0.05}
 
 
 def tasks_of(monitor, job):
-    """The turns of a session as Flower knows them, by number, in the order of their attempts: state and text."""
+    """The turns of a session in their present states, by number, in the order of their attempts: state and text.
+
+    Tasks that were only sent, received or started are left out.
+    """
     state = State()
-    for event in sorted(monitor.heard, key=lambda it: it["clock"]):
+    for event in sorted(monitor.heard, key=lambda it: it["timestamp"]):
         state.event(dict(event))
     turns: dict[int, list[tuple[str, str]]] = {}
     for task in sorted(state.tasks.values(), key=lambda it: it.timestamp or 0):
-        if task.root_id == job.id and task.ready and "turn=" in (task.kwargs or ""):
+        is_known = task.state not in ("PENDING", "RECEIVED", "STARTED")
+        if task.root_id == job.id and is_known and "turn=" in (task.kwargs or ""):
             number = int(task.kwargs.partition("turn=")[2].split()[0])
             turns.setdefault(number, []).append((task.state, task.exception or task.result))
     return turns
@@ -47,7 +51,7 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     told = waits(monitor, job, 3)
     assert told[1] == [("SUCCESS", repr(f"said {len(spoken)} characters"))]
     assert told[2] == [
-        ("SUCCESS", repr("failed: RuntimeError: mood 1; attempt 1 of 2, retried in 0.05 s")),
+        ("RETRY", f"TurnRetried({'failed: RuntimeError: mood 1; attempt 1 of 2, retried in 0.05 s'!r})"),
         ("FAILURE", f"TurnFailed({'failed: RuntimeError: mood 2; the turn is skipped'!r})"),
     ]
     assert "raised expected: TurnFailed" in worker.log()
@@ -66,11 +70,46 @@ def test_a_failure_that_ends_the_session_is_a_failed_task(stage, monitor):
     assert (state, "failed: RuntimeError: mood 1; the session is cancelled" in text) == ("FAILURE", True)
 
 
-def test_a_parked_turn_and_a_plan_are_told_in_words(stage, monitor):
+def waits_for_state(monitor, job, number, state):
+    def reached():
+        told = tasks_of(monitor, job).get(number)
+        return told if told and told[-1][0] == state else None
+
+    return until(reached, what=f"turn {number} is {state}")
+
+
+def test_a_parked_turn_is_shown_as_waiting_until_it_is_answered(stage, monitor):
     worker = stage.start_worker()
     job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
-    assert waits(monitor, job, 1)[1] == [("SUCCESS", repr("parked: waiting for ann"))]
+    assert waits_for_state(monitor, job, 1, "AWAITING_HUMAN") == [
+        ("AWAITING_HUMAN", repr("parked: waiting for ann"))
+    ]
     job.reply("ann", "Here I am.")
     job.result(timeout=20)
+    assert waits_for_state(monitor, job, 1, "SUCCESS") == [("SUCCESS", repr("answered by ann"))]
     until(lambda: "'session completed: max_turns'" in worker.log(), what="the plan is told")
     assert "'planned turn 1'" in worker.log()
+    assert "parked: waiting for ann" in worker.log()
+    senders = {(event["type"], event["hostname"]) for event in monitor.heard}
+    named = {name for kind, name in senders if kind.startswith("task-") and kind != "task-sent"}
+    assert named == {"w1@live"}, f"no other process appears as a worker: {senders}"
+
+
+@pytest.mark.parametrize("way", ["cancel", "stop"])
+def test_a_parked_turn_of_an_ended_session_waits_no_longer(stage, monitor, way):
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
+    waits_for_state(monitor, job, 1, "AWAITING_HUMAN")
+    getattr(job, way)()
+    job.result(timeout=20)
+    waits_for_state(monitor, job, 1, "CANCELLED")
+
+
+def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
+    stage.start_worker()
+    seat = {"agent": "human", "wait": {"deadline_s": 0.5, "then": "skip"}}
+    job = stage.submit("round_robin", {"ann": seat}, stop=MaxTurns(1))
+    job.result(timeout=20)
+    told = waits(monitor, job, 2)[1]
+    assert ("SUCCESS", repr("no answer in time")) in told
+    until(lambda: not [it for it in tasks_of(monitor, job)[1] if it[0] == "AWAITING_HUMAN"], what="it ended")

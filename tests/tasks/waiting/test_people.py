@@ -119,8 +119,10 @@ def test_a_second_reply_is_refused_and_changes_nothing(office, asked):
 
 def test_two_replies_at_the_same_time_are_one(office, asked):
     one, two = (read_all_questions(asked._facts, asked.state())[0] for _ in range(2))
-    assert end_wait(asked._connections, one, one.build_answer("mine", by="ben")).word == "replied"
-    assert end_wait(asked._connections, two, two.build_answer("no, mine", by="ben")).word == "double"
+    assert end_wait(asked._connections, one, one.build_answer("mine", by="ben"), "answered").word == "replied"
+    assert (
+        end_wait(asked._connections, two, two.build_answer("no, mine", by="ben"), "answered").word == "double"
+    )
     assert [m.content for m in asked.messages()] == ["ok", "mine"]
 
 
