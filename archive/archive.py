@@ -1,4 +1,8 @@
-"""The archive: one database with its readers, writers, pruners and workspace transactions."""
+"""The archive: one database with its readers, writers, pruners and workspace transactions.
+
+Its schema is checked with one query and upgraded where it is older. Alembic is imported only for an upgrade,
+because its import would slow down the start of every reader.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +10,45 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from sqlalchemy import text
+from sqlalchemy import inspect, text
 
+from ..models.errors import ArchiveError
 from .engine import Database
 from .pruners import ArchivePruner, ReviewPruner, TaskPruner
 from .reviews.store import ReviewReader, ReviewWriter
-from .schema import upgrade_schema
 from .sessions.reader import ArchiveReader
 from .sessions.writer import ArchiveWriter
 from .workspace.changes import WorkspaceChanges
 from .workspace.listing import WorkspaceQueries
+
+#: Newest revision in `migrations/versions`.
+REVISION = "0004"
+
+
+def upgrade_schema(database: Database) -> None:
+    """Upgrade a database that has an older schema.
+
+    Raises:
+        ArchiveUnavailable: the database does not answer.
+        ArchiveError: the database has a newer schema.
+    """
+    revision = _revision(database) if database.exists else None
+    if revision == REVISION:
+        return
+    if revision is not None and revision > REVISION:
+        line = "run the newer Symposia, or downgrade the schema with it"
+        raise ArchiveError(f"the archive has a newer schema ({revision}, supported: {REVISION}): {line}")
+    from .upgrade import migrate
+
+    migrate(database)
+
+
+def _revision(database: Database) -> str | None:
+    with database.reading() as connection:
+        if not inspect(connection).has_table("alembic_version"):
+            return None
+        revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return revision
 
 
 class WorkspaceStore:

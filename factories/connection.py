@@ -1,17 +1,123 @@
-"""URLs of the Redis and the broker of this process, and checks of these servers."""
+"""Redis and broker of this process: their URLs, the embedded server on this machine, and checks.
+
+The embedded server is found by a private record in the data folder.
+"""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Self
+from urllib.parse import urlsplit
+
 from kombu import Connection
 from kombu.transport import TRANSPORT_ALIASES
-from redis.exceptions import RedisError
+from redis import Redis
+from redis.backoff import NoBackoff
+from redis.exceptions import BusyLoadingError, RedisError
+from redis.retry import Retry
 
 from ..config.celery import broker_tls, to_celery_url, transport_options
 from ..config.settings import Settings
 from ..config.urls import is_redis
 from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis
 from ..state.redis.connect import check_reachable, connect
-from .discovery import resolve_redis_url
+
+#: Timeout of a PING on loopback in seconds; the listening program may not be a Redis.
+_PING_TIMEOUT_S = 2.0
+
+
+class Health(StrEnum):
+    """Results of a PING."""
+
+    READY = "ready"
+    LOADING = "loading"
+    SILENT = "silent"
+
+
+def server_folder(data_dir: Path) -> Path:
+    """Return the folder of the embedded server's files in a data folder."""
+    return data_dir / "valkey"
+
+
+def find_embedded_server(data_dir: Path) -> str | None:
+    """Return the URL, with its password, of the embedded server that runs on `data_dir`, if one answers.
+
+    A record may outlive its server, and another process may have its process id by now, so the answer to
+    PING decides: only the server that knows the password gives one.
+    """
+    record = ServerRecord.read(data_dir)
+    return record.url if record is not None and check_health(record.url) is Health.READY else None
+
+
+def check_health(url: str) -> Health:
+    """Send one PING to the server at `url`."""
+    client = Redis.from_url(
+        url,
+        socket_timeout=_PING_TIMEOUT_S,
+        socket_connect_timeout=_PING_TIMEOUT_S,
+        retry=Retry(NoBackoff(), 0),
+    )
+    try:
+        with client:
+            client.ping()
+    except BusyLoadingError:
+        return Health.LOADING
+    except (RedisError, OSError):
+        return Health.SILENT
+    return Health.READY
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServerRecord:
+    """Content of `server.json`: the running server, or the last one."""
+
+    url: str
+    pid: int
+    #: ISO 8601, UTC.
+    started_at: str
+    #: Whether the last process that uses the server stops it.
+    shared: bool = False
+
+    @property
+    def port(self) -> int | None:
+        """The port in `url`."""
+        return urlsplit(self.url).port
+
+    @classmethod
+    def read(cls, data_dir: Path) -> Self | None:
+        """Return the record in `data_dir`; None if it is missing or not readable."""
+        try:
+            return cls(**json.loads(_path(data_dir).read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def write_file(self, data_dir: Path) -> None:
+        """Write the record atomically, readable by this user only."""
+        path = _path(data_dir)
+        draft = path.with_suffix(".new")
+        draft.touch(mode=0o600)
+        draft.write_text(json.dumps(asdict(self)))
+        draft.replace(path)
+
+    def remove_file(self, data_dir: Path) -> None:
+        """Remove the record, unless a later server has written its own."""
+        if self.read(data_dir) == self:
+            _path(data_dir).unlink(missing_ok=True)
+
+
+def _path(data_dir: Path) -> Path:
+    return server_folder(data_dir) / "server.json"
+
+
+def resolve_redis_url(settings: Settings) -> str | None:
+    """Return the configured Redis URL, else that of the running embedded server, else None."""
+    if settings.redis_url is not None:
+        return settings.redis_url.get_secret_value()
+    return find_embedded_server(settings.data_dir)
+
 
 #: Default Redis URL, used if none is configured and no embedded server runs.
 DEFAULT_REDIS_URL = "redis://127.0.0.1:6379/0"

@@ -20,12 +20,11 @@ from ..reviews.schedules.schedules import Schedules, check_names
 from ..state.notifications import NotificationStreams
 from ..state.redis.connect import connect
 from ..state.schedule_store import ScheduleStore
-from ..tasks.workspace.agent_verdicts import AgentVerdicts
 from ..tasks.workspace.service import WorkspaceService
+from ..tasks.workspace.task_managers import AgentVerdicts
 from ..tasks.workspace.task_requests import GRACE_MS
-from .app import create_client_app
+from .app import build_review_context, create_client_app
 from .connection import redis_url_in_use, urls_in_use
-from .reviews import build_review_context
 from .runtime import load_registry
 from .sessions import Sessions
 from .storage import dialog_memory, memory_url

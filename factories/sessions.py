@@ -24,11 +24,10 @@ from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..state.turns.parked import Inbox, InboxEntry
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.sessions.opening import prepare
+from ..tasks.sessions.opening import SessionOpener, prepare
 from ..tasks.views.session_views import read_facts
 from ..tasks.workspace.task_placement import TaskPlacement
 from .connection import redis_url_in_use
-from .reviews import session_opener
 from .storage import open_archive
 
 if TYPE_CHECKING:
@@ -185,6 +184,22 @@ class Sessions:
         state = self.connections.store.state(session_id)
         facts = read_facts(session_id, self.connections.store.documents(session_id), state.opened_ms)
         return CollabJob(facts, self.connections)
+
+
+def session_opener(
+    settings: Settings, store: SessionStore, index: SessionIndex, graph: TaskGraph, placing: TaskPlacement
+) -> SessionOpener:
+    """Return an opener of sessions with the options of the settings."""
+    return SessionOpener(
+        store=store,
+        index=index,
+        graph=graph,
+        max_turns=settings.max_turns,
+        max_message_bytes=settings.max_message_bytes,
+        grace_ms=int(settings.redispatch_after_s * 1000),
+        archived=settings.archive,
+        place=placing,
+    )
 
 
 def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:

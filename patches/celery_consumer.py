@@ -44,7 +44,7 @@ from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
 from kombu import Connection
 
-from .message_sizes import RefusedMessage, check_popped, check_size, refuse_compressed
+from .kombu_transport import RefusedMessage, check_popped, check_size, refuse_compressed
 
 _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
 

@@ -13,7 +13,6 @@ pydantic-ai's own test models can be used instead of `ScriptedModel`. `AgentConf
 `symposia.testing.plugin` forbids requests to real models in tests without the mark `real_models`.
 """
 
-from .models import Asked, Call, ScriptedModel
-from .turns import model_agent, speak, turn
+from .agents import Asked, Call, ScriptedModel, model_agent, speak, turn
 
 __all__ = ["Asked", "Call", "ScriptedModel", "model_agent", "speak", "turn"]

@@ -20,7 +20,7 @@ import pytest
 from ..agents.agent import AnyAgent
 from ..models.protocol.collab import CollabMode
 from ..models.turns.turn import Expects, TurnContext, TurnOutcome
-from .turns import speak, turn
+from .agents import speak, turn
 
 TakeTurn = Callable[[TurnContext], TurnOutcome]
 

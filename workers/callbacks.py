@@ -31,8 +31,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
+from ..agents.deferred import ExternalAgent
 from ..agents.registry.registry import Registry
-from ..agents.remote.agent import ExternalAgent
 from ..agents.remote.webhook import ID, SIGNATURE, TIMESTAMP
 from ..client import Client, installation_of
 from ..jobs.collab import CollabJob

@@ -16,8 +16,7 @@ from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
 from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import install_runtime, runtime_of
-from .steps.background_loops import RuntimeStep
-from .steps.loops import ArchiveStep, DeliveryStep, ReviewStep, ScheduleStep, TaskStep
+from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
 from .steps.sweep import SentTimeStep, SweepStep
 
 

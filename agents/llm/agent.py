@@ -33,9 +33,8 @@ from .context import (
     summary_prompt,
 )
 from .errors import model_failure
-from .forms import DecisionForm, ReviewForm
 from .prompts import without_own_name
-from .settings import LLMSettings, ModelSource, PricedModel
+from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext
 
 #: Maximum retries of an answer of the wrong form; each tells the model what is wrong.

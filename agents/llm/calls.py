@@ -33,8 +33,7 @@ from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from .errors import retry_pause_s
-from .forms import DecisionForm
-from .settings import PricedModel, usage_of
+from .settings import DecisionForm, PricedModel, usage_of
 from .tools import ToolContext, use_effect_id
 
 #: Prefixes of call names in the journal.

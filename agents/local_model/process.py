@@ -16,8 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from .pid_file import PidFile, PidRecord
-from .server import CONTEXT_TOKENS, MODEL_NAME, default_threads, find_weights
+from .server import CONTEXT_TOKENS, MODEL_NAME, PidFile, PidRecord, default_threads, find_weights
 
 #: Errors only: the engine logs every request at the levels below.
 _VERBOSITY = 1

@@ -7,16 +7,19 @@ OpenAI protocol at `<url>/v1`.
     with LocalModelServer(data_dir) as server:
         print(server.url)
 
-By hand: `python -m symposia.agents.local_model.process`.
+By hand: `python -m symposia.agents.local_model.process`. Other processes of this user find the server by its
+pid file, which contains its URL and process id; only its owner can read the file.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import subprocess
 import sys
 from collections import deque
+from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Self
@@ -25,7 +28,59 @@ from urllib.request import ProxyHandler, build_opener
 
 from ...models.errors import LocalModelError
 from ...models.text.paths import make_private_folder
-from .pid_file import PidFile
+
+
+@dataclass(frozen=True, slots=True)
+class PidRecord:
+    """Content of a pid file."""
+
+    url: str
+    pid: int
+
+    def is_alive(self) -> bool:
+        """Return whether a process has this id; it may be another process by now, so check the URL, too."""
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            return True
+        return True
+
+
+class PidFile:
+    """The pid file at `path`; its folder is created at the first write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def write(self, record: PidRecord) -> None:
+        """Replace the file atomically: a reader sees the old record or the new one."""
+        make_private_folder(self.path.parent)
+        draft = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        draft.unlink(missing_ok=True)
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(asdict(record), file)
+        draft.replace(self.path)
+
+    def read(self) -> PidRecord | None:
+        """Return the record if its process is alive; None: no record, no process, or an invalid file."""
+        try:
+            data = json.loads(self.path.read_text())
+            record = PidRecord(url=str(data["url"]), pid=int(data["pid"]))
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+        return record if record.pid > 0 and record.is_alive() else None
+
+    def remove(self, *, pid: int) -> None:
+        """Remove the file if it records the process `pid`, not a later one."""
+        try:
+            mine = json.loads(self.path.read_text())["pid"] == pid
+        except (OSError, ValueError, TypeError, KeyError):
+            return
+        if mine:
+            self.path.unlink(missing_ok=True)
+
 
 #: Name of the model at its endpoint.
 MODEL_NAME = "smollm2-135m-instruct"

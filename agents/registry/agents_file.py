@@ -38,7 +38,7 @@ from ...models.turns.waiting import WaitPolicy
 from ..entry_base import CallablePath, EntryBase, Window
 from ..llm.entries import LLMEntry, ModelTables
 from ..llm.factory import LOCAL_MODEL
-from ..programs.entry import CommandEntry
+from ..programs.agent import CommandEntry
 from ..remote.entry import ExternalEntry, Webhooks
 from ..scripted import AtEnd, ScriptedReply
 

@@ -23,12 +23,11 @@ from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
 from ..llm.entries import LLMEntry
 from ..llm.factory import LOCAL_MODEL
-from ..programs.entry import CommandEntry, readable_argv
+from ..programs.agent import CommandEntry, readable_argv
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
-from .agent_factory import AgentFactory, merge_script
+from .agent_factory import UNKNOWN_SPENDING, AgentFactory, merge_script, rate_limit_of, spending_bound
 from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
-from .cost_bounds import UNKNOWN_SPENDING, rate_limit_of, spending_bound
 
 #: Agents file in the working folder, used if the settings name no file.
 DEFAULT_FILE = Path("agents.toml")

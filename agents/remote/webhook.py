@@ -33,8 +33,7 @@ from urllib.parse import urlsplit
 
 from ...models.errors import AgentFailed
 from ..execution.failures import scrub_text
-from .addresses import Resolve, resolve_checked, with_timeout
-from .entry import Network
+from .entry import Network, Resolve, resolve_checked, with_timeout
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

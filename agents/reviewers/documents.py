@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from ...models.protocol.dialog import Role
 from ...models.turns.turn import TurnContext
-from .markdown_fences import fenced_blocks
+from .code import fenced_blocks
 
 #: Maximum words of a sentence.
 LONG_SENTENCE = 45

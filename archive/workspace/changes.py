@@ -18,9 +18,16 @@ from ...models.workspace.conversation import Conversation, IncomingMessage, Meta
 from ...models.workspace.task import Task, TaskRequest, TaskStatus
 from ..engine import storable_text
 from ..tables import DIALOG, MESSAGE
-from . import mapping
 from .messages import append_messages, lock_conversation_row
-from .tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
+from .tables import (
+    CONVERSATION,
+    MEMBER,
+    TASK,
+    TASK_PARTICIPANT,
+    conversation_from_row,
+    tags_of,
+    task_from_row,
+)
 
 #: Status of the dialogs of an ended task.
 _DIALOG_STATUS_AT_END = {TaskStatus.CLOSED: DialogStatus.COMPLETED, TaskStatus.FAILED: DialogStatus.CANCELLED}
@@ -54,7 +61,7 @@ class WorkspaceChanges:
         row = self._connection.execute(
             select(TASK).where(TASK.c.id == task_id).with_for_update()
         ).one_or_none()
-        return None if row is None else mapping.task(row, self._admitted(task_id))
+        return None if row is None else task_from_row(row, self._admitted(task_id))
 
     def status_of(self, task_id: str) -> TaskStatus:
         """Return the current status of a task, without locking it."""
@@ -140,7 +147,7 @@ class WorkspaceChanges:
             .join(DIALOG, DIALOG.c.conversation == CONVERSATION.c.id)
             .where(CONVERSATION.c.id == conversation_id)
         )
-        return mapping.conversation(self._connection.execute(query).one(), self.members(conversation_id))
+        return conversation_from_row(self._connection.execute(query).one(), self.members(conversation_id))
 
     def describe(
         self, conversation_id: str, *, name: str | None, metadata: Metadata | None, now_ms: int
@@ -248,4 +255,4 @@ class WorkspaceChanges:
 
 
 def _description(name: str | None, metadata: Metadata | None) -> dict[str, str | None]:
-    return {"name": None if name is None else storable_text(name), "tags": mapping.tags_of(metadata)}
+    return {"name": None if name is None else storable_text(name), "tags": tags_of(metadata)}

@@ -18,8 +18,16 @@ from ...models.workspace.conversation import Conversation, ConversationMessage, 
 from ...models.workspace.task import Task, TaskStatus
 from ..results import ResultPage, decode_cursor, encode_cursor
 from ..tables import DIALOG, MESSAGE
-from . import mapping
-from .tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
+from .tables import (
+    CONVERSATION,
+    MEMBER,
+    TASK,
+    TASK_PARTICIPANT,
+    conversation_from_row,
+    message_from_row,
+    summary_from_row,
+    task_from_row,
+)
 
 
 class WorkspaceQueries:
@@ -42,7 +50,7 @@ class WorkspaceQueries:
     def task(self, task_id: str) -> Task | None:
         """Return a task; None: it does not exist."""
         row = self._connection.execute(select(TASK).where(TASK.c.id == task_id)).one_or_none()
-        return None if row is None else mapping.task(row, self._admitted([task_id])[task_id])
+        return None if row is None else task_from_row(row, self._admitted([task_id])[task_id])
 
     def conversation(self, conversation_id: str) -> Conversation | None:
         """Return a conversation; None: it does not exist."""
@@ -52,7 +60,7 @@ class WorkspaceQueries:
             .where(CONVERSATION.c.id == conversation_id)
         )
         row = self._connection.execute(query).one_or_none()
-        return None if row is None else mapping.conversation(row, self._members([row.id])[row.id])
+        return None if row is None else conversation_from_row(row, self._members([row.id])[row.id])
 
     def count_unread(self, conversation_id: str, agent: str) -> int:
         """Return the number of messages of others after the read position of an agent."""
@@ -74,7 +82,7 @@ class WorkspaceQueries:
         rows, more = self._fetch_page(query, limit)
         admitted = self._admitted([it.id for it in rows])
         cursor = encode_cursor(rows[-1].created_ms, rows[-1].id) if more else None
-        return ResultPage(tuple(mapping.task(it, admitted[it.id]) for it in rows), cursor)
+        return ResultPage(tuple(task_from_row(it, admitted[it.id]) for it in rows), cursor)
 
     def conversations(
         self, agent: str, *, task_id: str | None, archived: bool | None, after: str | None, limit: int
@@ -100,7 +108,7 @@ class WorkspaceQueries:
         members, unread = self._members(ids), self._unread(agent, ids)
         cursor = encode_cursor(as_of, rows[-1].active_ms, rows[-1].id) if more else None
         return ResultPage(
-            tuple(mapping.summary(it, members[it.id], unread=unread[it.id]) for it in rows), cursor
+            tuple(summary_from_row(it, members[it.id], unread=unread[it.id]) for it in rows), cursor
         )
 
     def history(
@@ -112,7 +120,7 @@ class WorkspaceQueries:
             query = query.where(MESSAGE.c.seq < decode_cursor(before, int)[0])
         rows, more = self._fetch_page(query.order_by(MESSAGE.c.seq.desc()), limit)
         cursor = encode_cursor(rows[-1].seq) if more else None
-        return ResultPage(tuple(map(mapping.message, reversed(rows))), cursor)
+        return ResultPage(tuple(map(message_from_row, reversed(rows))), cursor)
 
     # -- within -----------------------------------------------------------------------------
 

@@ -21,9 +21,9 @@ from ...models.protocol.dialog import Message
 from ...models.sessions.archived import ArchivePage, Entry
 from ...models.text.ids import derived_id, is_uuid
 from ...models.workspace.conversation import PREVIEW, IncomingMessage, read_agent
-from ..engine import is_storable, storable_text
+from ..engine import storable_text
 from ..tables import MESSAGE
-from .tables import CONVERSATION, MEMBER
+from .tables import CONVERSATION, MEMBER, message_columns
 
 #: Maximum number of ids per query.
 _BATCH_SIZE = 500
@@ -70,22 +70,6 @@ def append_messages(connection: Connection, into: Row[Any], said: Sequence[Incom
 def speaker_id(name: str) -> str:
     """Return the speaker as a member id."""
     return storable_text(lower if is_uuid(lower := name.lower()) else name)
-
-
-def message_columns(message: Message) -> dict[str, str]:
-    """Return a message as two columns: its text for search, and the rest as JSON."""
-    data = message.to_wire()
-    if is_storable(message.content):
-        del data["content"]
-    return {
-        "content": storable_text(message.content),
-        "rest": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
-    }
-
-
-def message_from_columns(content: str, rest: str) -> Message:
-    """Return the message from the columns of `message_columns`."""
-    return Message.model_validate({"content": content, **json.loads(rest)})
 
 
 def _known(connection: Connection, conversation: str, ids: Sequence[str]) -> Iterator[str]:

@@ -1,20 +1,26 @@
-"""The named rules of the multi-agent profile, and their checks at the opening and at the end of a session.
+"""The rules of the multi-agent profile: allowed changes of status, and named rules with their checks.
 
 `INVARIANTS` holds the four of the Collab module (section 5.1), the nine of
-map-invariants.yaml, and `map_pair_exactly_two`, which the mode's definition implies. A check yields
-violations; the caller decides whether they are errors.
+map-invariants.yaml, and `map_pair_exactly_two`, which the mode's definition implies. They are checked at the
+opening and at the end of a session. A check yields violations; the caller decides whether they are errors.
+
+Source of the lifecycles: Collab and Dialog modules, section 4, and the protocol's state diagrams. `suspended`
+and `paused` cannot change to `completed`, and `suspended` cannot change to `cancelled`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
-from ..errors import InvariantViolation
+from ..errors import IllegalTransition, InvariantViolation, Locked
+from ..text.ids import utcnow
 from . import invariant_checks as of_collab
 from . import invariant_checks as of_trace
-from .collab import Collab
+from .collab import Collab, CollabStatus
+from .dialog import Dialog, DialogStatus
 from .events import MapEvent
 
 
@@ -101,3 +107,61 @@ def check_trace(events: Sequence[MapEvent]) -> list[InvariantViolation]:
 def _raise_first(found: Iterator[InvariantViolation]) -> None:
     for violation in found:
         raise violation
+
+
+#: Status -> the statuses that may follow it; a final status has none.
+COLLAB_EDGES: Mapping[CollabStatus, frozenset[CollabStatus]] = {
+    CollabStatus.DRAFT: frozenset({CollabStatus.ACTIVE, CollabStatus.CANCELLED}),
+    CollabStatus.ACTIVE: frozenset({CollabStatus.SUSPENDED, CollabStatus.COMPLETED, CollabStatus.CANCELLED}),
+    CollabStatus.SUSPENDED: frozenset({CollabStatus.ACTIVE}),
+    CollabStatus.COMPLETED: frozenset(),
+    CollabStatus.CANCELLED: frozenset(),
+}
+
+#: Status -> the statuses that may follow it; a final status has none.
+DIALOG_EDGES: Mapping[DialogStatus, frozenset[DialogStatus]] = {
+    DialogStatus.ACTIVE: frozenset({DialogStatus.PAUSED, DialogStatus.COMPLETED, DialogStatus.CANCELLED}),
+    DialogStatus.PAUSED: frozenset({DialogStatus.ACTIVE, DialogStatus.CANCELLED}),
+    DialogStatus.COMPLETED: frozenset(),
+    DialogStatus.CANCELLED: frozenset(),
+}
+
+
+def transition_collab(
+    collab: Collab, target: CollabStatus, *, at: datetime | None = None, by: str | None = None
+) -> Collab:
+    """Return a copy of the collab in status `target`, changed at the time `at` (default: now) by the actor `by`.
+
+    A change to `active` fills every missing `role_id` from the participant id.
+
+    Raises:
+        Locked: `governance.locked` refuses every change.
+        IllegalTransition: the diagram has no such edge.
+    """
+    if collab.governance and collab.governance.locked:
+        raise Locked("collab", collab.collab_id)
+    if target not in COLLAB_EDGES[collab.status]:
+        raise IllegalTransition("collab", collab.status, target)
+    moment = at or utcnow()
+    meta = collab.meta.changed(updated_at=moment, updated_by=by)
+    moved = collab.changed(status=target, updated_at=moment, meta=meta)
+    return moved.activated() if moved.status is CollabStatus.ACTIVE else moved
+
+
+def transition_dialog(
+    dialog: Dialog, target: DialogStatus, *, at: datetime | None = None, by: str | None = None
+) -> Dialog:
+    """Return a copy of the dialog in status `target`; a final status sets `ended_at`.
+
+    Raises:
+        Locked: `governance.locked` refuses every change.
+        IllegalTransition: the diagram has no such edge.
+    """
+    if dialog.governance and dialog.governance.locked:
+        raise Locked("dialog", dialog.dialog_id)
+    if target not in DIALOG_EDGES[dialog.status]:
+        raise IllegalTransition("dialog", dialog.status, target)
+    moment = at or utcnow()
+    meta = dialog.meta.changed(updated_at=moment, updated_by=by)
+    ended_at = dialog.ended_at if DIALOG_EDGES[target] else moment
+    return dialog.changed(status=target, ended_at=ended_at, meta=meta)

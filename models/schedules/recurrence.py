@@ -1,18 +1,181 @@
-"""Recurrence: times of a crontab in a time zone, or multiples of an interval."""
+"""Recurrence: times of a crontab expression in a time zone, or multiples of an interval.
+
+    minute  hour  day-of-month  month  day-of-week        */15 9-17 * * mon-fri
+
+As in cron(5): where both days are restricted either is enough, and 7 is Sunday as well. When the
+clocks change, an expression that names its hours happens once on that day: a time that the clocks
+leave out is moved after the gap, one that they show twice counts the first time. An expression for
+every hour follows the time that passes: nothing in the gap, both times in the hour that comes twice.
+
+Not cronsim: its version 2.8 skips `*/30 2 * * *` on a day whose clocks leave out that hour, runs it four times
+when the hour comes twice, and loses 05:00 of `0 */5 * * *` after a gap of half an hour. Nor Celery's crontab:
+it wants both days to fit.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Annotated, Self
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from ..errors import InvalidInput
 from ..protocol.base import ProtocolObject
-from .crontab import Crontab
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
+_SHORT = {
+    "@hourly": "0 * * * *",
+    "@daily": "0 0 * * *",
+    "@weekly": "0 0 * * 0",
+    "@monthly": "0 0 1 * *",
+    "@yearly": "0 0 1 1 *",
+}
+_LONGEST_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_PART = re.compile(
+    r"(?P<all>\*)(?:/(?P<every>\d{1,2}))?|(?P<first>\w{1,3})(?:-(?P<last>\w{1,3})(?:/(?P<step>\d{1,2}))?)?",
+    re.ASCII,
+)
+#: The 29th of February comes after eight years at the latest, around a century without a leap day.
+_SEARCHED_DAYS = 8 * 366 + 2
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """One of the five: its name, its first and last number, and words for numbers from the first on."""
+
+    name: str
+    first: int
+    last: int
+    words: tuple[str, ...] = ()
+
+    def read(self, text: str) -> frozenset[int]:
+        """Return the numbers that `text` names, such as `1-5,*/20`."""
+        return frozenset(number for part in text.lower().split(",") for number in self._range(part))
+
+    def _range(self, part: str) -> range:
+        match = _PART.fullmatch(part)
+        if match is None:
+            raise self._refused(part)
+        if match["all"]:
+            first, last = self.first, self.last
+        else:
+            first = self._number(match["first"])
+            last = self._number(match["last"]) if match["last"] else first
+        step = int(match["every"] or match["step"] or 1)
+        if first > last or not step:
+            raise self._refused(part)
+        return range(first, last + 1, step)
+
+    def _number(self, text: str) -> int:
+        number = self.words.index(text) + self.first if text in self.words else -1
+        if number < 0 and text.isdigit():
+            number = int(text)
+        if not self.first <= number <= self.last:
+            raise self._refused(text)
+        return number
+
+    def _refused(self, part: str) -> InvalidInput:
+        rule = f"is not a valid {self.name}: use {self.first} to {self.last}, a range, or * with a step"
+        return InvalidInput("", part, rule)
+
+
+_FIELDS = (
+    _Field("minute", 0, 59),
+    _Field("hour", 0, 23),
+    _Field("day of month", 1, 31),
+    _Field("month", 1, 12, _MONTHS),
+    _Field("day of week", 0, 7, _WEEKDAYS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Crontab:
+    """An expression that was read. Moments go in and out with a zone; those that come out are in UTC."""
+
+    minutes: tuple[int, ...]
+    hours: tuple[int, ...]
+    days: frozenset[int]
+    months: frozenset[int]
+    #: 0 is Sunday.
+    weekdays: frozenset[int]
+    any_hour: bool
+    any_day: bool
+    any_weekday: bool
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        """Read an expression, or a short word such as `@daily`. Raises InvalidInput."""
+        parts = _SHORT.get(text.strip().lower(), text).split()
+        if len(parts) != len(_FIELDS):
+            rule = f"must have five fields (minute hour day month weekday), or be one of {', '.join(_SHORT)}"
+            raise InvalidInput("", text, rule)
+        minutes, hours, days, months, weekdays = (
+            it.read(part) for it, part in zip(_FIELDS, parts, strict=True)
+        )
+        found = cls(
+            minutes=tuple(sorted(minutes)),
+            hours=tuple(sorted(hours)),
+            days=days,
+            months=months,
+            weekdays=frozenset(number % 7 for number in weekdays),
+            any_hour=parts[1].startswith("*"),
+            any_day=parts[2].startswith("*"),
+            any_weekday=parts[4].startswith("*"),
+        )
+        if found.any_weekday and min(days) > max(_LONGEST_MONTH[month - 1] for month in months):
+            raise InvalidInput("", text, "never matches: none of its months has such a day")
+        return found
+
+    def after(self, moment: datetime, zone: ZoneInfo) -> datetime:
+        """Return the first matching time after `moment`."""
+        day = moment.astimezone(zone).date() - _DAY
+        for number in range(_SEARCHED_DAYS):
+            found = [it for it in self._moments_on_day(day + number * _DAY, zone) if it > moment]
+            if found:
+                return min(found)
+        raise AssertionError("a valid cron expression has no match within eight years (bug in Symposia)")
+
+    def until(self, moment: datetime, zone: ZoneInfo) -> datetime:
+        """Return the last matching time at or before `moment`."""
+        day = moment.astimezone(zone).date() + _DAY
+        for number in range(_SEARCHED_DAYS):
+            found = [it for it in self._moments_on_day(day - number * _DAY, zone) if it <= moment]
+            if found:
+                return max(found)
+        raise AssertionError("a valid cron expression has no match within eight years (bug in Symposia)")
+
+    def _moments_on_day(self, day: date, zone: ZoneInfo) -> Iterator[datetime]:
+        """Yield the moments of a day of the zone's calendar."""
+        if day.month not in self.months or not self._is_day(day):
+            return
+        for hour in self.hours:
+            for minute in self.minutes:
+                local = datetime.combine(day, time(hour, minute), zone)
+                yield from self._moments(local)
+
+    def _is_day(self, day: date) -> bool:
+        in_month, in_week = day.day in self.days, day.isoweekday() % 7 in self.weekdays
+        if self.any_day or self.any_weekday:
+            return in_month and in_week
+        return in_month or in_week
+
+    def _moments(self, local: datetime) -> Iterator[datetime]:
+        first, second = local.astimezone(UTC), local.replace(fold=1).astimezone(UTC)
+        if first == second:
+            yield first
+        elif not self.any_hour:
+            # In a gap this reads the clock as if it had not been changed: as long after the gap.
+            yield first
+        elif first < second:
+            yield from (first, second)
+
 
 #: Seconds between two times that are due, at most: a leap year.
 MOST_SECONDS = 366 * 86_400

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
-from ...agents.reviewers.markdown_fences import fence_text, fenced_blocks
+from ...agents.reviewers.code import fence_text, fenced_blocks
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType

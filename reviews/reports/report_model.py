@@ -11,7 +11,7 @@ from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import ItemResult, ItemState, ReviewRun
 from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
-from ..findings.merging import place_key
+from ..findings import place_key
 
 #: Maximum number of skipped items listed one by one.
 MAX_SKIPPED = 200

@@ -25,8 +25,7 @@ from ...models.memory.wire_form import read_state
 from ..redis.keys import memory_key, sharing_key
 from ..redis.readers import time_ms
 from .monitoring import MemoryCounts, MemoryEvent, log_dropped
-from .swaps import Swap, send_swaps, version_of
-from .values import MemoryRules, MemorySnapshot, Owner, Versioned
+from .values import MemoryRules, MemorySnapshot, Owner, Swap, Versioned, send_swaps, version_of
 
 log = logging.getLogger("symposia.state.memory.rooms")
 

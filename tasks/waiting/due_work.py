@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from ...agents.remote.agent import ExternalAgent
+from ...agents.deferred import ExternalAgent
 from ...models.errors import AgentError, InvalidInput
 from ...models.sessions.options import AfterRetries
 from ...models.text.ids import new_id

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from ...agents.agent import AnyAgent
-from ...agents.human import DeferredAgent
-from ...agents.remote.agent import ExternalAgent
+from ...agents.deferred import DeferredAgent, ExternalAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.protocol.collab import ParticipantKind
 from ...models.sessions.options import AgentBinding

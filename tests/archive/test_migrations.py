@@ -19,9 +19,8 @@ from sqlalchemy import Connection, inspect, text
 from sessions.archiving import archive_now, archived, live
 from sessions.table import Table
 from sessions.task_room import ANN, BEN, TaskRoom
-from symposia.archive.archive import Archive
+from symposia.archive.archive import REVISION, Archive
 from symposia.archive.engine import Database
-from symposia.archive.schema import REVISION
 from symposia.archive.tables import METADATA
 from symposia.archive.upgrade import LOCK, migrate, newest_revision, revision_of
 from symposia.models.errors import ArchiveError

@@ -137,7 +137,7 @@ def test_celery_cannot_terminate_a_thread():
     pool.on_stop()
 
 
-# -- patches/celery_consumer.py, patches/message_sizes.py -------------------------------------
+# -- patches/celery_consumer.py, patches/kombu_transport.py -------------------------------------
 
 PLAIN_APP = """
 from celery import Celery

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .alignment import dialogue, lint
+from . import alignment
 from .operations import archive, demo, doctor, memory, serve, tenant
 from .reviews import review, schedule
 from .sessions import inbox, run, steer
@@ -101,8 +101,8 @@ PANELS = {
         archive.add_to,
     ),
     "Alignment documents": (
-        lint.add_to,
-        dialogue.add_to,
+        alignment.add_lint_command,
+        alignment.add_dialogue_command,
     ),
     "Operations": (
         serve.add_to,

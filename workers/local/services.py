@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...agents.local_model.server import LocalModelServer, find_local_model
-from ...factories.discovery import find_embedded_server as find_server
+from ...factories.connection import find_embedded_server as find_server
 from ..logs.json_lines import redact_line
 from .embedded import EmbeddedServer
 from .processes import end_with_parent

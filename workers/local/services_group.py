@@ -22,9 +22,8 @@ from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .embedded import EmbeddedServer
 from .flower import FLOWER_HOST, flower_command
-from .local_runtime import OutputHandler, configured_server, with_server, worker_service
+from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
 from .processes import free_port
-from .server_references import using_server
 from .services import LocalModelService, ProcessService, ServerService, beat_command
 from .supervisor import Interrupts, SupervisedService, Supervisor
 

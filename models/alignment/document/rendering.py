@@ -14,7 +14,7 @@ from .headings.headings import SECTION, TITLE, Heading, JudgeHeading, RoundHeadi
 from .headings.names import ExpertNames
 from .model import AlignmentDialogue, names_of
 from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round
-from .reading.escapes import escape_prose
+from .reading.blocks import escape_prose
 from .reading.reader import parse
 from .rules import lint
 from .tables import Table

@@ -15,9 +15,10 @@ import psutil
 import pytest
 
 from symposia.agents.local_model import server as local
-from symposia.agents.local_model.pid_file import PidFile, PidRecord
 from symposia.agents.local_model.server import (
     LocalModelServer,
+    PidFile,
+    PidRecord,
     find_local_model,
     pid_file_of,
     recorded_local_model,

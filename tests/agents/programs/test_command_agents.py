@@ -15,8 +15,7 @@ import psutil
 import pytest
 
 from live import until
-from symposia.agents.programs.agent import CommandAgent
-from symposia.agents.programs.entry import CommandEntry
+from symposia.agents.programs.agent import CommandAgent, CommandEntry
 from symposia.agents.programs.process import Program, run_program
 from symposia.models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome, LeaseLost
 

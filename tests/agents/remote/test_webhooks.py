@@ -11,7 +11,7 @@ from ipaddress import ip_address, ip_network
 import pytest
 
 from servers.remote_system import RemoteSystem
-from symposia.agents.remote.addresses import is_public
+from symposia.agents.remote.entry import is_public
 from symposia.agents.remote.webhook import WebhookTarget, post_webhook
 from symposia.models.errors import AgentFailed
 

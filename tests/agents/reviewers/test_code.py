@@ -8,8 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 from symposia.agents.registry.registry import Registry
-from symposia.agents.reviewers.code import extract_code
-from symposia.agents.reviewers.markdown_fences import fence_text
+from symposia.agents.reviewers.code import extract_code, fence_text
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.turn import Expects, WorkItem

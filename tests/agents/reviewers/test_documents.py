@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from symposia.agents.reviewers.code import fence_text
 from symposia.agents.reviewers.documents import LONG_SENTENCE, clarity, consistency, facts
-from symposia.agents.reviewers.markdown_fences import fence_text
 from symposia.models.protocol.dialog import Message, Role
 
 

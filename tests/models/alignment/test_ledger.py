@@ -136,7 +136,7 @@ def test_faults_of_a_turn_are_told_and_a_clean_turn_has_none():
 
 
 def test_a_model_that_judges_scores_in_its_structured_answer():
-    from symposia.agents.llm.forms import JudgeForm
+    from symposia.agents.llm.settings import JudgeForm
     from symposia.models.turns.turn import Usage
 
     form = JudgeForm.model_validate(

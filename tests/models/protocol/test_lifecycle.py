@@ -9,7 +9,7 @@ from symposia.models.errors import IllegalTransition, InvalidInput, Locked
 from symposia.models.protocol.base import Governance
 from symposia.models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
 from symposia.models.protocol.dialog import Dialog, DialogStatus, Message, Role
-from symposia.models.protocol.lifecycle import (
+from symposia.models.protocol.invariants import (
     COLLAB_EDGES,
     DIALOG_EDGES,
     transition_collab,

@@ -14,7 +14,7 @@ from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus, with_snippets
 from symposia.models.review.runs import ItemKind, ItemState, SkippedItem
 from symposia.models.severity import Severity
-from symposia.reviews.findings.comparing import (
+from symposia.reviews.findings import (
     baseline_of,
     compare_run,
     read_baseline,

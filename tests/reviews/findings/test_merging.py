@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from review_tools.values import a_finding, findings
 from symposia.models.review.findings import Finding
 from symposia.models.severity import Severity
-from symposia.reviews.findings.merging import merge_findings, place_key
+from symposia.reviews.findings import merge_findings, place_key
 
 
 def test_the_same_rule_at_the_same_line_is_one_finding_of_both() -> None:

@@ -12,7 +12,7 @@ from markdown_it import MarkdownIt
 from review_tools.runs import a_reported_run, evil, evil_runs
 from review_tools.values import a_result, a_run
 from symposia.models.review.runs import ItemState, ReviewRun
-from symposia.reviews.findings.comparing import compare_run
+from symposia.reviews.findings import compare_run
 from symposia.reviews.reports.formats import ReportFormat, render
 from symposia.reviews.reports.markdown import escape_text
 

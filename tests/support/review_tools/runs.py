@@ -8,7 +8,7 @@ from review_tools.values import PLAIN, a_finding, a_result, a_run, findings
 from symposia.models.review.runs import ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.severity import Severity
 from symposia.models.turns.turn import Usage
-from symposia.reviews.findings.comparing import baseline_of, compare_run, read_baseline, with_baseline
+from symposia.reviews.findings import baseline_of, compare_run, read_baseline, with_baseline
 
 UNUSED = a_finding()
 KEY = a_finding(

@@ -209,7 +209,7 @@ def test_a_worker_that_dies_before_it_delivers_leaves_it_to_the_next(open_office
         raise SystemExit("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr("symposia.agents.remote.agent.post_webhook", die)
+        patched.setattr("symposia.agents.deferred.post_webhook", die)
         job = office.submit("pair", {"ann": "noop", "bot": "partner"})
         with pytest.raises(SystemExit):
             office.work()

@@ -13,9 +13,8 @@ from symposia.agents.registry.registry import Registry
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, TaskRejectedError
 from symposia.models.workspace.task import TaskStatus
-from symposia.tasks.workspace.agent_verdicts import AgentVerdicts
 from symposia.tasks.workspace.service import WorkspaceService
-from symposia.tasks.workspace.task_managers import TaskManagers
+from symposia.tasks.workspace.task_managers import AgentVerdicts, TaskManagers
 
 AGENTS = """
 [agents.kind]

@@ -18,7 +18,7 @@ from live import until
 from processes.gone import is_gone
 from servers.ports import own_port
 from symposia.config.settings import load_settings
-from symposia.factories.discovery import (
+from symposia.factories.connection import (
     Health,
     ServerRecord,
     check_health,
@@ -41,7 +41,7 @@ def port_of(url: str) -> int:
 
 
 def test_another_process_finds_it_by_the_data_folder(server: EmbeddedServer, tmp_path: Path) -> None:
-    script = "import sys, pathlib; from symposia.factories.discovery import find_embedded_server; print(find_embedded_server(pathlib.Path(sys.argv[1])))"
+    script = "import sys, pathlib; from symposia.factories.connection import find_embedded_server; print(find_embedded_server(pathlib.Path(sys.argv[1])))"
     found = subprocess.run(
         [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
     )

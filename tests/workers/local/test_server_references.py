@@ -10,11 +10,11 @@ import pytest
 
 from live import until
 from servers.ports import keep_port
-from symposia.factories.discovery import Health, ServerRecord, check_health, find_embedded_server
+from symposia.factories.connection import Health, ServerRecord, check_health, find_embedded_server
 from symposia.models.errors import EmbeddedServerError
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.server_references import shared_server, using_server
+from symposia.workers.local.local_runtime import shared_server, using_server
 
 
 def test_it_outlives_whoever_started_it_and_ends_with_the_last_who_uses_it(tmp_path: Path) -> None:

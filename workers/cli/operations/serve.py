@@ -126,8 +126,7 @@ def worker(
     import os
 
     from ....config.settings import child_environment, load_settings
-    from ....factories.connection import redis_url_in_use
-    from ....factories.discovery import resolve_redis_url
+    from ....factories.connection import redis_url_in_use, resolve_redis_url
     from ....factories.runtime import load_registry
     from ....state.redis.connect import check_reachable, connect
     from ...local.services import worker_command

@@ -17,7 +17,7 @@ from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
 from ....models.severity import Severity
 from ....reviews.batches.start import ReviewRequest
-from ....reviews.findings.comparing import Baseline, baseline_of, read_baseline, with_baseline
+from ....reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
 from ....state.reviews.records import BatchView
 from ...local.local_review import LocalReviewRequest, run_local_review
 from ..common.screen import console, printable

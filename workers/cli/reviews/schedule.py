@@ -146,7 +146,7 @@ def add(  # noqa: PLR0913 - each is an option
     Example: [bold]symposia schedule add nightly --cron "0 3 * * *" --tz Europe/Berlin --review app[/bold]
     """
     from ..common.screen import console, print_json
-    from .schedule_tables import format_time
+    from .output import format_time
 
     review, which = None, {"tag": tag, "participant": participant, "newest": newest}
     sessions = sessions or any(it is not None for it in which.values())
@@ -190,7 +190,7 @@ def list_all(as_json: AsJson = False) -> None:
     Example: [bold]symposia schedule list[/bold]
     """
     from ..common.screen import console, print_json
-    from .schedule_tables import schedule_table
+    from .output import schedule_table
 
     entries = _schedules().entries()
     if as_json:
@@ -214,7 +214,7 @@ def resume(name: Name) -> None:
 
     Example: [bold]symposia schedule resume nightly[/bold]
     """
-    from .schedule_tables import format_time
+    from .output import format_time
 
     schedules = _schedules()
     schedules.resume(name)
@@ -257,7 +257,7 @@ def history(
     """
     from ....reviews.schedules.schedules import record_json
     from ..common.screen import console, print_json
-    from .schedule_tables import history_table
+    from .output import history_table
 
     schedules = _schedules()
     records = schedules.history(name, count=count)

@@ -63,8 +63,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     from ...local.local_runtime import needs_local_model, start_local_runtime
     from ..common.screen import console, printable
     from .live_render import follow
-    from .render import heading
-    from .show_details import save_transcript
+    from .render import heading, save_transcript
 
     submission, limit = source.submission(), settings.max_message_bytes
     # Check before any service starts: a wrong file must not start one.

@@ -49,7 +49,7 @@ def show(
     Example: [bold]symposia show 3f2a91c4[/bold]
     """
     from ..common.screen import console, print_json
-    from .show_details import details, details_json
+    from .render import details, details_json
 
     job = _job(session)
     if as_json:
@@ -130,7 +130,7 @@ def export(
     Example: [bold]symposia export 3f2a91c4 --format openai > messages.json[/bold]
     """
     from ..common.screen import print_json
-    from .show_details import print_transcript, save_transcript
+    from .render import print_transcript, save_transcript
 
     job = _job(session)
     if seen_by is not None and form not in (ExportFormat.OPENAI, ExportFormat.ANTHROPIC):

@@ -1,4 +1,9 @@
-"""Conversion of lines to blocks (prose, markers, tables), and drafts of the parts that contain them."""
+"""Conversion of lines to blocks (prose, markers, tables), and the escapes of prose.
+
+A backslash keeps prose prose: with one, `## Round 3` is a sentence, not a round. In the text of any field,
+one backslash more is written before what would otherwise be read as structure, and one is removed again when
+it is read. Nothing is lost, with any number of backslashes.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +12,82 @@ from dataclasses import dataclass, field, replace
 from ..findings import FormNotes, FormRule
 from ..headings.headings import SECTION, AgentHeading, Heading, JudgeHeading, RoundHeading, read_heading
 from ..headings.names import ExpertNames
-from ..markers.markers import FoundMarker, LineMarkers, find_markers, split_line
+from ..lines import is_structure, read_metadata, underlined_heading
+from ..markers.markers import (
+    FoundMarker,
+    LineMarkers,
+    escape_markers,
+    find_markers,
+    split_line,
+    unescape_markers,
+)
 from ..model import metadata_of
 from ..parts import Block, Judge, Metadata, Part, Prose, Round, Section, Turn
-from ..scan import Line, LineReader
+from ..scan import Line, LineReader, fence_of, opens_comment
 from ..tables import Table, is_list_of_ids, is_separator, raw_cells, read_row, separator
 from ..text.line_text import has_bracket, plain
-from .escapes import escape_prose, unescape_prose
+
+_STARTS = "#|`~<>*_-+=\\"
+
+
+def escape_prose(text: str, names: ExpertNames, *, preamble: bool = False) -> str:
+    """Return `text` escaped as prose. `preamble`: it is before the first heading, among the metadata."""
+    if not any(c in text for c in "#|`~<[［【_*=-\\"):
+        return text
+    reader = LineReader(text + "\n")
+    lines = list(reader.lines())
+    open_from = reader.open_fence or len(lines) + 1
+    open_comments = {*reader.open_comments}
+    if reader.open_fence:  # a fence that is never closed hides nothing
+        lines = list(LineReader(text + "\n", bare_from=open_from).lines())
+    out = []
+    above = ""
+    for line, before in zip(lines, ["", *(line.text for line in lines)], strict=False):
+        if line.hidden:
+            out.append(line.text)
+            above = ""
+            continue
+        loose = line.number >= open_from or line.number in open_comments
+        out.append(_line(line.text, names, preamble=preamble, loose=loose, above=above))
+        above = "" if before.strip() else line.text
+    return "\n".join(out)
+
+
+def _line(text: str, names: ExpertNames, *, preamble: bool, loose: bool, above: str) -> str:
+    """Return one line. `loose`: a fence or a comment that it opens would never be closed."""
+    text = escape_markers(text)
+    body = text.lstrip()
+    bare = body.lstrip("\\")
+    slashes = len(body) - len(bare)
+    indent = text[: len(text) - len(body)]
+    needed = _means_something(
+        indent + bare, names, preamble=preamble, delimiters=loose or slashes > 0, above=above
+    )
+    return f"{indent}\\{body}" if needed else text
+
+
+def unescape_prose(text: str, names: ExpertNames, *, preamble: bool = False, above: str = "") -> str:
+    """Return a line of prose without the backslashes that protected it; `above` is the line before it."""
+    if "\\" not in text:
+        return text
+    body = text.lstrip()
+    indent, bare = text[: len(text) - len(body)], body.lstrip("\\")
+    if bare != body and _means_something(
+        indent + bare, names, preamble=preamble, delimiters=True, above=above
+    ):
+        text = indent + body[1:]
+    return unescape_markers(text)
+
+
+def _means_something(text: str, names: ExpertNames, *, preamble: bool, delimiters: bool, above: str) -> bool:
+    """Return whether a line of prose would be read as something else."""
+    if text.lstrip()[:1] not in _STARTS and not text.lstrip()[:1].isdecimal():
+        return False
+    if underlined_heading(above, text, names):
+        return True
+    if delimiters and (fence_of(text)[0] or opens_comment(text)):
+        return True
+    return is_structure(text, names) or (preamble and read_metadata(text) is not None)
 
 
 class BlockReader:

@@ -1,7 +1,8 @@
-"""`symposia lint`: check of alignment documents, correction of their format, output of the findings."""
+"""`symposia dialogue` and `symposia lint`: data, check and correction of alignment documents."""
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +11,86 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.options import AsJson
-from .dialogue import STANDARD_INPUT, Files, read_document
+from .common.options import AsJson
 
 if TYPE_CHECKING:
-    from ....models.alignment.document import LintFinding, LintSeverity
-    from ....models.alignment.document.findings import Code
+    from ...models.alignment.document import AlignmentDialogue, LintFinding, LintSeverity
+    from ...models.alignment.document.findings import Code
+
+Files = Annotated[
+    list[str], typer.Argument(metavar="FILE...", help="Alignment documents; - reads standard input.")
+]
+STANDARD_INPUT = "-"
+
+
+def read_document(name: str) -> str:
+    """Return the text of a file or of standard input, with unchanged line ends.
+
+    Raises:
+        InvalidInput: the file cannot be read, or is not UTF-8 text.
+    """
+    from ...models.errors import InvalidInput
+
+    try:
+        data = sys.stdin.buffer.read() if name == STANDARD_INPUT else Path(name).read_bytes()
+        return data.decode()
+    except OSError as error:
+        raise InvalidInput("FILE", name, f"cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise InvalidInput("FILE", name, f"must be UTF-8 text, but byte {error.start} is invalid") from None
+
+
+def add_dialogue_command(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(dialogue)
+
+
+def dialogue(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE...", help="Alignment documents; - reads standard input."),
+    ] = None,
+    as_json: AsJson = False,
+    specification: Annotated[
+        bool, typer.Option("--specification", help="Print the format of alignment documents.")
+    ] = False,
+) -> None:
+    """Show the data of alignment documents: rounds and their experts, markers, scores, tensions.
+
+    With --json, each file is one JSON object on one line.
+
+    Example: [bold]symposia dialogue decision.dialogue.md --json[/bold]
+    """
+    from ...models.alignment.document import parse, specification_markdown, summary
+    from .common.screen import console, print_json, printable
+
+    if specification:
+        typer.echo(specification_markdown(), nl=False)
+    elif not files:
+        raise typer.BadParameter("FILE or --specification is required.")
+    for name in files or ():
+        document = parse(read_document(name))
+        if as_json:
+            print_json({"file": name, **summary(document)}, lines=True)
+            continue
+        for line in _summary_lines(name, document):
+            console().print(printable(line), soft_wrap=True)
+
+
+def _summary_lines(name: str, document: AlignmentDialogue) -> Iterator[str]:
+    """Yield the lines that summarise the document."""
+    from ...models.alignment.document import scoreboards, tensions
+
+    yield f"{name}: {document.title or 'no title'}"
+    for part in document.rounds:
+        yield f"  Round {part.number}{': ' * bool(part.label)}{part.label}  [{', '.join(part.agents) or 'no experts'}]"
+    counts = Counter(marker.type.value for marker in document.markers)
+    yield "  Markers: " + (", ".join(f"{count} {kind}" for kind, count in counts.items()) or "none")
+    for board in scoreboards(document):
+        yield f"  Scoreboard: {len(board.rows)} rows, total {board.sum if board.total is None else board.total}"
+    for tension in tensions(document):
+        yield f"  {tension.id} {tension.state.value}: {tension.label}"
+
 
 #: Maximum number of lines that a combined finding names.
 _MOST_LINES = 5
@@ -46,8 +121,8 @@ def read_codes(option: str, values: Sequence[str] | None) -> frozenset[str]:
     Raises:
         InvalidInput: a code does not exist.
     """
-    from ....models.alignment.document.findings import RULES
-    from ....models.errors import InvalidInput
+    from ...models.alignment.document.findings import RULES
+    from ...models.errors import InvalidInput
 
     known = {code.value for code in RULES}
     codes = [code.strip() for value in values or () for code in value.split(",")]
@@ -65,7 +140,7 @@ def count_codes(found: Mapping[str, Sequence[LintFinding]]) -> dict[tuple[LintSe
 
 def count_lines(found: Mapping[str, Sequence[LintFinding]]) -> Iterator[str]:
     """Yield one line per code with its count."""
-    from ....models.alignment.document.findings import RULES
+    from ...models.alignment.document.findings import RULES
 
     counts = count_codes(found)
     width = max((len(code) for _, code in counts), default=0)
@@ -96,7 +171,7 @@ def _is_combinable(finding: LintFinding) -> bool:
 
     A wrong word or an open bracket is reported each time.
     """
-    from ....models.alignment.document.findings import FormRule
+    from ...models.alignment.document.findings import FormRule
 
     return finding.code in {
         FormRule.TITLE,
@@ -111,7 +186,7 @@ def _is_combinable(finding: LintFinding) -> bool:
     }
 
 
-def add_to(app: typer.Typer) -> None:
+def add_lint_command(app: typer.Typer) -> None:
     """Add the command."""
     app.command()(lint)
 
@@ -143,9 +218,9 @@ def lint(
 
     Example: [bold]symposia lint docs/dialogues/*.md --select round-form,round-unclear[/bold]
     """
-    from ....models.alignment.document import LintSeverity
-    from ....models.alignment.document import lint as findings_of
-    from ....models.errors import InvalidInput
+    from ...models.alignment.document import LintSeverity
+    from ...models.alignment.document import lint as findings_of
+    from ...models.errors import InvalidInput
 
     if as_json and sarif:
         raise InvalidInput("--sarif", True, "must not be used with --json: both write to standard output")
@@ -167,7 +242,7 @@ def lint(
 
 def _fix_text(name: str, text: str, selection: Selection) -> str:
     """Return the text with corrected format, and write it to its file if it changed."""
-    from ....models.alignment.document import fix
+    from ...models.alignment.document import fix
 
     fixed_text = fix(text, applies=selection.has_code)
     if fixed_text != text and name != STANDARD_INPUT:
@@ -178,8 +253,8 @@ def _fix_text(name: str, text: str, selection: Selection) -> str:
 def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif: bool) -> None:
     from importlib.metadata import version
 
-    from ....models.alignment.document import to_sarif
-    from ..common.screen import print_json
+    from ...models.alignment.document import to_sarif
+    from .common.screen import print_json
 
     if sarif:
         print_json(to_sarif(found, version=version("symposia")))
@@ -193,7 +268,7 @@ def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif
 
 
 def _print_findings(found: dict[str, tuple[LintFinding, ...]], errors: int) -> None:
-    from ..common.screen import console, printable
+    from .common.screen import console, printable
 
     screen = console()
     for line in count_lines(found):

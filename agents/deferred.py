@@ -1,7 +1,9 @@
-"""Agents that are remote systems: each turn is posted to them as a signed webhook, and answered later.
+"""Agents that answer later: people, and remote systems. No worker waits for the answer.
 
-The turn is parked like a person's. The answer is a signed callback (`symposia callbacks`), or a call of
-`job.reply` for the remote system's participant.
+A person's agent writes no message. It asks the person of its participant, and the turn is parked until an
+answer arrives: by `symposia reply`, `job.reply`, or a signed callback. A remote system gets each turn as a
+signed webhook; its answer is a signed callback (`symposia callbacks`), or a call of `job.reply` for its
+participant.
 """
 
 from __future__ import annotations
@@ -11,16 +13,46 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from ...models.errors import AgentFailed
-from ...models.protocol.dialog import Message
-from ...models.text.ids import format_timestamp
-from ...models.turns.turn import TurnContext, TurnOutcome
-from ...models.turns.waiting import RemoteDelivery, WaitPolicy
-from ..human import ask_own_participant
-from .entry import ExternalEntry, Webhooks
-from .webhook import WebhookTarget, post_webhook, refusal, signed_headers
+from ..models.errors import AgentFailed
+from ..models.protocol.dialog import Message
+from ..models.text.ids import format_timestamp
+from ..models.turns.turn import TurnContext, TurnOutcome
+from ..models.turns.waiting import RemoteDelivery, WaitPolicy
+from .remote.entry import ExternalEntry, Webhooks
+from .remote.webhook import WebhookTarget, post_webhook, refusal, signed_headers
+
+#: Maximum characters of an instruction in a question.
+MAX_QUESTION_CHARS = 10_000
+
+
+@runtime_checkable
+class DeferredAgent(Protocol):
+    """An agent that answers later: its question to its own participant parks the turn."""
+
+    @property
+    def wait(self) -> WaitPolicy:
+        """How long to wait for the answer, and what to do after that."""
+        ...
+
+
+class HumanAgent:
+    """The agent of a person."""
+
+    def __init__(self, wait: WaitPolicy) -> None:
+        self.wait = wait
+
+    def speak_now(self, turn: TurnContext) -> TurnOutcome:
+        """Ask the person for the output of this turn."""
+        return ask_own_participant(turn)
+
+
+def ask_own_participant(turn: TurnContext) -> TurnOutcome:
+    """Return the question to the person whose turn it is."""
+    asked = turn.instruction.strip() or (turn.item.text if turn.item else "")
+    return TurnOutcome.ask(turn.me.participant_id, asked[:MAX_QUESTION_CHARS])
+
 
 #: Maximum bytes of a payload; if the dialog is longer, its oldest messages are left out.
 MAX_BODY_BYTES = 262_144

@@ -1,0 +1,261 @@
+"""Equal findings: those of several reviewers are merged, and those of a run compared with the previous run.
+
+Two findings of one run are the same if they are about overlapping lines of the same path, come from different
+reviewers, and have the same rule or nearly the same message. Different findings of one reviewer are never
+merged, because a reviewer distinguishes its own findings.
+
+Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
+they are counted: of three findings where there were two, two are old and one is new. A baseline is a file of
+accepted findings, which are reported as suppressed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from ..models.errors import InvalidInput, invalid_input
+from ..models.review.answers import UNNAMED_RULE
+from ..models.review.findings import Finding, FindingStatus, normalise_message
+from ..models.review.runs import Item, ItemKind, ItemState, ReviewRun
+from ..models.turns.turn import Frozen
+
+#: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
+MIN_SIMILARITY = 0.6
+_WORD = re.compile(r"\w+")
+#: Pattern of bandit's rules, which Ruff has under the letter S. Bandit's numbers begin at 100; the numbers of
+#: bugbear are below or above bandit's range.
+_BANDIT = re.compile(r"[bs]([1-7]\d\d)")
+
+
+def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return the merged findings, by path and line, each with all reviewers who found it.
+
+    The most certain finding determines the message, the rule and the lines (on a tie the more severe, then
+    the first by place). The severity is the highest of all; the rules of the others are kept as aliases.
+    """
+    by_path: dict[str, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_path[finding.path].append(finding)
+    return tuple(it for path in sorted(by_path) for it in _merge_path(by_path[path]))
+
+
+def place_key(finding: Finding) -> tuple[str, int, int, str, str]:
+    """Return the sort key of a finding: its place, then its message."""
+    return (finding.path, finding.start_line, finding.end_line, finding.rule, finding.message)
+
+
+def _merge_path(findings: Sequence[Finding]) -> Iterator[Finding]:
+    """Yield the merged findings of one path; compare a group only while it may overlap later findings."""
+    groups: list[_Group] = []
+    near: list[_Group] = []
+    for finding in sorted(findings, key=_order):
+        near = [group for group in near if group.end_line >= finding.start_line]
+        best = max(near, key=lambda group: group.likeness(finding), default=None)
+        if best is None or best.likeness(finding) == 0:
+            best = _Group()
+            groups.append(best)
+            near.append(best)
+        best.add(finding)
+    yield from sorted((group.merge() for group in groups), key=place_key)
+
+
+def _order(finding: Finding) -> tuple[object, ...]:
+    """Return a sort key that does not depend on the input order."""
+    return (*place_key(finding), finding.agents, finding.confidence, finding.severity.rank)
+
+
+class _Group:
+    """Group of findings about the same problem."""
+
+    def __init__(self) -> None:
+        self.end_line = 0
+        self._findings: list[Finding] = []
+        self._agents: set[str] = set()
+        self._places: set[tuple[str, int, int, str, str]] = set()
+
+    def add(self, finding: Finding) -> None:
+        self.end_line = max(self.end_line, finding.end_line)
+        self._findings.append(finding)
+        self._agents.update(finding.agents)
+        self._places.add(place_key(finding))
+
+    def likeness(self, finding: Finding) -> float:
+        """Return the similarity of a finding and the group; 0: no match."""
+        if not self._agents.isdisjoint(finding.agents):
+            return 2.0 if place_key(finding) in self._places else 0.0
+        overlapping = (it for it in self._findings if _overlaps(finding, it))
+        return max((_likeness(finding, it) for it in overlapping), default=0.0)
+
+    def merge(self) -> Finding:
+        """Merge the findings into one."""
+        best = min(self._findings, key=lambda it: (-it.confidence, -it.severity.rank, place_key(it)))
+        rules = {rule for it in self._findings for rule in (it.rule, *it.aliases)} - {best.rule}
+        suggestions = (it.suggestion for it in self._findings if it.suggestion)
+        return best.model_copy(
+            update={
+                "agents": tuple(sorted(self._agents)),
+                "aliases": tuple(sorted(rules)),
+                "severity": max((it.severity for it in self._findings), key=lambda it: it.rank),
+                "suggestion": best.suggestion or next(suggestions, ""),
+            }
+        )
+
+
+def _overlaps(one: Finding, other: Finding) -> bool:
+    return one.start_line <= other.end_line and other.start_line <= one.end_line
+
+
+def _likeness(one: Finding, other: Finding) -> float:
+    mine, theirs = _words(one.message), _words(other.message)
+    shared = 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
+    rule = _rule(one)
+    if rule == _rule(other) != UNNAMED_RULE:
+        return 1 + shared
+    return shared if shared >= MIN_SIMILARITY else 0.0
+
+
+@lru_cache(maxsize=4_096)
+def _words(message: str) -> frozenset[str]:
+    return frozenset(_WORD.findall(normalise_message(message)))
+
+
+def _rule(finding: Finding) -> str:
+    """Return the rule, under the same name for Ruff and bandit."""
+    rule = finding.rule.casefold()
+    match = _BANDIT.fullmatch(rule)
+    return f"b{match[1]}" if match else rule
+
+
+#: Number of findings that each fingerprint suppresses.
+Baseline = Mapping[str, int]
+
+#: Maximum characters of a baseline file.
+MAX_BASELINE = 64_000_000
+
+
+class _Entry(Frozen):
+    fingerprint: Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
+    path: str = ""
+    rule: str = ""
+    message: str = ""
+    count: Annotated[int, Field(ge=1, le=1_000_000)] = 1
+
+
+class _File(Frozen):
+    version: Literal[1]
+    findings: tuple[_Entry, ...]
+
+
+def read_baseline(text: str) -> Baseline:
+    """Return the baseline of a file. Raises InvalidInput for its first error."""
+    if len(text) > MAX_BASELINE:
+        raise InvalidInput("baseline", len(text), f"must have at most {MAX_BASELINE} characters")
+    try:
+        file = _File.model_validate_json(text)
+    except ValidationError as error:
+        raise invalid_input(error, "baseline") from None
+    counts: Counter[str] = Counter()
+    for entry in file.findings:
+        counts[entry.fingerprint] += entry.count
+    return counts
+
+
+def baseline_of(findings: Iterable[Finding]) -> str:
+    """Return the baseline file of these findings, without gone ones; equal findings give an equal text."""
+    known = [it for it in sorted(findings, key=place_key) if it.status is None or it.status != "gone"]
+    counts = Counter(it.fingerprint for it in known)
+    first = {it.fingerprint: it for it in reversed(known)}
+    entries = [
+        {
+            "fingerprint": fingerprint,
+            "path": it.path,
+            "rule": it.rule,
+            "message": it.message,
+            "count": counts[fingerprint],
+        }
+        for fingerprint, it in sorted(first.items(), key=lambda pair: place_key(pair[1]))
+    ]
+    return json.dumps({"version": 1, "findings": entries}, indent=2, ensure_ascii=False) + "\n"
+
+
+_REVIEWED_STATES = (ItemState.DONE, ItemState.UNCHANGED)
+
+
+def compare_run(
+    run: ReviewRun,
+    *,
+    previous: Iterable[Finding] = (),
+    is_whole: bool = False,
+) -> ReviewRun:
+    """Return the run with its findings: merged over all reviewers, each with its status.
+
+    A finding of the previous run is gone only if its item was reviewed without finding it, or if its item no
+    longer exists and the run covers the whole root (`is_whole`). In a changed item, only findings in its
+    changed lines and findings about the whole item are kept.
+    """
+    reviewed = {it.item.path: it.item for it in run.results if it.state in _REVIEWED_STATES}
+    unread = {it.item.path for it in run.results} | {it.path for it in run.skipped}
+
+    def was_looked_at(path: str) -> bool:
+        return path in reviewed or (is_whole and path not in unread)
+
+    found = merge_findings(finding for it in run.results for finding in it.findings)
+    compared = with_status(found, previous=merge_findings(previous), was_looked_at=was_looked_at)
+    kept = tuple(
+        it for it in compared if it.status == FindingStatus.GONE or _concerns(it, reviewed.get(it.path))
+    )
+    return run.model_copy(update={"findings": kept})
+
+
+def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
+    """Return the run with the findings of the baseline suppressed, new or not."""
+    left = Counter(baseline)
+    findings = (
+        it.model_copy(update={"status": FindingStatus.SUPPRESSED}) if it.is_open and _take(left, it) else it
+        for it in sorted(run.findings, key=place_key)
+    )
+    return run.model_copy(update={"findings": tuple(findings)})
+
+
+def with_status(
+    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[str], bool]
+) -> tuple[Finding, ...]:
+    """Return the findings with their status, and newly gone ones, by path and line."""
+    before = [it for it in previous if it.status != FindingStatus.GONE]
+    known = Counter(it.fingerprint for it in before)
+    current = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
+    gone = _gone((it for it in before if was_looked_at(it.path)), known)
+    return tuple(sorted([*current, *gone], key=place_key))
+
+
+def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:
+    status = FindingStatus.STILL if _take(known, finding) else FindingStatus.NEW
+    return finding.model_copy(update={"status": status})
+
+
+def _gone(before: Iterable[Finding], known: Counter[str]) -> Iterator[Finding]:
+    """Yield earlier findings without a match; of equal ones, the last."""
+    for finding in sorted(before, key=place_key, reverse=True):
+        if _take(known, finding):
+            yield finding.model_copy(update={"status": FindingStatus.GONE})
+
+
+def _take(counts: Counter[str], finding: Finding) -> bool:
+    """Take one finding of this fingerprint out of `counts`; return False if there is none left."""
+    if counts[finding.fingerprint] <= 0:
+        return False
+    counts[finding.fingerprint] -= 1
+    return True
+
+
+def _concerns(finding: Finding, item: Item | None) -> bool:
+    if item is None or item.kind is not ItemKind.CHANGE or item.changed is None or finding.start_line == 0:
+        return True
+    return any(finding.start_line <= last and first <= finding.end_line for first, last in item.changed)

@@ -1,1 +1,0 @@
-"""Merging and comparing findings."""
