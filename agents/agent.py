@@ -135,6 +135,8 @@ class TurnServices:
     rate_limiter: RateLimiterPort | None = None
     #: Journal key under which an agent stores the total usage of this attempt.
     usage_key: str = USAGE_KEY_PREFIX
+    #: pydantic-ai's settings for the traces of model requests and tool calls; None: they are not traced.
+    instrumentation: object = None
 
 
 class Agent(Protocol):

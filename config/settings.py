@@ -23,6 +23,7 @@ from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind
 from . import urls
+from .telemetry import exporter_secrets
 
 PREFIX = "SYMPOSIA_"
 
@@ -211,7 +212,7 @@ def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
     """
     passwords = [password for url in urls for password in _passwords(url)]
     variables = [value for name, value in os.environ.items() if _NAME.search(name)]
-    found = {*passwords, *map(unquote, passwords), *variables}
+    found = {*passwords, *map(unquote, passwords), *variables, *exporter_secrets()}
     return tuple(sorted((it for it in found if len(it) >= MIN_SECRET_CHARS), key=len, reverse=True))
 
 

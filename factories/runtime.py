@@ -23,6 +23,7 @@ from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.runtime.leases import LeaseRenewer
 from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits
+from ..tasks.runtime.tracing import Tracing
 from ..tasks.runtime.turn_services import GrantServicesFactory
 from .connection import check_servers, urls_in_use
 from .storage import build_archiver, turn_memory
@@ -62,7 +63,9 @@ def load_registry(settings: Settings) -> Registry:
     )
 
 
-def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime:
+def build_runtime(
+    app: Celery, settings: Settings, *, redis_url: str, tracing: Tracing | None = None
+) -> Runtime:
     """Return a runtime on the Redis at `redis_url`, which may be unavailable.
 
     Raises:
@@ -86,10 +89,13 @@ def build_runtime(app: Celery, settings: Settings, *, redis_url: str) -> Runtime
             max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
         ),
         leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
-        turn_services=GrantServicesFactory(client),
+        turn_services=GrantServicesFactory(
+            client, model_instrumentation=tracing.model_instrumentation if tracing else None
+        ),
         limits=limits,
         memory=turn_memory(settings),
         archiver=build_archiver(settings, client),
+        tracing=tracing,
         on_session_ended=lambda facts: reviews.session_ended(facts.spec.parameters),
     )
 

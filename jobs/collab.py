@@ -302,7 +302,7 @@ class CollabJob:
         """
         to = self._connections
         state = to.store.cancel(self.id, reason=reason, retention_ms=to.retention_ms)
-        to.index.mark_ended(self.id)
+        to.index.mark_cancelled(self.id)
         report_dropped(to.graph, state, state.records)
 
     def add_participant(

@@ -37,6 +37,7 @@ from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, turn_timeout_s, write_
 from .turns.admission import Admission, admit_turn
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
 from .turns.results import PlanNext, TurnEnd, WakeParked
+from .turns.traced_attempt import run_traced
 from .views.alignment import correct_outcome
 from .views.session_views import decode_planned_turn, turn_context
 from .waiting.due_work import handle_due_work
@@ -111,7 +112,8 @@ def _begin(
         worker,
     )
     admission.begun = True
-    end = _speak(runtime, active_turn, turn_timeout_s(runtime, policy))
+    speak = partial(_speak, runtime, active_turn, turn_timeout_s(runtime, policy))
+    end = run_traced(runtime, active_turn, speak)
     runtime.fault_hook(Boundary.BEFORE_ACK, call.session, call.turn)
     return end
 

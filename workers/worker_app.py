@@ -18,6 +18,7 @@ from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import install_runtime, runtime_of
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
 from .steps.sweep import SentTimeStep, SweepStep
+from .tracing.setup import start_tracing
 
 
 def create_worker_app(settings: Settings) -> Celery:
@@ -41,7 +42,12 @@ def create_worker_app(settings: Settings) -> Celery:
     )
     app.steps["consumer"].update({SentEventsStep, SentTimeStep})
     install_runtime(
-        app, per_process(lambda: build_runtime(app, settings, redis_url=redis_url_in_use(settings)))
+        app,
+        per_process(
+            lambda: build_runtime(
+                app, settings, redis_url=redis_url_in_use(settings), tracing=start_tracing()
+            )
+        ),
     )
     install_schedule_runner(
         app, per_process(lambda: build_schedule_runner(app, settings, redis_url=redis_url_in_use(settings)))

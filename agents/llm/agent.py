@@ -12,8 +12,10 @@ from pydantic import BaseModel
 from pydantic_ai import Agent as ModelAgent
 from pydantic_ai import RunContext, UsageLimits
 from pydantic_ai.agent import AgentRunResult, EventStreamHandler
+from pydantic_ai.capabilities import AbstractCapability, Instrumentation
 from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
+from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from ...models.errors import AgentError
 from ...models.protocol.dialog import Message
@@ -128,7 +130,7 @@ class LLMAgent:
             deps=ToolContext(turn),
             instructions=SUMMARY_INSTRUCTIONS,
             model_settings=self._settings.model_settings(turn),
-            capabilities=[aside],
+            capabilities=_capabilities(aside),
         )
         calls.spent = aside.spent
         return extend_summary(summary, folded, answer.output)
@@ -146,7 +148,7 @@ class LLMAgent:
             toolsets=self._toolbox.toolsets() if self._toolbox else None,
             usage_limits=UsageLimits(request_limit=self._settings.max_requests),
             retries={"output": MAX_OUTPUT_RETRIES},
-            capabilities=[calls],
+            capabilities=_capabilities(calls),
             event_stream_handler=_stream_handler(calls.services.listener)
             if calls.services.listener
             else None,
@@ -187,6 +189,14 @@ def _stream_handler(listener: Listener) -> EventStreamHandler[ToolContext]:
                     pass
 
     return read
+
+
+def _capabilities(calls: ModelCallHooks) -> list[AbstractCapability[ToolContext]]:
+    """Return the capabilities of a run: its hooks, and traces if the turn has them."""
+    instrumentation = calls.services.instrumentation
+    if not isinstance(instrumentation, InstrumentationSettings):
+        return [calls]
+    return [Instrumentation(instrumentation), calls]
 
 
 @cache

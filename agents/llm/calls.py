@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
+from opentelemetry.trace import get_current_span
 from pydantic import TypeAdapter
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
@@ -85,6 +86,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             self.services.listener.restart_output()
         text = self.services.journal.get_answer(name)
         if text is not None:
+            _mark_replayed()
             return _RESPONSE.validate_json(text)
         self._tries = 1
         request_context.model = self.chain[self._model_index].model
@@ -159,6 +161,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         number = f"{same}:{self._tool_call_counts[same]}"
         text = self.services.journal.get_answer(TOOLS + number)
         if text is not None:
+            _mark_replayed()
             return json.loads(text)
         with use_effect_id(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"):
             result = await handler(args)
@@ -169,6 +172,11 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             return result  # not JSON, such as a picture: the next attempt repeats the call
         await self.services.journal.store_answers({TOOLS + number: text})
         return data
+
+
+def _mark_replayed() -> None:
+    """Mark the current span, if there is one: its call was answered from the journal, at no cost."""
+    get_current_span().set_attribute("symposia.replayed", True)
 
 
 def _check_end(response: ModelResponse, request: ModelRequestContext) -> None:

@@ -211,4 +211,4 @@ def _cancel_session(review_context: ReviewContext, session_id: str) -> None:
         review_context.sessions.cancel(
             session_id, reason="review stopped", retention_ms=review_context.retention_ms
         )
-        review_context.session_index.mark_ended(session_id)
+        review_context.session_index.mark_cancelled(session_id)

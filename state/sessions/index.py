@@ -64,9 +64,22 @@ class SessionIndex(DueIndex):
         """Schedule a check of the session at `due_ms` at the latest, unless the session is no longer in the index."""
         self._client.zadd(DUE, {session_id: due_ms}, lt=True, xx=True)
 
-    def mark_ended(self, session_id: str) -> None:
-        """Remove an ended session from the sweep, and make its entry in the archive queue due soon."""
-        self._client.zrem(DUE, session_id)
+    def mark_ended(self, session_id: str) -> bool:
+        """Remove an ended session from the sweep, and make its entry in the archive queue due soon.
+
+        Returns:
+            True for one call per session: the one that removed it.
+        """
+        is_removed = self._client.zrem(DUE, session_id) == 1
+        self._archive_soon(session_id)
+        return is_removed
+
+    def mark_cancelled(self, session_id: str) -> None:
+        """Make the archiving of a cancelled session due soon, and its next sweep, which marks it as ended."""
+        self._client.zadd(DUE, {session_id: 0}, xx=True, lt=True)
+        self._archive_soon(session_id)
+
+    def _archive_soon(self, session_id: str) -> None:
         self._client.zadd(ARCHIVE_QUEUE, {session_id: 0}, xx=True, lt=True)
 
     def unfinished(self) -> int:

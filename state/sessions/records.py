@@ -215,6 +215,8 @@ class Grant:
     substitute: str | None
     #: The dialog window as JSON messages, oldest first.
     messages: tuple[str, ...]
+    #: Whether the previous grant ended because its lease expired.
+    took_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,7 @@ def read_answer(session_id: str, raw: list[Any], claim: GrantRequest | None = No
 def _read_extra(word: str, extra: Any, claim: GrantRequest | None) -> dict[str, Any]:
     """Return the further values of an answer, by the names of its fields."""
     if word == "granted" and claim is not None and extra is not None:
-        fence, grants, failures, takeovers, agent, messages = extra
+        fence, grants, failures, takeovers, agent, messages, took_over = extra
         newest_first: list[str] = messages
         grant = Grant(
             number=claim.number,
@@ -271,6 +273,7 @@ def _read_extra(word: str, extra: Any, claim: GrantRequest | None) -> dict[str, 
             takeovers=takeovers,
             substitute=agent or None,
             messages=tuple(reversed(newest_first)),
+            took_over=took_over == 1,
         )
         return {"grant": grant}
     if word in ("retried", "deferred"):

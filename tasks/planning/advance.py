@@ -140,7 +140,8 @@ def dispatch_plan(
         log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
     report_dropped(runtime.graph, state, write.dropped)
     if state.is_final:
-        runtime.index.mark_ended(facts.session_id)
+        if runtime.index.mark_ended(facts.session_id) and runtime.tracing is not None:
+            runtime.tracing.end_session(facts, state)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
         runtime.on_session_ended(facts)
         return True

@@ -27,6 +27,7 @@ from .archiving import Archiver
 from .graph import TaskGraph
 from .leases import LeaseRenewer
 from .memory import TurnMemory
+from .tracing import Tracing
 from .turn_services import GrantServicesFactory
 
 
@@ -162,6 +163,8 @@ class Runtime:
     memory: TurnMemory
     #: None: there is no archive.
     archiver: Archiver | None = None
+    #: None: nothing is traced.
+    tracing: Tracing | None = None
     #: Callback at each boundary of a turn.
     fault_hook: FaultHook = no_fault_hook
     #: Callback for each session that a plan has ended, called at most once; only a hint.

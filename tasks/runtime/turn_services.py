@@ -79,11 +79,17 @@ class ModelRateLimiter:
 
 
 class GrantServicesFactory:
-    """Factory of the turn services of a process."""
+    """Factory of the turn services of a process.
 
-    def __init__(self, client: Redis) -> None:
+    Args:
+        client: Redis client that decodes responses.
+        model_instrumentation: Function that returns pydantic-ai's settings of traces; None: no traces.
+    """
+
+    def __init__(self, client: Redis, *, model_instrumentation: Callable[[], object] | None = None) -> None:
         self.client = client
         self.publisher = DeltaPublisher(client)
+        self.model_instrumentation = model_instrumentation
 
     def create(self, session_id: str, grant: Grant, participant: str) -> GrantServices:
         """Return the turn services of one grant."""
@@ -106,12 +112,14 @@ class GrantServices:
         Raises:
             RedisUnavailable.
         """
+        instrument = self.factory.model_instrumentation
         return TurnServices(
             self._open(),
             self.factory.publisher.writer(self.session_id, self.grant, self.participant),
             ParticipantNote(self.factory.client, self.session_id, self.participant),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
             usage_key=USAGE_KEY_PREFIX + self.grant.token,
+            instrumentation=instrument() if instrument else None,
         )
 
     def _open(self) -> CallJournal:

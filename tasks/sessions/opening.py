@@ -11,10 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ...models.errors import ConversationError, InvalidInput, MessageTooLarge, SessionNotFound
+from ...models.protocol.base import Trace
 from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
 from ...models.sessions.submission import Submission
+from ...models.text.trace_ids import session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.requests import Opening
@@ -79,7 +81,7 @@ class SessionOpener:
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         spec = prepared.spec(stop)
         opening = Opening(
-            collab=collab,
+            collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),
             spec=_format_spec(spec, limit_bytes=self.max_message_bytes),
             digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
@@ -135,6 +137,11 @@ class SessionOpener:
         if answer.word == "exists":
             return None
         return SessionFacts(opening.collab, spec, state.opened_ms if state else 0)
+
+
+def _session_trace(session_id: str) -> Trace:
+    """Return the trace of a session; see `models/text/trace_ids.py`."""
+    return Trace(trace_id=session_id, span_id=session_span_uuid(session_id))
 
 
 def _format_spec(spec: SessionSpec, *, limit_bytes: int) -> str:

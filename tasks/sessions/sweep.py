@@ -118,7 +118,7 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     """Check one session; return the number of dispatched turns and steps."""
     answer = view.find_due_work(session_id)
     if answer.word == "ended":
-        runtime.index.mark_ended(session_id)
+        _record_end(runtime, session_id)
         return 0
     look_ms = view.next_check_ms(answer)
     if answer.state is None or look_ms is None:
@@ -139,3 +139,11 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
         log.info("session %s: requesting its next step again", session_id)
         runtime.graph.send_advance(session_id, sent_ms=answer.state.now_ms)
     return len(answer.numbers) + answer.advance
+
+
+def _record_end(runtime: Runtime, session_id: str) -> None:
+    """Mark a session as ended that was cancelled, or whose worker died after it had ended the session."""
+    if not runtime.index.mark_ended(session_id) or runtime.tracing is None:
+        return
+    state = runtime.store.state(session_id)
+    runtime.tracing.end_session(runtime.facts.get_for_state(session_id, state), state)

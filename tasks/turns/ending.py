@@ -163,7 +163,7 @@ def apply_failure_policy(
     )
     if end.word not in WRITTEN:
         return end
-    return summarize_failure(end.word, line, FAILURE_EFFECTS[kind], is_last=True)
+    return summarize_failure(end.word, line, FAILURE_EFFECTS[kind], is_last=True, kind=kind)
 
 
 def _return_turn(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from ...models.protocol.dialog import Message, build_turn_message
@@ -157,6 +157,10 @@ class TurnEnd:
     retried: bool = False
     awaits: Awaits | None = None
     follow_up: PlanNext | WakeParked | None = None
+    #: Outcome of the attempt for traces; empty: `word`.
+    outcome: str = ""
+    #: Error of a failed attempt, without secrets; empty: it did not fail.
+    error: str = ""
 
     @property
     def text(self) -> str:
@@ -166,12 +170,12 @@ class TurnEnd:
 
 def summarize_commit(word: str, kind: OutcomeKind, outcome: TurnOutcome) -> TurnEnd:
     """Return the end of a turn whose commit answered `word`."""
-    summary = _describe_outcome(kind, outcome)
+    summary, outcome_name = _describe_outcome(kind, outcome), kind.value
     if word == "held":
-        summary = f"held until the session is resumed: {summary}"
+        summary, outcome_name = f"held until the session is resumed: {summary}", "held"
     elif word not in WRITTEN:
-        summary = f"discarded ({word}): {summary}"
-    return TurnEnd(word, summary)
+        summary, outcome_name = f"discarded ({word}): {summary}", "discarded"
+    return TurnEnd(word, summary, outcome=outcome_name)
 
 
 def _describe_outcome(kind: OutcomeKind, outcome: TurnOutcome) -> str:
@@ -184,9 +188,11 @@ def _describe_outcome(kind: OutcomeKind, outcome: TurnOutcome) -> str:
     return f"{summary}, {tokens} tokens" if tokens else summary
 
 
-def summarize_failure(word: str, error: str, then: str, *, is_last: bool) -> TurnEnd:
+def summarize_failure(
+    word: str, error: str, then: str, *, is_last: bool, kind: OutcomeKind = OutcomeKind.FAILED
+) -> TurnEnd:
     """Return the end of an attempt that failed; `then`: what happens next."""
-    return TurnEnd(word, f"{_failure(error)}; {then}", failed=is_last)
+    return TurnEnd(word, f"{_failure(error)}; {then}", failed=is_last, outcome=kind.value, error=error)
 
 
 def summarize_return(word: str, error: str, then: str, *, is_last: bool = False) -> TurnEnd:
@@ -195,8 +201,9 @@ def summarize_return(word: str, error: str, then: str, *, is_last: bool = False)
     `then`: next action if the turn was returned.
     """
     if word != "retried":
-        return TurnEnd(word, f"discarded ({word}): {_failure(error)}")
-    return TurnEnd(word, f"{_failure(error)}; {then}", failed=is_last, retried=not is_last)
+        return TurnEnd(word, f"discarded ({word}): {_failure(error)}", outcome="discarded", error=error)
+    end = summarize_failure(word, error, then, is_last=is_last)
+    return replace(end, retried=not is_last)
 
 
 def _failure(error: str) -> str:

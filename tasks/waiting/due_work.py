@@ -219,7 +219,7 @@ def _cancel(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
     state = runtime.store.cancel(
         session_id, reason="no_answer", detail=detail, retention_ms=runtime.limits.retention_ms
     )
-    runtime.index.mark_ended(session_id)
+    runtime.index.mark_cancelled(session_id)
     report_dropped(runtime.graph, state, state.records)
     Inbox(runtime.store.client).remove(asked.inbox_entries())
     return summarize_failure("cancelled", _NO_ANSWER, FAILURE_EFFECTS[OutcomeKind.FAILED], is_last=True)

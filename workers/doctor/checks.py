@@ -14,6 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings
+from ...config.telemetry import load_trace_settings
 from ...factories.app import load_deliveries
 from ...factories.connection import (
     BROKER_ADVICE,
@@ -44,6 +45,7 @@ from ...state.reviews.queues import DeliveryQueue
 from ...state.schedule_store import ScheduleStore
 from ...state.sessions.archiving import ArchiveQueue
 from ...tasks.planning.limits import format_amount
+from ..tracing.setup import INSTALL, find_problem
 from .server_checks import (
     CheckResult,
     Grade,
@@ -75,6 +77,7 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
     yield from _packages()
     yield from _agents(settings)
     yield _local_model(settings)
+    yield _traces()
     url = redis_url_in_use(settings)
     with connect(url, retries=0) as client:
         try:
@@ -179,6 +182,15 @@ def _local_model(settings: Settings) -> CheckResult:
             "local model", Grade.GOOD, "not installed; only agents that use it need it", missing
         )
     return CheckResult("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
+
+
+def _traces() -> CheckResult:
+    settings = load_trace_settings()
+    if settings is None:
+        return CheckResult("traces", Grade.GOOD, "not exported (no OTEL_* variable asks for them)")
+    if (problem := find_problem(settings)) is not None:
+        return CheckResult("traces", Grade.WARNING, f"not exported: {problem}", INSTALL)
+    return CheckResult("traces", Grade.GOOD, f"exported by {', '.join(settings.exporters)}")
 
 
 def _workers(client: Redis) -> Iterator[CheckResult]:

@@ -14,6 +14,7 @@ from datetime import datetime
 
 from ...models.text.ids import format_timestamp, moment_from_ms, utcnow
 from ...models.text.redact import json_text, without_password
+from ...models.text.trace_ids import attempt_span_id, trace_id
 from ...tasks.runtime.log_context import current_log_context
 from .redaction import Redaction
 
@@ -28,11 +29,13 @@ class JsonFormatter(logging.Formatter):
 
     Args:
         redaction: Redaction of secrets, applied to every text.
+        traced: Whether the process exports traces; then lines name the trace and the span.
     """
 
-    def __init__(self, redaction: Redaction) -> None:
+    def __init__(self, redaction: Redaction, *, traced: bool = False) -> None:
         super().__init__()
         self._redact = redaction.redact_text
+        self._traced = traced
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line of JSON."""
@@ -44,7 +47,7 @@ class JsonFormatter(logging.Formatter):
             "level": record.levelname,
             "logger": record.name,
             "message": message,
-            **dict(_context_fields()),
+            **dict(_context_fields(traced=self._traced)),
             **dict(_task_fields(record)),
         }
         if exception:
@@ -62,10 +65,15 @@ class JsonFormatter(logging.Formatter):
         return self._redact(value) if isinstance(value, str) else value
 
 
-def _context_fields() -> Iterator[tuple[str, object]]:
+def _context_fields(*, traced: bool) -> Iterator[tuple[str, object]]:
     context = current_log_context()
-    if context is not None:
-        yield from ((name, value) for name, value in context._asdict().items() if value is not None)
+    if context is None:
+        return
+    yield from ((name, value) for name, value in context._asdict().items() if value is not None)
+    if traced:
+        yield "trace_id", trace_id(context.session)
+        if context.turn is not None and context.attempt is not None:
+            yield "span_id", attempt_span_id(context.session, context.turn, context.attempt)
 
 
 def _task_fields(record: logging.LogRecord) -> Iterator[tuple[str, object]]:

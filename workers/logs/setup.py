@@ -15,14 +15,15 @@ from celery.signals import after_setup_logger, after_setup_task_logger
 from celery.utils.log import ColorFormatter
 
 from ...config.settings import Settings, known_secrets
+from ...config.telemetry import load_trace_settings
 from ...factories.connection import urls_in_use
 from .json_lines import JsonFormatter
 from .redaction import Redaction
 
 #: Loggers of libraries that report routine work at INFO, such as every HTTP request or database migration.
 CHATTY = (
-    *("alembic", "anthropic", "asyncio", "httpcore", "httpx", "mcp", "openai"),
-    *("opentelemetry", "sqlalchemy", "tornado.access", "urllib3"),
+    *("alembic", "anthropic", "asyncio", "fastmcp", "httpcore", "httpcore2", "httpx", "httpx2", "mcp"),
+    *("openai", "opentelemetry", "sqlalchemy", "tornado.access", "urllib3"),
 )
 
 _TEXT = "[%(asctime)s: %(levelname)s/%(name)s] %(message)s"
@@ -31,7 +32,7 @@ _TEXT = "[%(asctime)s: %(levelname)s/%(name)s] %(message)s"
 def install_log_setup(settings: Settings) -> None:
     """Apply the settings to the log that Celery sets up in this process."""
     redaction = Redaction(known_secrets(urls_in_use(settings)))
-    formatter = JsonFormatter(redaction) if settings.log_format == "json" else None
+    formatter = _json_formatter(redaction) if settings.log_format == "json" else None
 
     def apply(*, logger: logging.Logger, loglevel: int | None = None, **_: Any) -> None:
         for handler in logger.handlers:
@@ -50,13 +51,17 @@ def configure_logging(settings: Settings) -> None:
     redaction = Redaction(known_secrets(urls_in_use(settings)))
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
-        JsonFormatter(redaction) if settings.log_format == "json" else logging.Formatter(_TEXT)
+        _json_formatter(redaction) if settings.log_format == "json" else logging.Formatter(_TEXT)
     )
     handler.addFilter(redaction)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(settings.log_level)
     quiet_libraries(root.level)
+
+
+def _json_formatter(redaction: Redaction) -> JsonFormatter:
+    return JsonFormatter(redaction, traced=load_trace_settings() is not None)
 
 
 def quiet_libraries(level: int, names: Iterable[str] = CHATTY) -> None:

@@ -91,7 +91,8 @@ if not owner then
     return view(session, turns, 'short')
   end
   redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
-  if turn.status == 'speaking' then
+  turn.took_over = turn.status == 'speaking' or nil
+  if turn.took_over then
     close_grant(events, number, turn, { outcome = 'expired', messages = 0 })
     turn.takeovers = (turn.takeovers or 0) + 1
   end
@@ -113,4 +114,4 @@ if tonumber(window) > 0 then
     messages[i] = entry[2][2]
   end
 end
-return view(session, turns, 'granted', { turn.fence, turn.grants, turn.failures, turn.takeovers or 0, turn.agent or '', messages })
+return view(session, turns, 'granted', { turn.fence, turn.grants, turn.failures, turn.takeovers or 0, turn.agent or '', messages, turn.took_over and 1 or 0 })

@@ -10,6 +10,7 @@ from contextvars import copy_context
 
 import pytest
 
+from symposia.models.text.trace_ids import attempt_span_id
 from symposia.tasks.runtime.log_context import add_to_log_context, current_log_context, log_context
 from symposia.workers.logs.json_lines import JsonFormatter, redact_line, service_line
 from symposia.workers.logs.redaction import Redaction
@@ -47,6 +48,14 @@ def test_fields_of_a_turn():
         "agent": "claude",
     }
     assert current_log_context() is None
+
+
+def test_lines_name_trace_and_span_if_traces_are_exported():
+    record = logging.makeLogRecord({"msg": "text"})
+    with log_context(SESSION, 3, "ann", attempt=2):
+        line = json.loads(JsonFormatter(Redaction(()), traced=True).format(record))
+    assert line["trace_id"] == SESSION.replace("-", "")
+    assert line["span_id"] == attempt_span_id(SESSION, 3, 2)
 
 
 def test_context_reaches_threads_that_copy_it():

@@ -34,6 +34,7 @@ def test_where_all_is_well_it_exits_with_0(busy: Terminal):
             "agents",
             "limits",
             "local model",
+            "traces",
             "Redis",
             "workers",
             "sessions",
@@ -131,6 +132,15 @@ def test_what_a_tenant_may_spend_is_told_and_agents_that_never_fit_are_warned_of
     told, warned = findings(terminal, "limits")
     assert told["text"] == "daily limit of each tenant: 50 tokens"
     assert (warned["grade"], warned["text"].split(" may ")[0]) == ("warning", "a turn of local")
+
+
+def test_traces_that_cannot_be_exported_are_warned_of(terminal: Terminal, monkeypatch):
+    assert findings(terminal, "traces")[0]["grade"] == "ok"
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "unknown")
+    (warned,) = findings(terminal, "traces")
+    assert warned["grade"] == "warning"
+    assert warned["text"].startswith("not exported: the exporter 'unknown' is not installed")
+    assert warned["remedy"] == "pip install 'symposia[otel]'"
 
 
 def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):

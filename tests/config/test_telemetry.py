@@ -1,0 +1,47 @@
+"""Which `OTEL_*` variables ask for traces, and which of them hold secrets."""
+
+from __future__ import annotations
+
+import pytest
+
+from symposia.config.settings import known_secrets
+from symposia.config.telemetry import load_trace_settings
+
+ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "exporters"),
+    [
+        ({}, None),
+        ({"OTEL_SERVICE_NAME": "shop"}, None),
+        (ENDPOINT, ("otlp_proto_http",)),
+        ({"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "http://c/v1/traces"}, ("otlp_proto_http",)),
+        ({"OTEL_TRACES_EXPORTER": "otlp"}, ("otlp_proto_http",)),
+        ({"OTEL_TRACES_EXPORTER": "console, otlp"}, ("console", "otlp_proto_http")),
+        ({**ENDPOINT, "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, ("otlp_proto_grpc",)),
+        ({**ENDPOINT, "OTEL_TRACES_EXPORTER": "none"}, None),
+        ({**ENDPOINT, "OTEL_SDK_DISABLED": "true"}, None),
+        ({**ENDPOINT, "OTEL_SDK_DISABLED": "false"}, ("otlp_proto_http",)),
+    ],
+)
+def test_variables_that_ask_for_traces(variables, exporters):
+    settings = load_trace_settings(variables.get)
+    assert (settings and settings.exporters) == exporters
+
+
+def test_service_name_and_content_are_read():
+    settings = load_trace_settings(
+        {
+            **ENDPOINT,
+            "OTEL_RESOURCE_ATTRIBUTES": "service.name=shop",
+            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT": "true",
+        }.get
+    )
+    assert settings is not None
+    assert (settings.has_service_name, settings.captures_content) == (True, True)
+
+
+def test_headers_of_the_exporter_are_secrets(monkeypatch):
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc%20defg, tenant=shop-one")
+    assert {"abc%20defg", "abc defg", "shop-one"} <= set(known_secrets([]))

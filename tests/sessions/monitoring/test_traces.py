@@ -1,0 +1,203 @@
+"""Traces of sessions on real workers, as a collector receives them over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from servers.model_stub import StubModel, completion
+from servers.otlp_receiver import OtlpReceiver
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
+from symposia.models.text.trace_ids import attempt_span_id, session_span_id
+
+pytestmark = pytest.mark.timeout(240)
+
+MODELS = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+retries = 0
+input_usd_per_million = 2
+output_usd_per_million = 10
+
+[tools.look]
+callable = "stub_agents.traces:look"
+
+[agents.model]
+kind = "llm"
+model = "stub"
+tools = ["look"]
+
+[agents.modules]
+kind = "python"
+callable = "stub_agents.traces:modules"
+"""
+SESSIONS = {
+    "round_robin": ({"ann": "say", "bob": "say"}, {"stop": MaxRounds(1)}),
+    "orchestrated": ({"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}, {}),
+    "pair": ({"driver": "say", "navigator": "navigator"}, {}),
+    "broadcast": ({"ann": "say", "bob": "say", "sum": "say"}, {"options": {"aggregator": "sum"}}),
+    "swarm": ({"ann": "claimer", "bob": "claimer"}, {"options": {"items": [{"text": "paint"}]}}),
+}
+
+
+@pytest.fixture
+def collector(monkeypatch):
+    with OtlpReceiver().serve() as receiver:
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", receiver.url)
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=not-for-the-log")
+        monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "100")
+        yield receiver
+
+
+def test_a_session_in_each_mode_is_one_trace(stage, collector):
+    stage.start_workers(2)
+    for mode, (agents, options) in SESSIONS.items():
+        job = stage.submit(mode, agents, **options)
+        result = job.result(timeout=40)
+        root, *turns = collector.complete_trace(job.id, result.turns + 1)
+        assert (root.name, root.id, root.parent) == (f"session {mode}", session_span_id(job.id), "")
+        assert root.error is None
+        assert {root.attributes[f"symposia.{it}"] for it in ("status", "reason")} == {
+            "completed",
+            result.reason,
+        }
+        assert [it.id for it in sorted(turns, key=lambda it: it.attributes["symposia.turn"])] == [
+            attempt_span_id(job.id, number, 1) for number in range(1, result.turns + 1)
+        ]
+        assert {it.parent for it in turns} == {root.id}
+        assert {it.attributes["symposia.outcome"] for it in turns} == {"message"}
+        assert all(it.name == f"turn {it.attributes['symposia.participant']}" for it in turns)
+        assert {it.service for it in (root, *turns)} == {"symposia"}
+        wire = job.collab().to_wire()["trace"]
+        assert wire["trace_id"] == job.id
+        assert wire["span_id"].replace("-", "")[16:] == root.id
+
+
+def test_model_requests_and_tool_calls_are_below_their_turn(stage, collector, model: StubModel):
+    worker = stage.start_worker()
+    model.answers(completion(tool=("look", {"place": "the shelf"})), completion("all is well"))
+    job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
+    assert job.result(timeout=60).ok
+    spans = collector.complete_trace(job.id, 6)
+    parents = {it.id: it for it in spans}
+    tree = {(it.name, parents[it.parent].name if it.parent else None) for it in spans}
+    assert tree == {
+        ("session round_robin", None),
+        ("turn ann", "session round_robin"),
+        ("invoke_agent symposia", "turn ann"),
+        ("chat stub", "invoke_agent symposia"),
+        ("execute_tool look", "invoke_agent symposia"),
+    }
+    (turn,) = [it for it in spans if it.name == "turn ann"]
+    assert turn.attributes["symposia.tokens.input"] == 22
+    assert turn.attributes["symposia.cost_usd"] == pytest.approx(22 * 2e-6 + 14 * 10e-6)
+    chats = [it for it in spans if it.name == "chat stub"]
+    assert [it.attributes["gen_ai.usage.input_tokens"] for it in chats] == [11, 11]
+    told = str([it.attributes for it in spans])
+    assert "the shelf" not in told
+    assert "all is well" not in told
+    assert "not-for-the-log" not in worker.log()
+    assert "HTTP Request" not in worker.log()
+
+
+def test_content_is_exported_on_request(stage, collector, model: StubModel, monkeypatch):
+    monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
+    stage.start_worker()
+    model.answers(completion("all is well"))
+    job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
+    assert job.result(timeout=60).ok
+    spans = collector.complete_trace(job.id, 4)
+    assert "all is well" in str([it.attributes for it in spans])
+
+
+def test_a_retried_turn_links_to_the_failed_attempt(stage, collector):
+    stage.start_worker()
+    job = stage.submit(
+        "round_robin",
+        {"ann": "moody", "bob": "moody"},
+        stop=MaxTurns(2),
+        policy={"attempts": 2, "backoff_s": 0.05},
+        policies={"bob": {"attempts": 1, "then": "skip"}},
+        parameters={"fails": 1},
+    )
+    job.result(timeout=40)
+    turns = [it for it in collector.complete_trace(job.id, 4) if it.parent]
+    first, second, skipped = turns
+    assert (first.error, first.attributes["symposia.outcome"]) == ("RuntimeError: mood 1", "failed")
+    assert (second.error, second.attributes["symposia.attempt"]) == (None, 2)
+    assert second.links == ((first.id, "retry"),)
+    assert (skipped.attributes["symposia.outcome"], skipped.error) == ("skipped", "RuntimeError: mood 1")
+
+
+def test_a_takeover_links_to_the_attempt_of_the_killed_worker(stage, collector):
+    gate = stage.folder / "gate"
+    first = stage.start_worker()
+    job = stage.submit(
+        "round_robin",
+        {"ann": "gated", "bob": "gated"},
+        stop=MaxTurns(3),
+        parameters={"gate": str(gate), "gate_turn": 2},
+    )
+    until(lambda: [c for c in stage.calls() if c["turn"] == 2], what="turn 2 is being spoken")
+    collector.complete_trace(job.id, 1)
+    stage.start_worker()
+    first.kill()
+    gate.touch()
+    assert job.result(timeout=60).ok
+    turns = [it for it in collector.complete_trace(job.id, 4) if it.parent]
+    assert [(it.attributes["symposia.turn"], it.attributes["symposia.attempt"]) for it in turns] == [
+        (1, 1),
+        (2, 2),
+        (3, 1),
+    ]
+    assert turns[1].links == ((attempt_span_id(job.id, 2, 1), "takeover"),)
+
+
+def test_a_failed_session_and_a_cancelled_one_have_their_span(stage, collector):
+    stage.start_worker()
+    failed = stage.submit(
+        "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}
+    )
+    failed.result(timeout=40)
+    root, turn = collector.complete_trace(failed.id, 2)
+    assert root.error == "failed: ann: RuntimeError: mood 1"
+    assert turn.attributes["symposia.outcome"] == "failed"
+    gate = stage.folder / "gate"
+    cancelled = stage.submit(
+        "round_robin", {"ann": "gated"}, stop=MaxTurns(3), parameters={"gate": str(gate)}
+    )
+    until(lambda: any(c["me"] == "ann" and c["expects"] for c in stage.calls()), what="it speaks")
+    cancelled.cancel()
+    gate.touch()
+    roots = until(
+        lambda: [it for it in collector.trace_of(cancelled.id) if not it.parent], what="its span is exported"
+    )
+    assert [(it.error, it.attributes["symposia.reason"]) for it in roots] == [(None, "cancelled")]
+
+
+@pytest.mark.parametrize("pool", ["threads", "processes"])
+def test_a_worker_that_stops_exports_the_last_spans(stage, collector, monkeypatch, pool):
+    monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")
+    worker = stage.start_worker(concurrency=1, options=("--pool", pool))
+    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(2))
+    job.result(timeout=40)
+    assert collector.trace_of(job.id) == []
+    worker.ask_to_stop()
+    assert len(collector.complete_trace(job.id, 3)) == 3
+
+
+def test_a_collector_that_fails_delays_no_turn(stage, collector):
+    collector.status = 503
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
+    assert job.result(timeout=40).ok
+
+
+def test_without_the_variables_no_part_of_tracing_is_imported(stage, monkeypatch, model):
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "modules"}, stop=MaxTurns(1))
+    job.result(timeout=40)
+    (message,) = job.messages()
+    assert message.content == "modules: []"

@@ -1,0 +1,1 @@
+"""Traces of sessions with OpenTelemetry, exported by workers."""

@@ -1,0 +1,194 @@
+"""Spans of sessions and of the attempts of turns; one trace per session.
+
+The parent of an attempt is the span of its session, which does not exist yet: the worker that ends the session
+exports it. Both ids are derived, so workers agree on them without a message.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.sampling import Decision
+from opentelemetry.trace import (
+    INVALID_SPAN,
+    Link,
+    NonRecordingSpan,
+    Span,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    TraceFlags,
+    Tracer,
+    set_span_in_context,
+    use_span,
+)
+
+from ...models.protocol.collab import CollabStatus
+from ...models.text.redact import excerpt
+from ...models.text.trace_ids import attempt_span_id, session_span_id, trace_id
+from ...models.turns.turn import Usage
+from ...state.sessions.records import SessionState
+from ...tasks.runtime.tracing import AttemptEnd, AttemptStart
+from ...tasks.views.session_views import SessionFacts
+from .provider import DerivedIds
+
+log = logging.getLogger(__name__)
+
+#: Maximum characters of an attribute.
+MAX_CHARS = 200
+#: Outcomes of an attempt after which its span has the status error.
+_ERRORS = frozenset({"failed", "skipped"})
+#: Reason of a session that was cancelled on request, which is no error.
+_ON_REQUEST = "cancelled"
+
+Attributes = Mapping[str, str | int | float]
+
+
+class SessionTracing:
+    """Tracing of one process.
+
+    Args:
+        provider: Provider of the SDK.
+        ids: Its generator of ids.
+        captures_content: Whether spans of model requests and tool calls contain messages.
+    """
+
+    def __init__(self, provider: TracerProvider, ids: DerivedIds, *, captures_content: bool = False) -> None:
+        self._provider = provider
+        self._ids = ids
+        self._captures_content = captures_content
+        self._tracer: Tracer = provider.get_tracer("symposia")
+
+    @contextmanager
+    def attempt(self, start: AttemptStart) -> Iterator[Callable[[AttemptEnd], None]]:
+        """Run an attempt with its span as the current span."""
+        try:
+            span = self._start_attempt(start)
+        except Exception:  # a trace is no reason for a turn to fail
+            log.exception("tracing turn %s of session %s failed", start.turn, start.session_id)
+            span = INVALID_SPAN
+        with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=True):
+            yield lambda end: _record_end(span, end)
+
+    def _start_attempt(self, start: AttemptStart) -> Span:
+        session_id = start.session_id
+        attributes: dict[str, str | int] = {
+            "symposia.session.id": session_id,
+            "symposia.mode": start.mode,
+            "symposia.turn": start.turn,
+            "symposia.participant": excerpt(start.participant, MAX_CHARS),
+            "symposia.agent": excerpt(start.agent, MAX_CHARS),
+            "symposia.attempt": start.attempt,
+            "celery.task_id": start.task_id,
+        }
+        with self._ids.use(trace_id(session_id), attempt_span_id(session_id, start.turn, start.attempt)):
+            return self._tracer.start_span(
+                f"turn {attributes['symposia.participant']}",
+                context=self._within_session(session_id, start.mode),
+                kind=SpanKind.CONSUMER,
+                attributes=attributes,
+                links=_links(start),
+            )
+
+    def end_session(self, facts: SessionFacts, state: SessionState) -> None:
+        """Export the span of a session, with the times of the server's clock."""
+        try:
+            self._end_session(facts, state)
+        except Exception:  # a trace is no reason for a session to fail
+            log.exception("tracing the end of session %s failed", facts.session_id)
+
+    def _end_session(self, facts: SessionFacts, state: SessionState) -> None:
+        session_id, mode = facts.session_id, facts.collab.mode.value
+        usage = state.usage
+        attributes = {
+            "symposia.status": state.status.value,
+            "symposia.reason": excerpt(state.reason or "", MAX_CHARS),
+            "symposia.participants": len(facts.participants),
+            "symposia.turns": state.closed,
+            "symposia.messages": state.messages,
+            **_usage_attributes(usage),
+        }
+        with self._ids.use(trace_id(session_id), session_span_id(session_id)):
+            span = self._tracer.start_span(
+                _session_name(mode),
+                context=Context(),
+                attributes=_sampled_attributes(session_id, mode),
+                start_time=_nanoseconds(state.opened_ms),
+            )
+        span.set_attributes(attributes)
+        if state.status is CollabStatus.CANCELLED and state.reason != _ON_REQUEST:
+            text = ": ".join(filter(None, [state.reason, state.detail]))
+            span.set_status(StatusCode.ERROR, excerpt(text, MAX_CHARS))
+        span.end(_nanoseconds(state.ended_ms or state.now_ms))
+
+    def model_instrumentation(self) -> object:
+        """Return pydantic-ai's settings, which name this provider."""
+        return self._model_instrumentation
+
+    @cached_property
+    def _model_instrumentation(self) -> object:
+        from pydantic_ai.models.instrumented import InstrumentationSettings
+
+        return InstrumentationSettings(
+            tracer_provider=self._provider,
+            include_content=self._captures_content,
+            include_binary_content=False,
+            include_model_request_parameters=False,
+        )
+
+    def close(self) -> None:
+        """Export the remaining spans, and end the exporter's thread."""
+        self._provider.shutdown()
+
+    def _within_session(self, session_id: str, mode: str) -> Context:
+        """Return a context whose current span is the session's, sampled as that span will be."""
+        trace = int(trace_id(session_id), 16)
+        sampling = self._provider.sampler.should_sample(
+            Context(), trace, _session_name(mode), attributes=_sampled_attributes(session_id, mode)
+        )
+        is_sampled = sampling.decision is Decision.RECORD_AND_SAMPLE
+        flags = TraceFlags(TraceFlags.SAMPLED if is_sampled else TraceFlags.DEFAULT)
+        parent = SpanContext(trace, int(session_span_id(session_id), 16), is_remote=True, trace_flags=flags)
+        return set_span_in_context(NonRecordingSpan(parent), Context())
+
+
+def _session_name(mode: str) -> str:
+    return f"session {mode}"
+
+
+def _sampled_attributes(session_id: str, mode: str) -> Attributes:
+    return {"symposia.session.id": session_id, "symposia.mode": mode}
+
+
+def _links(start: AttemptStart) -> list[Link]:
+    """Return the link to the previous attempt. The span of a killed worker is linked, but was never exported."""
+    if start.cause is None:
+        return []
+    previous = attempt_span_id(start.session_id, start.turn, start.attempt - 1)
+    context = SpanContext(int(trace_id(start.session_id), 16), int(previous, 16), is_remote=True)
+    return [Link(context, {"symposia.cause": start.cause.value})]
+
+
+def _record_end(span: Span, end: AttemptEnd) -> None:
+    span.set_attribute("symposia.outcome", end.outcome)
+    if end.usage is not None:
+        span.set_attributes(_usage_attributes(end.usage))
+    if end.outcome in _ERRORS:
+        span.set_status(StatusCode.ERROR, excerpt(end.error, MAX_CHARS))
+
+
+def _usage_attributes(usage: Usage) -> Attributes:
+    return {
+        "symposia.tokens.input": usage.input_tokens,
+        "symposia.tokens.output": usage.output_tokens,
+        "symposia.cost_usd": usage.cost_micros / 1e6,
+    }
+
+
+def _nanoseconds(ms: int) -> int:
+    return ms * 1_000_000

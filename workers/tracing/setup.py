@@ -1,0 +1,65 @@
+"""Start of the traces of a worker process, if the standard variables ask for them.
+
+Without them this module imports no part of OpenTelemetry.
+"""
+
+from __future__ import annotations
+
+import logging
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from celery.signals import worker_process_shutdown, worker_shutdown
+
+from ...config.telemetry import EXPORTERS, TraceSettings, load_trace_settings
+
+if TYPE_CHECKING:
+    from .session_tracing import SessionTracing
+
+log = logging.getLogger(__name__)
+
+#: Command that installs what traces need.
+INSTALL = "pip install 'symposia[otel]'"
+
+
+def find_problem(settings: TraceSettings) -> str | None:
+    """Return why traces cannot be exported, without importing an exporter; None: nothing is missing."""
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        return "OTEL_* variables are set, but OpenTelemetry is not installed"
+    installed = {it.name for it in entry_points(group=EXPORTERS)}
+    missing = [name for name in settings.exporters if name not in installed]
+    if missing:
+        return f"the exporter {missing[0]!r} is not installed (installed: {', '.join(sorted(installed))})"
+    return None
+
+
+def start_tracing() -> SessionTracing | None:
+    """Return the tracing of this process; None: traces are not exported.
+
+    A wrong configuration is logged, and sessions run without traces.
+    """
+    settings = load_trace_settings()
+    if settings is None:
+        return None
+    if (problem := find_problem(settings)) is not None:
+        log.error("sessions are not traced: %s; try: %s", problem, INSTALL)
+        return None
+    from .provider import DerivedIds, build_provider
+    from .session_tracing import SessionTracing
+
+    ids = DerivedIds()
+    try:
+        provider = build_provider(settings, ids)
+    except Exception:  # an exporter refuses its variables
+        log.exception("sessions are not traced: starting an exporter failed")
+        return None
+    tracing = SessionTracing(provider, ids, captures_content=settings.captures_content)
+
+    def close(**_: object) -> None:
+        tracing.close()
+
+    # The second is for the processes of a prefork pool, which end without the exit handlers of Python.
+    worker_shutdown.connect(close, weak=False)
+    worker_process_shutdown.connect(close, weak=False)
+    return tracing
