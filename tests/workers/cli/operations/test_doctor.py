@@ -140,7 +140,7 @@ def test_traces_that_cannot_be_exported_are_warned_of(terminal: Terminal, monkey
     (warned,) = findings(terminal, "traces")
     assert warned["grade"] == "warning"
     assert warned["text"].startswith("not exported: the exporter 'unknown' is not installed")
-    assert warned["remedy"] == "pip install 'symposia[otel]'"
+    assert warned["advice"] == "pip install 'symposia[otel]'"
 
 
 def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):
