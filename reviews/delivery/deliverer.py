@@ -15,7 +15,7 @@ from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, inval
 from ...models.review.runs import DeliveryJob, DeliveryRequest, ReviewRun, RunState
 from ...state.reviews.queues import DeliveryQueue
 from ...state.reviews.records import BatchHead
-from ..reports.formats import ReportFormat, report_files
+from ..reports.formats import format_of, report_files
 from .destinations import Destinations
 from .payload import ReportPayload, has_changes
 
@@ -105,7 +105,7 @@ class Deliverer:
     def _send_reports(self, delivery_job: DeliveryJob, run: ReviewRun) -> None:
         deliveries = self._deliveries()
         deliveries.check([delivery_job.to])
-        reports = report_files(run, map(_format, delivery_job.formats), transcript=self._transcript)
+        reports = report_files(run, map(format_of, delivery_job.formats), transcript=self._transcript)
         deliveries.deliver(delivery_job.to, ReportPayload(run, reports))
 
     def _failed(self, delivery_job: DeliveryJob, error: DeliveryFailed) -> None:
@@ -142,10 +142,3 @@ def sweep_deliveries(index: DeliveryQueue, send: Callable[[DeliveryJob], None]) 
         sent += len(claimed)
         if len(claimed) < _SWEEP_LIMIT:
             return sent
-
-
-def _format(name: str) -> ReportFormat:
-    try:
-        return ReportFormat(name)
-    except ValueError:
-        raise InvalidInput("formats", name, f"must be one of {', '.join(ReportFormat)}") from None

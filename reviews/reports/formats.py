@@ -1,17 +1,77 @@
-"""Report formats by name, report files, JSON lines and alignment documents."""
+"""Report formats, one value each, and the files of a report.
+
+The command line lists the formats, so importing this module must stay fast: what writes a report is imported
+when it is used.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from enum import StrEnum
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...models.errors import InvalidInput, SessionNotFound
-from ...models.review.runs import ReviewRun
-from ...models.text.redact import json_text
-from .markdown import to_markdown
-from .sarif import to_sarif
+if TYPE_CHECKING:
+    from ...models.review.runs import ReviewRun
+
+#: Function that returns the alignment document of a session id, like `CollabJob.transcript`.
+Transcript = Callable[[str], str]
+
+
+class ReportFile(NamedTuple):
+    """A report file."""
+
+    #: A single name, such as `review.sarif`.
+    name: str
+    media_type: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportFormat:
+    """A format of reports: one document of a run, or one document of each session."""
+
+    #: Name, as in `--format` and in schedules.
+    name: str
+    #: Name of the file, such as `review.html`; with `render_sessions`, the end of the name of each file.
+    file_name: str
+    media_type: str
+    #: Function that returns the report. A format has either this or `render_sessions`.
+    render: Callable[[ReviewRun], str] | None = None
+    #: Function that yields the beginning of a file name, and the document, for each session.
+    render_sessions: Callable[[ReviewRun, Transcript], Iterable[tuple[str, str]]] | None = None
+
+    def files(self, run: ReviewRun, transcript: Transcript | None = None) -> Iterator[ReportFile]:
+        """Yield the files of a run; without `transcript`, none of a format that has a file per session."""
+        if self.render is not None:
+            yield ReportFile(self.file_name, self.media_type, self.render(run))
+        elif self.render_sessions is not None and transcript is not None:
+            for beginning, text in self.render_sessions(run, transcript):
+                yield ReportFile(f"{beginning}{self.file_name}", self.media_type, text)
+
+
+def _to_markdown(run: ReviewRun) -> str:
+    from .markdown import to_markdown
+
+    return to_markdown(run)
+
+
+def _to_html(run: ReviewRun) -> str:
+    from .html import to_html  # imports Jinja, which only this report needs
+
+    return to_html(run)
+
+
+def _to_sarif(run: ReviewRun) -> str:
+    from .sarif import to_sarif
+
+    return to_sarif(run)
+
+
+def _to_junit(run: ReviewRun) -> str:
+    from .junit import to_junit  # imports junitparser, which only this report needs
+
+    return to_junit(run)
 
 
 def to_jsonl(run: ReviewRun) -> str:
@@ -19,6 +79,8 @@ def to_jsonl(run: ReviewRun) -> str:
 
     Each line is an object whose `type` is `run`, `item`, `skipped` or `finding`.
     """
+    from ...models.text.redact import json_text
+
     return "".join(f"{json_text(it)}\n" for it in _objects(run))
 
 
@@ -38,12 +100,14 @@ _UNUSUAL = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST = 100
 
 
-def alignment_documents(run: ReviewRun, transcript: Callable[[str], str]) -> Iterator[tuple[str, str]]:
-    """Yield file names and documents, in the order of the items.
+def alignment_documents(run: ReviewRun, transcript: Transcript) -> Iterator[tuple[str, str]]:
+    """Yield the beginnings of file names, and documents, in the order of the items.
 
-    `transcript`: function that returns the dialogue document of a session id. There is no document for items
-    without a session, or whose session has expired or did not use the alignment protocol.
+    There is no document for items without a session, or whose session has expired or did not use the
+    alignment protocol.
     """
+    from ...models.errors import InvalidInput, SessionNotFound
+
     for number, result in enumerate(run.results, start=1):
         if result.session_id is None:
             continue
@@ -52,85 +116,86 @@ def alignment_documents(run: ReviewRun, transcript: Callable[[str], str]) -> Ite
         except (SessionNotFound, InvalidInput):
             continue
         name = _UNUSUAL.sub("-", result.item.path)[-_LONGEST:].strip("-.")
-        yield f"{number:04}-{name or 'item'}.dialogue.md", text
+        yield f"{number:04}-{name or 'item'}", text
 
 
-class ReportFormat(StrEnum):
-    """Format of a report."""
+_TEXT = "text/markdown"
+MARKDOWN = ReportFormat(name="markdown", file_name="review.md", media_type=_TEXT, render=_to_markdown)
+HTML = ReportFormat(name="html", file_name="review.html", media_type="text/html", render=_to_html)
+SARIF = ReportFormat(
+    name="sarif", file_name="review.sarif", media_type="application/sarif+json", render=_to_sarif
+)
+JUNIT = ReportFormat(
+    name="junit", file_name="review.junit.xml", media_type="application/xml", render=_to_junit
+)
+JSONL = ReportFormat(name="jsonl", file_name="review.jsonl", media_type="application/jsonl", render=to_jsonl)
+#: The alignment documents of the sessions, one file each.
+ALIGNMENT = ReportFormat(
+    name="alignment", file_name=".dialogue.md", media_type=_TEXT, render_sessions=alignment_documents
+)
 
-    MARKDOWN = "markdown"
-    HTML = "html"
-    SARIF = "sarif"
-    JUNIT = "junit"
-    JSONL = "jsonl"
-    #: The dialogue documents of the sessions, one file each.
-    ALIGNMENT = "alignment"
-
-
-class ReportFile(NamedTuple):
-    """A report file."""
-
-    #: A single name, such as `review.sarif`.
-    name: str
-    media_type: str
-    text: str
-
-
-class _Kind(NamedTuple):
-    name: str
-    media_type: str
-    write: Callable[[ReviewRun], str]
+#: Name that stands for every format.
+ALL = "all"
+_FORMATS = {it.name: it for it in (MARKDOWN, HTML, SARIF, JUNIT, JSONL, ALIGNMENT)}
 
 
-def _html(run: ReviewRun) -> str:
-    from .html import to_html  # imports Jinja, which only this report needs
-
-    return to_html(run)
-
-
-def _junit(run: ReviewRun) -> str:
-    from .junit import to_junit  # imports junitparser, which only this report needs
-
-    return to_junit(run)
+def formats() -> tuple[ReportFormat, ...]:
+    """Return all formats, in the order in which they are shown."""
+    return tuple(_FORMATS.values())
 
 
-_MARKDOWN = "text/markdown"
-_KINDS = {
-    ReportFormat.MARKDOWN: _Kind("review.md", _MARKDOWN, to_markdown),
-    ReportFormat.HTML: _Kind("review.html", "text/html", _html),
-    ReportFormat.SARIF: _Kind("review.sarif", "application/sarif+json", to_sarif),
-    ReportFormat.JUNIT: _Kind("review.junit.xml", "application/xml", _junit),
-    ReportFormat.JSONL: _Kind("review.jsonl", "application/jsonl", to_jsonl),
-}
+def format_of(name: str, *, field: str = "formats") -> ReportFormat:
+    """Return a format by its name.
+
+    Args:
+        name: Name of the format.
+        field: Name of the value, for the error.
+
+    Raises:
+        InvalidInput: no format has this name.
+    """
+    from ...models.errors import InvalidInput
+
+    if name not in _FORMATS:
+        raise InvalidInput(field, name, f"must be one of {', '.join(_FORMATS)}")
+    return _FORMATS[name]
+
+
+def add_format(report: ReportFormat) -> None:
+    """Add a format.
+
+    Call this in every process that writes or delivers such reports, or adds schedules with them.
+
+    Raises:
+        ValueError: the name or the file name is in use, or the format has no function, or both.
+    """
+    if report.name == ALL or report.name in _FORMATS:
+        raise ValueError(f"report format {report.name!r} is registered already")
+    if report.file_name in {it.file_name for it in formats()}:
+        raise ValueError(f"another report format has the file name {report.file_name!r}")
+    if (report.render is None) is (report.render_sessions is None):
+        raise ValueError(f"report format {report.name!r} must have either render or render_sessions")
+    _FORMATS[report.name] = report
 
 
 def render(run: ReviewRun, report: ReportFormat) -> str:
-    """Return one report. Raises InvalidInput for `alignment`, which is several documents."""
-    if report not in _KINDS:
+    """Return one report. Raises InvalidInput for a format with one document per session."""
+    from ...models.errors import InvalidInput
+
+    if report.render is None:
+        names = ", ".join(it.name for it in formats() if it.render is not None)
         raise InvalidInput(
-            "format", report, f"must be one of {', '.join(_KINDS)}: alignment is one file per session"
+            "format", report.name, f"must be one of {names}: {report.name} is one file per session"
         )
-    return _KINDS[report].write(run)
+    return report.render(run)
 
 
 def report_files(
-    run: ReviewRun,
-    formats: Iterable[ReportFormat],
-    *,
-    transcript: Callable[[str], str] | None = None,
+    run: ReviewRun, reports: Iterable[ReportFormat], *, transcript: Transcript | None = None
 ) -> tuple[ReportFile, ...]:
     """Return the reports of a run, each with a different name.
 
-    `transcript`: function that returns the dialogue document of a session id, like `CollabJob.transcript`;
-    without it there are no dialogue documents.
+    `transcript`: function that returns the alignment document of a session id, like `CollabJob.transcript`;
+    without it there are no alignment documents.
     """
-    files: list[ReportFile] = []
-    for report in dict.fromkeys(formats):
-        if report in _KINDS:
-            name, media_type, write = _KINDS[report]
-            files.append(ReportFile(name, media_type, write(run)))
-        elif transcript is not None:
-            files += [
-                ReportFile(name, _MARKDOWN, text) for name, text in alignment_documents(run, transcript)
-            ]
-    return tuple(files)
+    return tuple(file for report in dict.fromkeys(reports) for file in report.files(run, transcript))

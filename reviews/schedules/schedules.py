@@ -31,7 +31,7 @@ from ...models.text.ids import moment_from_ms, new_id
 from ...state.presence import WorkerPresence
 from ...state.schedule_store import ScheduleState, ScheduleStore
 from ...tasks.runtime.graph import BrokerConnectionError
-from ..reports.formats import ReportFormat
+from ..reports.formats import format_of
 
 log = logging.getLogger(__name__)
 
@@ -144,8 +144,7 @@ class Schedules:
     def put(self, schedule: Schedule, *, replace: bool = False) -> ScheduleEntry:
         """Add a `Schedule` object; otherwise the same as `add`. Raises InvalidInput."""
         for name in () if schedule.review is None else schedule.review.formats:
-            if name not in list(ReportFormat):
-                raise InvalidInput("review.formats", name, f"must be one of {', '.join(ReportFormat)}")
+            format_of(name, field="review.formats")
         self._check_names(schedule)
         self._book.put(schedule, mode="replace" if replace else "new")
         return self.get(schedule.name)

@@ -16,16 +16,16 @@ from symposia.models.review.findings import Finding
 from symposia.models.review.runs import ReviewRun
 from symposia.models.text.ids import new_id
 from symposia.reviews.findings import compare_run
-from symposia.reviews.reports.formats import ReportFormat, render, report_files
+from symposia.reviews.reports.formats import ALIGNMENT, JSONL, JUNIT, SARIF, formats, render, report_files
 
 VERDICT = "3 to fix: 1 high, 2 medium. Most severe: app.py:9: A key in the code. ruff found 3. model found 1."
 
 
 def test_each_report_for_programs_has_the_verdict_on_all_items_or_those_on_each() -> None:
     run = a_reported_run()
-    (told,) = json.loads(render(run, ReportFormat.SARIF))["runs"]
+    (told,) = json.loads(render(run, SARIF))["runs"]
     assert told["properties"]["verdict"] == VERDICT
-    assert json.loads(render(run, ReportFormat.JSONL).partition("\n")[0])["verdict"] == VERDICT
+    assert json.loads(render(run, JSONL).partition("\n")[0])["verdict"] == VERDICT
     assert [it.text for it in suites(run)[0].findall("system-out")] == ["Two things.\nMend them."]
 
 
@@ -33,7 +33,7 @@ def test_each_report_for_programs_has_the_verdict_on_all_items_or_those_on_each(
 
 
 def test_sarif_is_valid_and_names_place_rule_and_state() -> None:
-    log = render(a_reported_run(), ReportFormat.SARIF)
+    log = render(a_reported_run(), SARIF)
     assert faults(log) == []
     (run,) = json.loads(log)["runs"]
     rules = [it["id"] for it in run["tool"]["driver"]["rules"]]
@@ -53,7 +53,7 @@ def test_sarif_is_valid_and_names_place_rule_and_state() -> None:
 
 
 def test_sarif_says_what_was_not_reviewed() -> None:
-    (run,) = json.loads(render(a_reported_run(), ReportFormat.SARIF))["runs"]
+    (run,) = json.loads(render(a_reported_run(), SARIF))["runs"]
     (invocation,) = run["invocations"]
     assert not invocation["executionSuccessful"]
     told = [it["message"]["text"] for it in invocation["toolExecutionNotifications"]]
@@ -62,12 +62,12 @@ def test_sarif_says_what_was_not_reviewed() -> None:
 
 def test_no_two_results_of_a_log_have_one_fingerprint() -> None:
     run = compare_run(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)])))
-    (told,) = json.loads(render(run, ReportFormat.SARIF))["runs"]
+    (told,) = json.loads(render(run, SARIF))["runs"]
     assert len({json.dumps(it["partialFingerprints"]) for it in told["results"]}) == 3
 
 
 def test_the_subset_refuses_what_is_not_sarif() -> None:
-    log = json.loads(render(a_reported_run(), ReportFormat.SARIF))
+    log = json.loads(render(a_reported_run(), SARIF))
     log["runs"][0]["results"][0]["level"] = "high"
     log["runs"][0]["results"][1]["line"] = 3
     log["runs"][0]["results"][2]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] = "session:x"
@@ -76,14 +76,14 @@ def test_the_subset_refuses_what_is_not_sarif() -> None:
 
 @given(evil_runs())
 def test_sarif_is_valid_whatever_was_said(run: ReviewRun) -> None:
-    assert faults(render(run, ReportFormat.SARIF)) == []
+    assert faults(render(run, SARIF)) == []
 
 
 # -- JUnit -------------------------------------------------------------------------------------
 
 
 def suites(run: ReviewRun) -> list[ElementTree.Element]:
-    return list(ElementTree.fromstring(render(run, ReportFormat.JUNIT)))  # noqa: S314 - written just now
+    return list(ElementTree.fromstring(render(run, JUNIT)))  # noqa: S314 - written just now
 
 
 def outcomes(suite: ElementTree.Element) -> list[str]:
@@ -108,7 +108,7 @@ def test_junit_suites_of_one_name_are_not_merged() -> None:
 
 
 def test_junit_has_totals() -> None:
-    report = ElementTree.fromstring(render(a_reported_run(), ReportFormat.JUNIT))  # noqa: S314 - written just now
+    report = ElementTree.fromstring(render(a_reported_run(), JUNIT))  # noqa: S314 - written just now
     totals = {name: report.attrib[name] for name in ("tests", "failures", "errors", "skipped")}
     assert totals == {"tests": "8", "failures": "3", "errors": "1", "skipped": "3"}
 
@@ -137,7 +137,7 @@ def test_junit_counts_what_it_holds_whatever_was_said(run: ReviewRun) -> None:
 
 def test_lines_hold_the_whole_run() -> None:
     run = a_reported_run()
-    objects = [json.loads(line) for line in render(run, ReportFormat.JSONL).splitlines()]
+    objects = [json.loads(line) for line in render(run, JSONL).splitlines()]
     assert [it["type"] for it in objects] == ["run"] + ["item"] * 5 + ["skipped"] + ["finding"] * 5
     assert objects[0]["revision"] == "abc123"
     fields = set(Finding.model_fields)
@@ -148,9 +148,7 @@ def test_lines_hold_the_whole_run() -> None:
 
 @given(evil_runs())
 def test_each_line_is_an_object_whatever_was_said(run: ReviewRun) -> None:
-    assert all(
-        json.loads(line)["type"] for line in render(run, ReportFormat.JSONL).removesuffix("\n").split("\n")
-    )
+    assert all(json.loads(line)["type"] for line in render(run, JSONL).removesuffix("\n").split("\n"))
 
 
 # -- files -------------------------------------------------------------------------------------
@@ -158,16 +156,16 @@ def test_each_line_is_an_object_whatever_was_said(run: ReviewRun) -> None:
 
 def test_each_format_has_a_file_of_its_own() -> None:
     run = a_reported_run()
-    told = report_files(run, [*ReportFormat, ReportFormat.SARIF])
+    told = report_files(run, [*formats(), SARIF])
     names = ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.jsonl"]
     assert [it.name for it in told] == names
-    texts = [render(run, it) for it in ReportFormat if it is not ReportFormat.ALIGNMENT]
+    texts = [render(run, it) for it in formats() if it is not ALIGNMENT]
     assert [it.text for it in told] == texts
     with pytest.raises(
         InvalidInput,
         match="format: must be one of markdown, html, sarif, junit, jsonl: alignment is one file per session",
     ):
-        render(run, ReportFormat.ALIGNMENT)
+        render(run, ALIGNMENT)
 
 
 def test_the_documents_of_alignment_sessions_are_files_of_their_own() -> None:
@@ -183,7 +181,7 @@ def test_the_documents_of_alignment_sessions_are_files_of_their_own() -> None:
 
     paths = ("a/b c.py", "gone.py", "plain.py", "../../..")
     results = [a_result(path=path, session_id=it) for path, it in zip(paths, ids, strict=True)]
-    told = report_files(a_run(*results, a_result()), [ReportFormat.ALIGNMENT], transcript=transcript)
+    told = report_files(a_run(*results, a_result()), [ALIGNMENT], transcript=transcript)
     assert {it.name: it.text for it in told} == {
         "0001-a-b-c.py.dialogue.md": "# one",
         "0004-item.dialogue.md": "# four",

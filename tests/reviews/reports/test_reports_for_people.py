@@ -13,7 +13,7 @@ from review_tools.runs import a_reported_run, evil, evil_runs
 from review_tools.values import a_result, a_run
 from symposia.models.review.runs import ItemState, ReviewRun
 from symposia.reviews.findings import compare_run
-from symposia.reviews.reports.formats import ReportFormat, render
+from symposia.reviews.reports.formats import HTML, MARKDOWN, render
 from symposia.reviews.reports.markdown import escape_text
 
 # -- Markdown ----------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ def kinds(markdown: str) -> list[Any]:
 
 
 def test_markdown_tells_everything_in_order() -> None:
-    report = render(a_reported_run(), ReportFormat.MARKDOWN)
+    report = render(a_reported_run(), MARKDOWN)
     order = [
         *("# Review of shop by the panel code", "**State**: partial", "**Items**: 2 reviewed, 1 failed"),
         *(
@@ -53,7 +53,7 @@ def test_markdown_tells_everything_in_order() -> None:
 
 
 def test_a_clean_run_says_so() -> None:
-    report = render(compare_run(a_run(a_result())), ReportFormat.MARKDOWN)
+    report = render(compare_run(a_run(a_result())), MARKDOWN)
     assert "> Nothing to fix.\n" in report
     assert "## Findings\n\nNo open findings.\n" in report
     assert "|" not in report
@@ -62,9 +62,9 @@ def test_a_clean_run_says_so() -> None:
 def test_what_was_said_of_many_items_is_told_once() -> None:
     results = [a_result(path=f"{number}.py", summary="All is well.") for number in range(3)]
     run = compare_run(a_run(*results, a_result(path="x.py", summary="Not quite.")))
-    report = render(run, ReportFormat.MARKDOWN)
+    report = render(run, MARKDOWN)
     assert "### `0.py` and 2 more\n\n> All is well.\n\n### `x.py`\n\n> Not quite.\n" in report
-    assert "<code>0.py</code> and 2 more<blockquote>All is well." in render(run, ReportFormat.HTML)
+    assert "<code>0.py</code> and 2 more<blockquote>All is well." in render(run, HTML)
 
 
 def test_where_nobody_looked_nothing_is_said_to_be_well() -> None:
@@ -74,7 +74,7 @@ def test_where_nobody_looked_nothing_is_said_to_be_well() -> None:
 
 @given(evil_runs())
 def test_nothing_that_was_said_becomes_more_than_text_in_markdown(run: ReviewRun) -> None:
-    tokens = kinds(render(run, ReportFormat.MARKDOWN))
+    tokens = kinds(render(run, MARKDOWN))
     assert not {it.type for it in tokens} & {
         "link_open",
         "image",
@@ -139,7 +139,7 @@ TAGS = {
 
 @given(evil_runs())
 def test_nothing_that_was_said_becomes_more_than_text_in_html(run: ReviewRun) -> None:
-    page = Page(render(run, ReportFormat.HTML))
+    page = Page(render(run, HTML))
     assert page.tags <= TAGS
     assert page.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
     assert page.open == []
@@ -147,7 +147,7 @@ def test_nothing_that_was_said_becomes_more_than_text_in_html(run: ReviewRun) ->
 
 
 def test_a_page_may_load_and_run_nothing() -> None:
-    report = render(a_reported_run(), ReportFormat.HTML)
+    report = render(a_reported_run(), HTML)
     page = Page(report)
     assert page.policy.startswith("default-src 'none'; style-src 'sha256-")
     assert not re.search(r"https?:|url\(|@import", report)
@@ -155,7 +155,7 @@ def test_a_page_may_load_and_run_nothing() -> None:
 
 
 def test_a_page_tells_everything() -> None:
-    words = " ".join("".join(Page(render(a_reported_run(), ReportFormat.HTML)).words).split())
+    words = " ".join("".join(Page(render(a_reported_run(), HTML)).words).split())
     for told in (
         *(
             "Review of shop by the panel code",

@@ -1,41 +1,63 @@
-"""Options of all commands that start a review."""
+"""Options of the commands that start or show a review."""
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ....models.severity import Severity
+from ....reviews.reports.formats import ALL, formats
 
-class Format(StrEnum):
-    """Report formats, with the names of the models."""
-
-    MARKDOWN = "markdown"
-    HTML = "html"
-    SARIF = "sarif"
-    JUNIT = "junit"
-    JSONL = "jsonl"
-    ALIGNMENT = "alignment"
-    ALL = "all"
+#: Value of --fail-on with which no finding fails the run.
+NEVER = "never"
 
 
-class FailOn(StrEnum):
-    """Severities from which on a finding fails the run, with the names of the models."""
+def read_format(name: str) -> str:
+    """Return the name of a report format, or `all`. Refuse any other."""
+    return _read_choice(name, _format_names())
 
-    INFO = "info"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
-    NEVER = "never"
+
+def read_document_format(name: str) -> str:
+    """Return the name of a report format that is one document. Refuse any other."""
+    return _read_choice(name, _document_format_names())
+
+
+def read_fail_on(name: str) -> str:
+    """Return the name of a severity, or `never`. Refuse any other."""
+    return _read_choice(name, _fail_on_names())
+
+
+def _format_names() -> list[str]:
+    return [*(it.name for it in formats()), ALL]
+
+
+def _document_format_names() -> list[str]:
+    return [it.name for it in formats() if it.render is not None]
+
+
+def _fail_on_names() -> list[str]:
+    return [*(it.value for it in Severity), NEVER]
+
+
+def _metavar(names: Sequence[str]) -> str:
+    return f"<{'|'.join(names)}>"
+
+
+def _read_choice(name: str, known: Sequence[str]) -> str:
+    if name not in known:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, known))}.")
+    return name
 
 
 Formats = Annotated[
-    list[Format] | None,
+    list[str] | None,
     typer.Option(
         "--format",
+        parser=read_format,
+        metavar=_metavar(_format_names()),
         help="Report format; may be repeated. Without --output, only one is allowed, and the report is printed.",
     ),
 ]
@@ -43,8 +65,23 @@ Output = Annotated[
     Path | None,
     typer.Option("--output", "-o", help="Folder for the reports; without --format, all formats are written."),
 ]
+DocumentFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        parser=read_document_format,
+        metavar=_metavar(_document_format_names()),
+        help="Print the report in this format.",
+    ),
+]
 FailOnOption = Annotated[
-    FailOn, typer.Option("--fail-on", help="Exit with code 1 if an open finding has this severity or higher.")
+    str,
+    typer.Option(
+        "--fail-on",
+        parser=read_fail_on,
+        metavar=_metavar(_fail_on_names()),
+        help="Exit with code 1 if an open finding has this severity or higher.",
+    ),
 ]
 Model = Annotated[
     str | None,

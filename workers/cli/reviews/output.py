@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from enum import StrEnum
 from pathlib import Path
 from typing import Self
 from zoneinfo import ZoneInfo
@@ -23,7 +22,7 @@ from ....models.review.runs import ItemState, ReviewRun, headline
 from ....models.schedules.schedule import ScheduleRunRecord
 from ....models.severity import Severity
 from ....models.text.ids import moment_from_ms
-from ....reviews.reports.formats import ReportFormat, render, report_files
+from ....reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
 from ....reviews.schedules.schedules import ScheduleEntry
 from ..common.screen import console, print_document, print_json, printable
 
@@ -45,7 +44,7 @@ class Reports:
     folder: Path | None = None
 
     @classmethod
-    def of(cls, named: Iterable[StrEnum], folder: Path | None) -> Self:
+    def of(cls, named: Iterable[str], folder: Path | None) -> Self:
         """Return the reports that the options request.
 
         Args:
@@ -55,17 +54,18 @@ class Reports:
         Raises:
             InvalidInput: the folder is a file, or is required and missing.
         """
-        names = [it.value for it in named]
+        names = tuple(dict.fromkeys(named))
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InvalidInput("output", str(folder), "must be a folder")
-        formats = tuple(ReportFormat) if "all" in names else tuple(map(ReportFormat, dict.fromkeys(names)))
-        if folder is None and (len(formats) > 1 or ReportFormat.ALIGNMENT in formats):
+        chosen = formats() if ALL in names else tuple(map(format_of, names))
+        if folder is None and (len(chosen) > 1 or any(it.render is None for it in chosen)):
+            several = ", ".join(it.name for it in formats() if it.render is None)
             raise InvalidInput(
                 "output",
                 None,
-                "requires a folder for several reports or for the format alignment: --output DIR",
+                f"requires a folder for several reports or for the format {several}: --output DIR",
             )
-        return cls(formats or (tuple(ReportFormat) if folder else ()), folder)
+        return cls(chosen or (formats() if folder else ()), folder)
 
     @property
     def is_printed(self) -> bool:

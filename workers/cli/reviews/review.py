@@ -14,7 +14,6 @@ from ..common.options import AsJson
 from . import runs as reviews
 from .options import (
     Everything,
-    FailOn,
     FailOnOption,
     Formats,
     KnownFindings,
@@ -107,7 +106,7 @@ def files(  # noqa: PLR0913 - each is an option
     parallel: Parallel = None,
     formats: Formats = None,
     output: Output = None,
-    fail_on: FailOnOption = FailOn.LOW,
+    fail_on: FailOnOption = "low",
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
     verbose: Verbose = False,
@@ -171,7 +170,7 @@ def sessions(  # noqa: PLR0913 - each is an option
     parallel: Parallel = None,
     formats: Formats = None,
     output: Output = None,
-    fail_on: FailOnOption = FailOn.LOW,
+    fail_on: FailOnOption = "low",
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
     verbose: Verbose = False,

@@ -21,7 +21,7 @@ from ....reviews.findings import Baseline, baseline_of, read_baseline, with_base
 from ....state.reviews.records import BatchView
 from ...local.local_review import LocalReviewRequest, run_local_review
 from ..common.screen import console, printable
-from .options import FailOn, Format
+from .options import NEVER
 from .output import Reports, print_findings, write_reports
 
 if TYPE_CHECKING:
@@ -76,9 +76,9 @@ class ReviewProgress:
 class ReviewOptions:
     """Values of the options that all reviews share."""
 
-    formats: list[Format] | None
+    formats: list[str] | None
     output: Path | None
-    fail_on: FailOn
+    fail_on: str
     baseline: Path | None
     write_baseline: Path | None
     max_tokens: int | None
@@ -125,9 +125,9 @@ def _baseline(path: Path | None) -> Baseline | None:
         raise InvalidInput("baseline", str(path), "must be UTF-8 text") from None
 
 
-def _exit(run: ReviewRun, fail_on: FailOn) -> None:
+def _exit(run: ReviewRun, fail_on: str) -> None:
     """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
     if run.state is not RunState.COMPLETED:
         raise typer.Exit(1)
-    if fail_on is not FailOn.NEVER and run.has_finding_at_least(Severity(fail_on.value)):
+    if fail_on != NEVER and run.has_finding_at_least(Severity(fail_on)):
         raise typer.Exit(1)

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..common.options import AsJson
+from .options import DocumentFormat
 
 if TYPE_CHECKING:
     from ....client import Client
     from ....reviews.job import ReviewJob
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="Review id, or at least its first 8 characters.")]
-
-
-class ShowFormat(StrEnum):
-    """Report formats of one document, with the names of the models."""
-
-    MARKDOWN = "markdown"
-    HTML = "html"
-    SARIF = "sarif"
-    JUNIT = "junit"
-    JSONL = "jsonl"
 
 
 def add_to(group: typer.Typer) -> None:
@@ -61,9 +51,7 @@ def list_all(
 
 def show(
     review: ReviewId,
-    format: Annotated[  # noqa: A002 - the option's name
-        ShowFormat | None, typer.Option("--format", help="Print the report in this format.")
-    ] = None,
+    format: DocumentFormat = None,  # noqa: A002 - the option's name
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Write reports to this folder; without --format, all formats."),

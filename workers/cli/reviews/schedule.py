@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ....models.severity import Severity
 from ..common.options import AsJson
 
 if TYPE_CHECKING:
@@ -28,16 +29,6 @@ class WhenMissed(StrEnum):
 
     SKIP = "skip"
     ONCE = "once"
-
-
-class FindingSeverity(StrEnum):
-    """Severities of findings, with the names of the models."""
-
-    INFO = "info"
-    LOW = "low"
-    MEDIUM = "medium"
-    HIGH = "high"
-    CRITICAL = "critical"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -116,7 +107,7 @@ def add(  # noqa: PLR0913 - each is an option
         ),
     ] = False,
     fail_on: Annotated[
-        FindingSeverity | None,
+        Severity | None,
         typer.Option(
             help="The outcome is `findings` if an open finding has this severity or higher. Default: findings do not matter."
         ),

@@ -6,17 +6,11 @@ import pytest
 
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.schedules.schedule import MissedPolicy, OverlapPolicy
-from symposia.models.severity import Severity
-from symposia.reviews.reports.formats import ReportFormat
 from symposia.tasks.planners import modes
 from symposia.tasks.sessions import rendering
 from symposia.workers.cli.common.options import MODE_NAMES, Status
-from symposia.workers.cli.reviews.options import FailOn, Format
-from symposia.workers.cli.reviews.runs import ShowFormat
-from symposia.workers.cli.reviews.schedule import FindingSeverity, WhenBusy, WhenMissed
+from symposia.workers.cli.reviews.schedule import WhenBusy, WhenMissed
 from symposia.workers.cli.sessions.show import GraphFormat
-
-OF_ONE_DOCUMENT = [form for form in ReportFormat if form is not ReportFormat.ALIGNMENT]
 
 
 @pytest.mark.parametrize(
@@ -24,10 +18,6 @@ OF_ONE_DOCUMENT = [form for form in ReportFormat if form is not ReportFormat.ALI
     [
         (Status, CollabStatus),
         (GraphFormat, rendering.GraphFormat),
-        (Format, [*ReportFormat, "all"]),
-        (ShowFormat, OF_ONE_DOCUMENT),
-        (FailOn, [*Severity, "never"]),
-        (FindingSeverity, Severity),
         (WhenBusy, OverlapPolicy),
         (WhenMissed, MissedPolicy),
     ],
