@@ -10,7 +10,7 @@ from redis import Redis
 
 from ..models.errors import NotLive
 from ..state.following.session_follower import SessionUpdate, replay
-from ..state.redis.readers import Entry, Stream, StreamReader
+from ..state.redis.readers import PAGE, Entry, Stream, StreamReader
 from ..state.redis.scripts import view_fields
 from ..state.sessions.records import SessionState
 from ..state.sessions.steering import SessionDocuments
@@ -105,6 +105,11 @@ class _ArchivedStreams(StreamReader):
 
     def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:  # noqa: ARG002
         return self._reader.entries(session_id, stream, newest_first=True)
+
+    def newest_page(
+        self, session_id: str, stream: Stream, *, before: str | None = None, count: int = PAGE
+    ) -> list[Entry]:
+        return self._reader.newest_page(session_id, stream, before=before, count=count)
 
 
 def _not_live(state: SessionState) -> NotLive:

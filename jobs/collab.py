@@ -465,3 +465,13 @@ def output_pieces(moment: SessionUpdate | Delta | None) -> tuple[Delta | Message
 def connections_of(job: CollabJob) -> Connections:
     """Return the connections of a job. Only for this package."""
     return job._connections  # noqa: SLF001 - the only access
+
+
+def streams_of(job: CollabJob) -> StreamReader:
+    """Return the reader of a job's streams, live or archived. Only for this package."""
+    return job._streams  # noqa: SLF001 - the only access
+
+
+def facts_of(job: CollabJob) -> SessionFacts:
+    """Return the settings of a job's session, as of its last call of `state`. Only for this package."""
+    return job._facts  # noqa: SLF001 - the only access

@@ -147,6 +147,26 @@ class ArchiveReader:
             if len(some) < _BATCH_SIZE:
                 return
 
+    def newest_page(
+        self, session_id: str, stream: str, *, before: str | None = None, count: int = _BATCH_SIZE
+    ) -> list[Entry]:
+        """Return up to `count` entries of `dialog`, `events` or `journal`, newest first. Raises SessionNotFound.
+
+        Args:
+            session_id: The session.
+            stream: The stream.
+            before: Id of the entry to end before; None: start with the newest entry.
+            count: Maximum number of entries.
+        """
+        table = _EVENTS.get(stream, MESSAGE)
+        placed = [table.c.at_ms, table.c.seq]
+        with self._database.reading() as connection:
+            query = select(table).where(table.c.session == _newest(connection, session_id).id)
+            if before is not None:
+                query = query.where(_before(placed, *map(int, before.split("-"))))
+            ordered = query.order_by(*(it.desc() for it in placed)).limit(count)
+            return [_entry(row) for row in connection.execute(ordered)]
+
     def _fetch_page(self, query: Select[Any], limit: int) -> tuple[Sequence[Row[Any]], bool]:
         """Return up to `limit` rows, and whether more follow."""
         if not 1 <= limit <= MAX_PAGE_SIZE:
@@ -213,10 +233,11 @@ def _entry(row: Row[Any]) -> Entry:
 
 
 def _after(columns: Sequence[ColumnElement[int]], at_ms: int, seq: int) -> ColumnElement[bool]:
+    # The first comparison alone lets the index find the place; the order of a page needs both.
     first, second = columns
-    return or_(first > at_ms, and_(first == at_ms, second > seq))
+    return and_(first >= at_ms, or_(first > at_ms, second > seq))
 
 
 def _before(columns: Sequence[ColumnElement[int]], at_ms: int, seq: int) -> ColumnElement[bool]:
     first, second = columns
-    return or_(first < at_ms, and_(first == at_ms, second < seq))
+    return and_(first <= at_ms, or_(first < at_ms, second < seq))

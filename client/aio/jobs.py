@@ -215,3 +215,8 @@ class AsyncConversations(AsyncWrapper[WorkspaceService]):
     notices = async_method(WorkspaceService.notices)
     count_abandoned = async_method(WorkspaceService.count_abandoned)
     fail_abandoned = async_method(WorkspaceService.fail_abandoned)
+
+
+def blocking_job(job: AsyncCollabJob) -> CollabJob:
+    """Return the blocking job, whose methods are called in a thread. Only for this package."""
+    return job._blocking()  # noqa: SLF001 - the only access

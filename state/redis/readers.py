@@ -78,9 +78,6 @@ Stream = Literal["dialog", "events", "journal"]
 #: (cursor, JSON)
 Entry = tuple[str, str]
 
-#: Event type of a session's last event as cjson writes it. No message text can contain it, because quotes in
-#: texts are escaped.
-END_MARK = '"event_type":"MAPSessionCompleted"'
 #: Entries fetched in one call.
 PAGE = 500
 
@@ -132,10 +129,17 @@ class StreamReader:
 
     def newest_first(self, session_id: str, stream: Stream, *, page: int = 32) -> Iterator[Entry]:
         """Yield every entry, newest first, read on demand."""
-        key, before = session_key(session_id, stream), "+"
-        while entries := read_entries(self._client.xrevrange(key, max=before, count=page)):
+        before: str | None = None
+        while entries := self.newest_page(session_id, stream, before=before, count=page):
             yield from entries
-            before = f"({entries[-1][0]}"
+            before = entries[-1][0]
+
+    def newest_page(
+        self, session_id: str, stream: Stream, *, before: str | None = None, count: int = PAGE
+    ) -> list[Entry]:
+        """Return up to `count` entries before a cursor, newest first; None: the newest ones."""
+        high = "+" if before is None else f"({before}"
+        return read_entries(self._client.xrevrange(session_key(session_id, stream), max=high, count=count))
 
     def length(self, session_id: str, stream: Stream) -> int:
         """Return the number of entries of a stream."""

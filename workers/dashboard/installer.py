@@ -15,7 +15,7 @@ from tornado.web import url
 
 from .handlers.assets import STATIC_PATH, AssetHandler
 from .handlers.collabs import CollabsData, CollabsPage
-from .handlers.live import CollabsChanges, CollabsStream, SessionChanges, SessionStream
+from .handlers.session_routes import session_handlers
 from .page_templates import DashboardLoader, NavbarTemplate
 
 #: Address that Flower listens on, unless its own options name another; its own default is all addresses.
@@ -32,10 +32,7 @@ def dashboard_handlers() -> list[Any]:
     return [
         url(r"/collabs", CollabsPage, name="collabs"),
         url(r"/api/collabs", CollabsData, name="api_collabs"),
-        url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
-        url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
-        url(rf"/api/collabs/{SESSION_ID}/stream", SessionStream, name="api_collab_stream"),
-        url(rf"/api/collabs/{SESSION_ID}/changes", SessionChanges, name="api_collab_changes"),
+        *session_handlers(SESSION_ID),
         url(r"/collabs/static/(.*)", AssetHandler, {"path": str(STATIC_PATH)}, name="collabs_static"),
     ]
 

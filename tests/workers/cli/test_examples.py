@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from processes.terminal import Terminal
-from scaling import patient
 from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.jobs.session_file import SessionFile
@@ -70,7 +69,7 @@ def test_the_python_example_runs(busy: Terminal):
         capture_output=True,
         text=True,
         check=True,
-        timeout=patient(40),
+        timeout=40,
     )
     assert said.stdout.splitlines() == [
         *("coder: return a - b", "reviewer: That subtracts."),
@@ -88,7 +87,7 @@ def test_the_example_with_a_person_runs(busy: Terminal):
         capture_output=True,
         text=True,
         check=True,
-        timeout=patient(50),
+        timeout=50,
     )
     assert "Books, and more." in said.stdout
     assert said.stdout.splitlines()[-1].endswith("completed: approved (good) after 4 turns")

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from processes.terminal import Running, Terminal
-from scaling import patient
 
 #: They start many processes one after the other.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
@@ -52,7 +51,7 @@ def printed(terminal: Terminal, program: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=patient(60),
+        timeout=60,
     )
     return done.stdout
 

@@ -1,0 +1,138 @@
+"""The page of one session, and the JSON that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from ....client.aio.jobs import blocking_job
+from ....jobs.collab import CollabJob, facts_of
+from ....models.errors import SessionNotFound
+from ..live.shared_reads import SharedReads
+from ..views.session.pages import MOST_ENTRIES, read_events, read_message, read_messages
+from ..views.session.reading import read_export, read_session
+from ..views.session.snapshot import session_json
+from ..views.session.transcript import events_json, messages_json, timeline_json
+from ..views.session.usage import UsageTotals
+from ..views.session.visible import make_fields_visible, make_visible
+from .base import DashboardHandler, DataHandler, PageHandler
+
+T = TypeVar("T")
+
+_USAGE, _READS = "symposia_session_usage", "symposia_session_reads"
+#: Default number of messages, and of events, of a page.
+MESSAGES, EVENTS, TIMELINE_EVENTS = 50, 100, 400
+
+
+class SessionPage(PageHandler):
+    """The page of one session."""
+
+    async def get(self, session_id: str) -> None:
+        """Send the page; redirect from a shortened id to the whole one."""
+        job = await self.services.client.get_job(session_id)
+        if job.id != session_id:
+            self.redirect(f"{self.base_url}/collabs/{job.id}")
+            return
+        title = make_visible(facts_of(blocking_job(job)).collab.title)
+        self.render_page("session.html", title=title, tab="collabs", script="session.js", session_id=job.id)
+
+
+class SessionDataHandler(DataHandler):
+    """Handler of JSON about one session."""
+
+    async def read(self, session_id: str, reading: Callable[[CollabJob], T]) -> T:
+        """Return what a blocking function reads of a session.
+
+        Args:
+            session_id: Its id, also shortened.
+            reading: The function; it is called in a thread of the client.
+        """
+        job = blocking_job(await self.services.client.get_job(session_id))
+        return await self.services.client.run(reading, job)
+
+    @property
+    def before(self) -> str | None:
+        """Return the cursor of the wanted page; None: the newest page."""
+        return self.query_text("before") or None
+
+
+class SessionData(SessionDataHandler):
+    """The state of a session. Requests of the same time share one read."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the state."""
+        (session_id,) = parts
+        usage: UsageTotals = self.application.settings.setdefault(_USAGE, UsageTotals())
+        reads: SharedReads = self.application.settings.setdefault(_READS, SharedReads())
+        return await reads.read(
+            session_id, lambda: self.read(session_id, lambda job: session_json(read_session(job, usage)))
+        )
+
+
+class MessagesData(SessionDataHandler):
+    """A page of the transcript."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the newest messages, or those before a cursor."""
+        before, count = self.before, self.query_number("count", MESSAGES, most=MOST_ENTRIES)
+        return await self.read(
+            parts[0], lambda job: messages_json(read_messages(job, before=before, count=count))
+        )
+
+
+class MessageData(SessionDataHandler):
+    """One whole message as plain text."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the text."""
+        session_id, entry_id = parts
+        message = await self.read(session_id, lambda job: read_message(job, entry_id))
+        if message is None:
+            raise SessionNotFound(session_id)
+        return {"id": entry_id, "text": make_visible(message.content)}
+
+
+class TimelineData(SessionDataHandler):
+    """A page of the timeline."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the spans, waits and marks of the newest events, or of those before a cursor."""
+        before, count = self.before, self.query_number("count", TIMELINE_EVENTS, most=MOST_ENTRIES)
+        return await self.read(
+            parts[0], lambda job: timeline_json(read_events(job, before=before, count=count))
+        )
+
+
+class EventsData(SessionDataHandler):
+    """A page of the events."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the newest events, or those before a cursor."""
+        before, count = self.before, self.query_number("count", EVENTS, most=MOST_ENTRIES)
+        return await self.read(
+            parts[0], lambda job: events_json(read_events(job, before=before, count=count))
+        )
+
+
+class MemoryData(SessionDataHandler):
+    """The dialog memory of a session's user and room, masked."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the memory; None: the session has no user."""
+        options = (await self.read(parts[0], lambda job: job.spec)).memory
+        if options is None or options.user_id is None or options.room_id is None:
+            return {"memory": None}
+        report = await self.services.client.memory.show(options.user_id, options.room_id)
+        return {"memory": make_fields_visible(report.to_json())}
+
+
+class SessionExport(DashboardHandler):
+    """A whole session as a file."""
+
+    async def get(self, session_id: str, form: str) -> None:
+        """Send the file."""
+        job = blocking_job(await self.services.client.get_job(session_id))
+        export = await self.services.client.run(read_export, job, form)
+        self.set_header("Content-Type", f"{export.content_type}; charset=UTF-8")
+        self.set_header("Content-Disposition", f'attachment; filename="{export.file_name}"')
+        self.write(export.text)

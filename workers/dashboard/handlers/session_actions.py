@@ -1,0 +1,61 @@
+"""Actions on one session: suspend, resume, stop, cancel, post a message, answer a question."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from ....client.aio.jobs import AsyncCollabJob
+from ....models.errors import InvalidInput
+from .base import ActionHandler
+
+Body = dict[str, JsonValue]
+
+
+class SessionAction(ActionHandler):
+    """Handler of an action on a session."""
+
+    async def act(self, body: Body, *parts: str) -> object:
+        """Perform the action named in the URL; return the status after it."""
+        session_id, name = parts
+        job = await self.services.client.get_job(session_id)
+        match name:
+            case "suspend":
+                await job.suspend()
+            case "resume":
+                await job.resume()
+            case "stop":
+                await job.stop()
+            case "cancel":
+                await job.cancel(_optional_text(body, "reason") or "cancelled")
+            case "post":
+                await self._post(job, body)
+            case _:
+                await self._reply(job, body)
+        return {"status": (await job.status()).value}
+
+    async def _post(self, job: AsyncCollabJob, body: Body) -> None:
+        key = _optional_text(body, "key")
+        role = _optional_text(body, "role") or "user"
+        await job.post(_text(body, "text"), role=role, by=self.actor, key=key)
+
+    async def _reply(self, job: AsyncCollabJob, body: Body) -> None:
+        """Answer a question. The user's right replaces the reply token, which never leaves the server."""
+        turn = body.get("turn")
+        if not isinstance(turn, int) or isinstance(turn, bool):
+            raise InvalidInput("turn", turn, "must be a turn number")
+        await job.reply(_text(body, "name"), _text(body, "text"), turn=turn)
+
+
+def _text(body: Body, name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise InvalidInput(name, value, "must be text")
+    return value
+
+
+def _optional_text(body: Body, name: str) -> str | None:
+    return _text(body, name) if body.get(name) is not None else None
+
+
+#: Names of the actions, for the route.
+ACTIONS = ("suspend", "resume", "stop", "cancel", "post", "reply")

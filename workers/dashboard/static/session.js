@@ -1,0 +1,212 @@
+// The page of one session: loads its parts, then follows its changes.
+
+import { allowsActions, base, getJson, make } from "./page.js";
+import { ActionsView } from "./session/actions.js";
+import { follow } from "./session/following.js";
+import { moment } from "./session/format.js";
+import * as panels from "./session/panels.js";
+import { TimelineView, zoomButtons } from "./session/timeline.js";
+import { TimelineData } from "./session/timeline_data.js";
+import { TranscriptView } from "./session/transcript.js";
+import { TurnsView } from "./session/turns.js";
+
+// Milliseconds between two reads of the state while events arrive, and between two drawings while a turn runs.
+const READ_MS = 1_000;
+const DRAW_MS = 1_000;
+const EVENTS_KEPT = 500;
+
+const root = document.getElementById("session");
+const id = root.dataset.session;
+const api = `/api/collabs/${id}`;
+const at = (name) => document.getElementById(name);
+const taskUrl = (taskId) => root.dataset.taskUrl + encodeURIComponent(taskId);
+
+const data = new TimelineData();
+let session = null;
+let names = new Map();
+let clockMs = 0; // time of the server minus that of the page
+let turnsBefore = null;
+let eventsBefore = null;
+let readTimer = null;
+let drawTimer = null;
+
+const timeline = new TimelineView({ names: at("timeline-names"), canvas: at("timeline"), taskUrl });
+const turns = new TurnsView({ body: at("turns"), taskUrl });
+const transcript = new TranscriptView({
+  list: at("messages"), live: at("drafts"), older: at("older-messages"), scroller: at("transcript"),
+  load: (before) => getJson(`${api}/messages${before ? `?before=${before}` : ""}`),
+  loadWhole: (message) => getJson(`${api}/messages/${message}`),
+});
+const actions = new ActionsView({
+  bar: at("actions"), dialog: at("cancel-dialog"), post: at("post"), questions: at("questions"),
+  status: at("action-status"), path: api, changed: () => readState(),
+});
+
+function nowMs() {
+  return performance.now() + clockMs;
+}
+
+async function readState() {
+  session = await getJson(api);
+  clockMs = session.now_ms - performance.now();
+  names = new Map(session.participants.map((it) => [it.id, it.name]));
+  transcript.names = names;
+  drawState();
+  draw();
+  if (!session.usage_is_complete) readLater(100);
+}
+
+function readLater(ms = READ_MS) {
+  readTimer ??= setTimeout(() => {
+    readTimer = null;
+    readState().catch(showError);
+  }, ms);
+}
+
+function drawState() {
+  at("title").textContent = session.title;
+  at("purpose").textContent = session.purpose;
+  at("status").textContent = session.status;
+  at("status").className = `state state-${session.status}`;
+  const reason = session.reason && session.reason !== session.status ? session.reason : "";
+  at("reason").textContent = [reason, session.detail, session.stop_requested ? "stops after the turns in flight" : ""]
+    .filter(Boolean).join(" · ");
+  at("now").textContent = speakers();
+  fill("participants", panels.participantRows(session));
+  at("counting").hidden = session.usage_is_complete;
+  fillCard("board", panels.boardRows(session, names));
+  if (session.decisions) fillCard("decisions", panels.decisionItems(session));
+  if (session.ledger) {
+    at("ledger-summary").textContent = panels.ledgerSummary(session);
+    at("tensions-card").hidden = false;
+    fill("tensions", panels.tensionRows(session));
+  }
+  const budget = panels.budgetItems(session);
+  at("budget").hidden = !budget.length;
+  fill("budget", budget);
+  fill("exports", session.exports.map((form) =>
+    make("a", { href: `${base}${api}/export/${form}`, download: true }, `Export ${form}`)));
+  drawQuestions();
+  if (allowsActions) actions.draw(session, nowMs());
+}
+
+function drawQuestions() {
+  at("questions-card").hidden = !session.questions.length;
+  // With actions, the form has the text of the question.
+  fill("question-texts", allowsActions ? [] : session.questions.map((it) =>
+    make("li", {}, `Turn ${it.turn}, ${it.asked.join(" or ")}: ${it.text || `a ${it.expects} is expected`}`)));
+}
+
+function speakers() {
+  if (session.is_final) return session.is_live ? "ended" : "archived";
+  const open = session.open_turns.map((it) => `${names.get(it.participant) ?? it.participant} (${it.state})`);
+  return `Now: ${open.join(", ") || "planning the next turn"}`;
+}
+
+// Draw what changes with time: timeline, turns, open turns, facts.
+function draw() {
+  if (session === null) return;
+  const now = session.ended_ms ?? (session.is_live ? nowMs() : session.updated_ms);
+  timeline.draw({
+    spans: data.spans, waits: data.waits(), marks: [...data.marks.values()], participants: session.participants,
+    nowMs: now, openedMs: session.opened_ms,
+  });
+  turns.draw({ data, names, nowMs: now, openedMs: session.opened_ms, rootId: id });
+  fill("facts", panels.headFacts(session, now));
+  fillCard("open-turns", panels.openTurnRows(session, names, now));
+  at("no-messages").hidden = transcript.ids.length > 0 || at("drafts").children.length > 0;
+}
+
+function drawLater(ms = 200) {
+  drawTimer ??= setTimeout(() => {
+    drawTimer = null;
+    draw();
+    if (session?.open_turns.length) drawLater(DRAW_MS);
+  }, ms);
+}
+
+async function loadTurns() {
+  const page = await getJson(`${api}/timeline${turnsBefore ? `?before=${turnsBefore}` : ""}`);
+  data.addPage(page);
+  turnsBefore = page.before;
+  at("older-turns").hidden = turnsBefore === null;
+  drawLater(0);
+}
+
+async function loadEvents() {
+  const page = await getJson(`${api}/events${eventsBefore ? `?before=${eventsBefore}` : ""}`);
+  at("events").append(...page.events.map(panels.eventRow));
+  eventsBefore = page.before;
+  at("older-events").hidden = eventsBefore === null;
+}
+
+async function loadMemory() {
+  if (!session.has_memory) return;
+  const { memory } = await getJson(`${api}/memory`);
+  if (memory) fillCard("memory", panels.memoryRows(memory));
+}
+
+function take(change) {
+  if (change.message) transcript.append(change.message);
+  else if (change.delta) {
+    if (!data.hasEnded(change.delta.turn, change.delta.attempt)) transcript.addPiece(change.delta);
+  } else if (change.event) {
+    data.addChange(change.change);
+    if (change.change.span?.ended_ms) transcript.dropDraft(change.change.span.turn);
+    addEvent(change.event);
+    readLater();
+  }
+  drawLater();
+}
+
+function addEvent(event) {
+  if (!at("events-details").open || known.has(event.id)) return;
+  known.add(event.id);
+  at("events").prepend(panels.eventRow(event));
+  if (at("events").children.length > EVENTS_KEPT) at("events").lastElementChild.remove();
+}
+
+const known = new Set();
+
+function fill(name, nodes) {
+  at(name).replaceChildren(...nodes);
+}
+
+function fillCard(name, nodes) {
+  at(`${name}-card`).hidden = !nodes.length;
+  fill(name, nodes);
+}
+
+function showLive(text, kind) {
+  at("live-status").textContent = text;
+  at("live-dot").className = `status-dot status-${kind}`;
+}
+
+function showError(error) {
+  showLive(`Not up to date: ${error.message}`, "lost");
+}
+
+async function start() {
+  at("zoom").append(...zoomButtons(timeline, draw));
+  at("older-turns").addEventListener("click", () => loadTurns().catch(showError));
+  at("older-events").addEventListener("click", () => loadEvents().catch(showError));
+  at("events-details").addEventListener("toggle", () => {
+    if (!at("events-details").open) return;
+    at("events").replaceChildren();
+    eventsBefore = null;
+    loadEvents().catch(showError);
+  });
+  await readState();
+  const since = session.live_from;
+  await Promise.all([transcript.loadNewest(), loadTurns(), loadMemory()]);
+  draw();
+  if (session.is_final || !session.is_live) {
+    showLive(session.is_live ? "Ended" : `Archived, as of ${moment(session.updated_ms)}`, "ended");
+    return;
+  }
+  drawLater();
+  follow({ url: `${base}${api}`, since, take, show: showLive, hasEnded: () => session.is_final });
+}
+
+window.addEventListener("resize", () => drawLater());
+start().catch(showError);

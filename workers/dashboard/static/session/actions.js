@@ -1,0 +1,89 @@
+// Actions on a session: buttons, the confirmation of a cancellation, the form of a message, answers to questions.
+
+import { act, make } from "../page.js";
+import { duration } from "./format.js";
+
+const LABELS = { suspend: "Suspend", resume: "Resume", stop: "Stop after this turn", cancel: "Cancel…" };
+const STYLES = { cancel: "btn-outline-danger" };
+
+export class ActionsView {
+  // `bar`: place of the buttons; `dialog`: confirmation; `post`: form of a message; `questions`: place of the answers.
+  constructor({ bar, dialog, post, questions, status, path, changed }) {
+    Object.assign(this, { bar, dialog, post, questions, status, path, changed });
+    this.shown = "";
+    this.asked = "";
+    dialog.addEventListener("close", () => {
+      if (dialog.returnValue === "cancel-session") {
+        this.run("cancel", { reason: dialog.querySelector("input").value.trim() || "cancelled" });
+      }
+    });
+    post.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.sendPost();
+    });
+  }
+
+  draw(session, nowMs) {
+    const possible = session.actions.join();
+    if (possible !== this.shown) {
+      this.shown = possible;
+      const buttons = session.actions.filter((name) => name in LABELS).map((name) => this.button(name));
+      this.bar.replaceChildren(...buttons);
+      this.post.hidden = !session.actions.includes("post");
+    }
+    const questions = session.questions.map((it) => `${it.turn} ${it.asked.join()}`).join(";");
+    if (questions !== this.asked) {
+      this.asked = questions;
+      this.questions.replaceChildren(...session.questions.map((it) => this.question(it, nowMs)));
+    }
+  }
+
+  button(name) {
+    const button = make("button", { type: "button", class: `btn btn-sm ${STYLES[name] ?? "btn-outline-primary"}` }, LABELS[name]);
+    button.addEventListener("click", () => (name === "cancel" ? this.dialog.showModal() : this.run(name)));
+    return button;
+  }
+
+  question(question, nowMs) {
+    const id = `answer-${question.turn}`;
+    const input = question.choices.length
+      ? make("select", { class: "form-select", id, name: "text" }, ...question.choices.map((it) => make("option", {}, it)))
+      : make("textarea", { class: "form-control", id, name: "text", rows: "3", required: true });
+    const by = make("select", { class: "form-select", name: "name", "aria-label": "Answer as" },
+      ...question.asked.map((it) => make("option", {}, it)));
+    const until = question.until_ms ? `, ${duration(question.until_ms - nowMs)} left` : "";
+    const form = make("form", { class: "question" },
+      make("label", { class: "form-label", for: id },
+        `Turn ${question.turn}: ${question.text || `${question.participant} is asked for a ${question.expects}`}${until}`),
+      input, make("div", { class: "question-row" }, by, make("button", { type: "submit", class: "btn btn-primary" }, "Answer")));
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.run("reply", { turn: question.turn, name: by.value, text: input.value });
+    });
+    return form;
+  }
+
+  async sendPost() {
+    const form = new FormData(this.post);
+    // The same key until the server has answered: a message that is sent again is written once.
+    this.postKey ??= crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
+    if (await this.run("post", { text: form.get("text"), role: form.get("role"), key: this.postKey })) {
+      this.post.reset();
+      this.postKey = null;
+    }
+  }
+
+  async run(name, body = {}) {
+    this.status.textContent = "Sending…";
+    try {
+      await act(`${this.path}/${name}`, body);
+      this.status.textContent = `${name}: done`;
+      return true;
+    } catch (error) {
+      this.status.textContent = `${name} failed: ${error.message}`;
+      return false;
+    } finally {
+      this.changed();
+    }
+  }
+}

@@ -1,0 +1,74 @@
+// The turns of a session as one list: every attempt with its Celery task, turns side by side indented together.
+
+import { count, dollars, make } from "../page.js";
+import { clock, duration } from "./format.js";
+import { isBad, outcomeOf } from "./timeline.js";
+import { waitsForWorkers } from "./timeline_layout.js";
+
+export class TurnsView {
+  constructor({ body, taskUrl }) {
+    this.body = body;
+    this.taskUrl = taskUrl;
+  }
+
+  draw({ data, names, nowMs, openedMs, rootId }) {
+    const spans = data.inOrder();
+    const turnOf = new Map(spans.map((span) => [span.task_id, span.turn]));
+    const groups = groupSizes(spans);
+    const waits = waitsForWorkers(data.spans, openedMs);
+    const planned = (span) => (span.parent_id === rootId ? "the start" : turnOf.get(span.parent_id));
+    this.body.replaceChildren(...spans.map((span) => this.row(span, {
+      name: names.get(span.participant) ?? span.participant,
+      isBeside: (groups.get(span.parent_id)?.size ?? 0) > 1,
+      planner: planned(span),
+      waitMs: waits.has(span.key) ? span.began_ms - waits.get(span.key) : null,
+      nowMs,
+    })));
+  }
+
+  row(span, { name, isBeside, planner, waitMs, nowMs }) {
+    const cells = [
+      name,
+      `${span.attempt}`,
+      outcomeCell(span),
+      span.began_ms ? clock(span.began_ms) : "earlier",
+      span.began_ms ? duration((span.ended_ms ?? nowMs) - span.began_ms) : "–",
+      duration(waitMs),
+      span.tokens ? count(span.tokens) : "–",
+      dollars(span.cost_micros),
+      typeof planner === "number" ? `turn ${planner}` : planner ?? "–",
+      this.taskLink(span),
+    ];
+    return make("tr", { class: isBad(span) ? "turn-bad" : null },
+      make("th", { scope: "row", class: isBeside ? "turn-beside" : null }, `${span.turn}`,
+        isBeside ? make("span", { class: "visually-hidden" }, " side by side") : null),
+      ...cells.map((cell) => make("td", {}, cell)));
+  }
+
+  taskLink(span) {
+    if (!span.task_id) return "–";
+    const label = `Celery task of turn ${span.turn}, attempt ${span.attempt}`;
+    return make("a", { href: this.taskUrl(span.task_id), "aria-label": label }, "task");
+  }
+}
+
+function outcomeCell(span) {
+  return make("span", {}, make("span", { class: `state state-${kindOf(span)}` }, outcomeOf(span)),
+    span.error ? make("span", { class: "turn-error" }, span.error) : null);
+}
+
+function groupSizes(spans) {
+  const groups = new Map();
+  for (const span of spans) {
+    if (!groups.has(span.parent_id)) groups.set(span.parent_id, new Set());
+    groups.get(span.parent_id).add(span.turn);
+  }
+  return groups;
+}
+
+// Return the class of a status of a session that looks as the outcome means.
+function kindOf(span) {
+  if (span.ended_ms === undefined) return "active";
+  if (isBad(span)) return "cancelled";
+  return span.outcome === "message" ? "completed" : "suspended";
+}

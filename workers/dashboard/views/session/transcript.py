@@ -1,0 +1,135 @@
+"""Messages, live output and events as the session page shows them. Pure.
+
+Every text is visible and bounded; a longer message is shown cut, and whole as plain text on request.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+
+from pydantic import JsonValue
+
+from .....models.protocol.dialog import Message
+from .....models.protocol.events import MapEvent
+from .....models.text.redact import without_password
+from .....models.turns.deltas import Delta
+from .markdown import Node, parse_markdown
+from .pages import EventEntry, EventPage, MessagePage
+from .timeline import build_timeline, entry_ms, read_change
+from .visible import make_fields_visible, make_visible
+
+Json = dict[str, JsonValue]
+
+#: Maximum characters of a message that a page renders. The cost of hostile Markdown grows faster than its length.
+MOST_RENDERED = 8_000
+#: Maximum characters of an event's data.
+MOST_DATA = 4_000
+#: Fields of events that grant something, or would if their session still ran.
+_TOKENS = frozenset({"token_id", "refused_token_id", "reply_token", "token"})
+
+
+def message_json(entry_id: str, message: Message) -> Json:
+    """Return a message of the transcript.
+
+    Args:
+        entry_id: Id of its stream entry, which is also a cursor.
+        message: The message.
+    """
+    is_cut = len(message.content) > MOST_RENDERED
+    return {
+        "id": entry_id,
+        "at_ms": entry_ms(entry_id),
+        "turn": message.turn_number,
+        "participant": make_visible(message.author or ""),
+        "is_history": message.former_speaker is not None,
+        "role": message.role.value,
+        "characters": len(message.content),
+        "is_cut": is_cut,
+        "nodes": list(_nodes(message.content[:MOST_RENDERED])),
+    }
+
+
+def messages_json(page: MessagePage) -> Json:
+    """Return a page of the transcript, oldest message first, with the cursor to older messages."""
+    shown: list[JsonValue] = [
+        message_json(entry_id, message) for entry_id, message in reversed(page.messages)
+    ]
+    return {"messages": shown, "before": page.before}
+
+
+@lru_cache(maxsize=1_000)
+def _nodes(text: str) -> tuple[Node, ...]:
+    """Return the nodes of a text. Readers of one session get the same messages."""
+    return tuple(parse_markdown(text))
+
+
+def delta_json(delta: Delta) -> Json:
+    """Return a piece of live output.
+
+    `offset` and `length` count the characters as the agent wrote them; `text` may be longer, as it is visible.
+    """
+    return {
+        "turn": delta.turn_number,
+        "attempt": delta.attempt,
+        "participant": make_visible(delta.participant_id),
+        "offset": delta.offset,
+        "length": len(delta.text),
+        "text": make_visible(delta.text),
+    }
+
+
+def event_json(entry: EventEntry) -> Json:
+    """Return an event for the list of events, without the tokens in it."""
+    event = entry.event
+    data = (event.payload if isinstance(event, MapEvent) else event.data) or {}
+    return {
+        "id": f"{entry.stream}:{entry.entry_id}",
+        "at_ms": entry_ms(entry.entry_id),
+        "type": make_visible(event.event_type),
+        "participant": _text(data, "participant_id"),
+        "turn": _number(data, "turn_number"),
+        "data": _data_text(data),
+    }
+
+
+def events_json(page: EventPage) -> Json:
+    """Return a page of events, newest first, with the cursor to older events."""
+    return {"events": [event_json(entry) for entry in page.entries], "before": page.before}
+
+
+def timeline_json(page: EventPage) -> Json:
+    """Return the timeline of a page of events, with the cursor to older ones."""
+    changes = [read_change(entry.entry_id, entry.event) for entry in page.entries]
+    times = [change.at_ms for change in changes]
+    return {
+        **make_fields_visible(build_timeline(changes)),
+        "from_ms": min(times, default=None),
+        "until_ms": max(times, default=None),
+        "before": page.before,
+    }
+
+
+def change_json(entry: EventEntry) -> Json:
+    """Return an event and what it changes in the timeline, for readers that follow a session."""
+    change = make_fields_visible(read_change(entry.entry_id, entry.event).to_json())
+    return {"event": event_json(entry), "change": change}
+
+
+def _data_text(data: Mapping[str, JsonValue]) -> str:
+    """Return the data of an event as JSON text."""
+    shown = {name: value for name, value in data.items() if name not in _TOKENS}
+    text = without_password(json.dumps(shown, ensure_ascii=False)) if shown else ""
+    cut = text if len(text) <= MOST_DATA else f"{text[: MOST_DATA - 1]}…"
+    return make_visible(cut)
+
+
+def _text(data: Mapping[str, JsonValue], name: str) -> str | None:
+    value = data.get(name)
+    return make_visible(value) if isinstance(value, str) else None
+
+
+def _number(data: Mapping[str, JsonValue], name: str) -> int | None:
+    value = data.get(name)
+    return value if isinstance(value, int) else None
