@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from ..config.settings import load_settings
-from .logs.setup import install_log_setup
+from .logs.setup import configure_logging, install_log_setup
 from .worker_app import create_worker_app
 
 settings = load_settings()
@@ -19,3 +19,5 @@ if "flower" in sys.argv[1:]:  # celery -A symposia.workers flower
     from .dashboard import install
 
     install()
+    if settings.log_format == "json":  # Tornado adds no handler of its own to another one
+        configure_logging(settings)

@@ -59,7 +59,10 @@ def build_provider(settings: TraceSettings, ids: DerivedIds) -> TracerProvider:
     if not settings.has_service_name:
         attributes[SERVICE_NAME] = "symposia"
     provider = TracerProvider(
-        id_generator=ids, resource=Resource.create(attributes), span_limits=_span_limits()
+        id_generator=ids,
+        resource=Resource.create(attributes),
+        span_limits=_span_limits(),
+        shutdown_on_exit=False,
     )
     for exporter in exporters:
         provider.add_span_processor(BatchSpanProcessor(exporter))

@@ -7,8 +7,9 @@ exports it. Both ids are derived, so workers agree on them without a message.
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 
 from opentelemetry.context import Context
@@ -39,6 +40,8 @@ from .provider import DerivedIds
 
 log = logging.getLogger(__name__)
 
+#: Maximum seconds for which the end of a process waits for the export of the last spans.
+CLOSE_TIMEOUT_S = 5.0
 #: Maximum characters of an attribute.
 MAX_CHARS = 200
 #: Outcomes of an attempt after which its span has the status error.
@@ -63,6 +66,7 @@ class SessionTracing:
         self._ids = ids
         self._captures_content = captures_content
         self._tracer: Tracer = provider.get_tracer("symposia")
+        self._is_closed = False
 
     @contextmanager
     def attempt(self, start: AttemptStart) -> Iterator[Callable[[AttemptEnd], None]]:
@@ -142,8 +146,13 @@ class SessionTracing:
         )
 
     def close(self) -> None:
-        """Export the remaining spans, and end the exporter's thread."""
-        self._provider.shutdown()
+        """Export the remaining spans, for at most `CLOSE_TIMEOUT_S` seconds; later calls do nothing."""
+        closing, self._is_closed = not self._is_closed, True
+        if closing:  # the SDK itself waits for half a minute for a collector that does not answer
+            thread = threading.Thread(target=self._provider.shutdown, name="symposia-traces", daemon=True)
+            with suppress(RuntimeError):  # newer Python versions start no thread at their exit
+                thread.start()
+                thread.join(CLOSE_TIMEOUT_S)
 
     def _within_session(self, session_id: str, mode: str) -> Context:
         """Return a context whose current span is the session's, sampled as that span will be."""

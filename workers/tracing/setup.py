@@ -5,6 +5,7 @@ Without them this module imports no part of OpenTelemetry.
 
 from __future__ import annotations
 
+import atexit
 import logging
 from importlib.metadata import entry_points
 from importlib.util import find_spec
@@ -59,7 +60,8 @@ def start_tracing() -> SessionTracing | None:
     def close(**_: object) -> None:
         tracing.close()
 
-    # The second is for the processes of a prefork pool, which end without the exit handlers of Python.
     worker_shutdown.connect(close, weak=False)
+    # Processes of a prefork pool end without that signal, and without the exit handlers of Python.
     worker_process_shutdown.connect(close, weak=False)
+    atexit.register(close)
     return tracing

@@ -8,6 +8,7 @@ import pytest
 
 from checks.expiry import wrong_keys
 from live import LiveWorker, until
+from servers.flower import FlowerServer
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 
@@ -51,6 +52,19 @@ def test_lines_of_a_failed_turn_name_it(stage, json_logs):
         what="Celery's lines of turn 2",
     )
     assert {(it["session"], it["participant"]) for it in ended} == {(job.id, "bob")}
+
+
+def test_flower_writes_json_too(stage):
+    settings = {"redis_url": stage.redis_url, "data_dir": str(stage.folder), "log_format": "json"}
+    server = FlowerServer(stage.folder, settings).start()
+    try:
+        until(lambda: "Registered tasks" in server.log(), what="its log")
+    finally:
+        server.stop()
+    log = server.log()
+    lines = [json.loads(line) for line in log[log.index("{") :].splitlines()]
+    assert any("Visit me at" in str(it["message"]) for it in lines)
+    assert all({"time", "level", "logger", "message"} <= it.keys() for it in lines)
 
 
 def test_libraries_are_quiet_in_the_log_of_a_worker(stage, monkeypatch):

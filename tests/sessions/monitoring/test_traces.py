@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from live import until
+from scaling import patient
 from servers.model_stub import StubModel, completion
 from servers.otlp_receiver import OtlpReceiver
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
@@ -192,6 +193,16 @@ def test_a_collector_that_fails_delays_no_turn(stage, collector):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
     assert job.result(timeout=40).ok
+
+
+def test_a_collector_that_does_not_answer_delays_neither_turns_nor_the_end_of_a_worker(stage, collector):
+    collector.gate.clear()
+    worker = stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
+    assert job.result(timeout=40).ok
+    until(lambda: collector.headers, what="an export waits")
+    worker.ask_to_stop()
+    worker.process.wait(patient(25))
 
 
 def test_without_the_variables_no_part_of_tracing_is_imported(stage, monkeypatch, model):

@@ -41,6 +41,9 @@ class OtlpReceiver:
         self.received: list[SeenSpan] = []
         self.headers: list[dict[str, str]] = []
         self.status = 200
+        #: Requests are answered while it is set.
+        self.gate = threading.Event()
+        self.gate.set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
         self._server.receiver = self  # type: ignore[attr-defined]
 
@@ -73,6 +76,7 @@ class OtlpReceiver:
         try:
             yield self
         finally:
+            self.gate.set()
             self._server.shutdown()
             self._server.server_close()
             thread.join()
@@ -102,6 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
         receiver: OtlpReceiver = self.server.receiver  # type: ignore[attr-defined]
         body = self.rfile.read(int(self.headers["Content-Length"]))
         receiver.headers.append(dict(self.headers))
+        receiver.gate.wait()
         if receiver.status == 200:
             assert self.path == "/v1/traces"
             receiver.take(body)
