@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..factories.sessions import find_id
+from ..models.errors import RedisUnavailable, ReviewNotFound
 from ..reviews.batches.start import ReviewRequest, start_batch
 from ..reviews.job import ReviewJob
 from ..reviews.requests import request_for_files, request_for_sessions
+from ..state.reviews.queues import LISTED
 from .base import BaseClient
 
 if TYPE_CHECKING:
@@ -115,18 +118,41 @@ class ReviewMethods(BaseClient):
         return self._start(order)
 
     def _start(self, order: ReviewRequest) -> ReviewJob:
-        job = self.get_review(start_batch(self._parts.reviews, order))
+        job = self._review_job(start_batch(self._parts.reviews, order))
         self._parts.sessions.connections.watch_workers(f"review {job.id}").check()
         return job
 
     def get_review(self, batch_id: str) -> ReviewJob:
-        """Return a review that was started before, in any process. Nothing is read yet.
+        """Return a review that was started before, in any process. With a whole id, nothing is read yet.
 
         Args:
-            batch_id: Its id.
+            batch_id: Its id, or the first 8 or more characters of it, if no other review starts with them.
 
         Returns:
             The review. Its methods raise ReviewNotFound.
+
+        Raises:
+            AmbiguousId: Several reviews have ids that start with this.
+            InvalidInput: It is no id, and is shorter than 8 characters.
+            ReviewNotFound: No review has an id that starts with it.
+            ArchiveUnavailable: The archive does not answer.
+            RedisUnavailable: Redis does not answer, and the archive has no such id.
         """
+        return self._review_job(find_id(batch_id, self._review_ids, kind="review", not_found=ReviewNotFound))
+
+    def _review_ids(self, prefix: str) -> list[str]:
+        """Return the ids of listed and archived reviews that start with `prefix`."""
+        archive = self._parts.sessions.archive
+        is_readable = archive is not None and archive.open_reader() is not None
+        archived = archive.review_reader.ids(prefix) if archive is not None and is_readable else []
+        try:
+            listed = self._parts.reviews.index.newest(count=LISTED)
+        except RedisUnavailable:
+            if not archived:
+                raise
+            return archived
+        return list(dict.fromkeys([*(it for it in listed if it.startswith(prefix)), *archived]))
+
+    def _review_job(self, batch_id: str) -> ReviewJob:
         watch = self._parts.sessions.connections.watch_workers
         return ReviewJob(batch_id, self._parts.reviews, watch_workers=watch)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from celery import Celery
 
 from ..config.settings import Settings
 from ..jobs.collab import CollabJob, Connections
-from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound
+from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound, SymposiaError
 from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4
 from ..models.turns.waiting import Pending
@@ -37,6 +38,39 @@ if TYPE_CHECKING:
 #: Minimum characters of a shortened id.
 SHORTEST_ID = 8
 _ID_START = re.compile(r"[0-9a-f-]+")
+
+
+def find_id(
+    text: str,
+    ids_of: Callable[[str], Sequence[str]],
+    *,
+    kind: str,
+    not_found: Callable[[str], SymposiaError],
+) -> str:
+    """Return the whole id of a session or a review. A whole id is not checked: it may not exist.
+
+    Args:
+        text: An id, or the first `SHORTEST_ID` or more characters of one.
+        ids_of: Returns the ids that start with a prefix.
+        kind: Kind of the object, for the messages.
+        not_found: Returns the error for an unknown id.
+
+    Raises:
+        AmbiguousId: Several ids start with this.
+        InvalidInput: It is too short.
+        SymposiaError: No id starts with it (from `not_found`), or `ids_of` failed.
+    """
+    wanted = text.strip().lower()
+    if is_uuid4(wanted):
+        return wanted
+    if len(wanted) < SHORTEST_ID:
+        raise InvalidInput("id", text, f"must be a {kind} id, or at least its first {SHORTEST_ID} characters")
+    ids = ids_of(wanted) if _ID_START.fullmatch(wanted) else ()
+    if len(ids) > 1:
+        raise AmbiguousId(wanted, ids, kind=f"{kind}s")
+    if not ids:
+        raise not_found(text)
+    return ids[0]
 
 
 class Sessions:
@@ -147,19 +181,7 @@ class Sessions:
             SessionNotFound: No session has an id that starts with it.
             RedisUnavailable: Redis does not answer, and the archive has no such id.
         """
-        wanted = text.strip().lower()
-        if is_uuid4(wanted):
-            return wanted
-        if len(wanted) < SHORTEST_ID:
-            raise InvalidInput(
-                "id", text, f"must be a session id, or at least its first {SHORTEST_ID} characters"
-            )
-        ids = self._ids(wanted) if _ID_START.fullmatch(wanted) else []
-        if len(ids) > 1:
-            raise AmbiguousId(wanted, ids)
-        if not ids:
-            raise SessionNotFound(text)
-        return ids[0]
+        return find_id(text, self._ids, kind="session", not_found=SessionNotFound)
 
     def _ids(self, prefix: str) -> list[str]:
         """Return the ids of live and archived sessions that start with `prefix`."""

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from pathlib import Path
 
 import pytest
 
-from symposia import Client, ReviewJob
+from review_tools.values import a_run
+from symposia import AsyncClient, Client, ReviewJob
 from symposia.config.settings import load_settings
-from symposia.models.errors import InvalidInput, UnknownAgent
+from symposia.models.errors import (
+    AmbiguousId,
+    InvalidInput,
+    RedisUnavailable,
+    ReviewNotFound,
+    UnknownAgent,
+)
+
+IDS = [f"0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d1{i}" for i in range(3)]
+#: Nothing listens there.
+NO_REDIS = "redis://127.0.0.1:1/0"
 
 
 @pytest.fixture
@@ -83,3 +96,56 @@ def test_an_agent_that_no_worker_knows_is_told(client: Client, project: Path):
     client._installation.sessions.workers.announce("w", ["judge", "ruff"])
     with pytest.raises(UnknownAgent, match="panel code: must be a registered agent"):
         client.review()
+
+
+def test_review_is_found_by_the_start_of_its_id(client: Client, project: Path):
+    job = client.review("src", panel="code")
+    for start in (job.id, job.id[:8], f" {job.id[:9].upper()} "):
+        assert client.get_review(start).id == job.id
+
+
+def test_async_client_finds_a_review_by_the_start_of_its_id(client: Client, project: Path, redis_url: str):
+    job = client.review("src", panel="code")
+
+    async def find() -> str:
+        async with AsyncClient(load_settings(redis_url=redis_url)) as other:
+            return (await (await other.get_review(job.id[:8])).run()).id
+
+    assert asyncio.run(find()) == job.id
+
+
+def test_archived_review_is_found_by_the_start_of_its_id(redis_url: str, tmp_path: Path):
+    for url in (redis_url, NO_REDIS):
+        settings = load_settings(redis_url=url, data_dir=tmp_path, archive=True)
+        with Client(settings) as client:
+            client.archive.prepare()
+            client.archive.review_writer.write(a_run().model_copy(update={"id": IDS[0]}))
+            assert client.get_review(IDS[0][:8]).id == IDS[0]
+
+
+def test_start_of_several_review_ids_is_ambiguous(client: Client):
+    for batch_id in IDS:
+        client._installation.reviews.index.add_batch(batch_id, 1)
+    with pytest.raises(AmbiguousId) as caught:
+        client.get_review("0e8a4c5e")
+    assert sorted(caught.value.ids) == IDS
+    assert str(caught.value).startswith("ambiguous: 3 reviews start with '0e8a4c5e' (")
+    assert client.get_review(IDS[2][:-1] + "2").id == IDS[2]
+
+
+@pytest.mark.parametrize("start", ["0e8a4c5e", "}{}{}{}{}", "a b c d e"])
+def test_unknown_start_of_a_review_id_is_not_found(client: Client, start: str):
+    with pytest.raises(ReviewNotFound, match=re.escape(repr(start))):
+        client.get_review(start)
+
+
+@pytest.mark.parametrize("start", ["", "}{", "0e8a4c5"])
+def test_short_start_of_a_review_id_is_refused(client: Client, start: str):
+    with pytest.raises(InvalidInput, match="id: must be a review id, or at least its first 8 characters"):
+        client.get_review(start)
+
+
+def test_start_of_a_review_id_needs_redis(tmp_path: Path):
+    settings = load_settings(redis_url=NO_REDIS, data_dir=tmp_path)
+    with Client(settings) as client, pytest.raises(RedisUnavailable):
+        client.get_review("0e8a4c5e")

@@ -1,4 +1,4 @@
-"""Lookup of reviews: running ones in Redis, ended ones in the archive."""
+"""List of reviews: running ones in Redis, ended ones in the archive."""
 
 from __future__ import annotations
 
@@ -11,14 +11,9 @@ from redis.exceptions import RedisError
 
 from ....archive.results import ListedRun
 from ....client import Client, installation_of
-from ....models.errors import InvalidInput, ReviewNotFound, StateError
-from ....models.text.ids import is_uuid4, timestamp_from_ms
-from ....reviews.job import ReviewJob
-from ....state.reviews.queues import LISTED
+from ....models.errors import ReviewNotFound, StateError
+from ....models.text.ids import timestamp_from_ms
 from ....state.reviews.records import BatchView
-
-#: Minimum length of a shortened id.
-SHORTEST = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,35 +53,6 @@ def list_reviews(client: Client, *, limit: int) -> list[ListedReview]:
     with suppress(StateError, RedisError):
         found |= {it.id: it for it in _live(client, limit) if it.id not in found}
     return sorted(found.values(), key=lambda it: it.started, reverse=True)[:limit]
-
-
-def find_review(client: Client, text: str) -> ReviewJob:
-    """Return the review with this id.
-
-    Args:
-        client: Client of the installation.
-        text: An id, or its beginning.
-
-    Raises:
-        InvalidInput: the text is too short or ambiguous.
-        ReviewNotFound: no review has this id.
-    """
-    wanted = text.strip().lower()
-    if is_uuid4(wanted):
-        return client.get_review(wanted)
-    if len(wanted) < SHORTEST:
-        raise InvalidInput("id", text, f"must be a review id or at least its first {SHORTEST} characters")
-    ids = set[str]()
-    if (reader := _reader(client)) is not None:
-        ids |= set(reader.ids(wanted))
-    index = installation_of(client).reviews.index
-    with suppress(StateError, RedisError):
-        ids |= {it for it in index.newest(count=LISTED) if it.startswith(wanted)}
-    if len(ids) > 1:
-        raise InvalidInput("id", text, f"ambiguous: {len(ids)} reviews start with this; give more characters")
-    if not ids:
-        raise ReviewNotFound(wanted)
-    return client.get_review(ids.pop())
 
 
 def _reader(client: Client) -> Any:

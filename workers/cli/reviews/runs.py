@@ -65,7 +65,7 @@ def show(
     from .output import Reports, print_findings, write_reports
 
     client, reports = _client(), Reports.of([format] if format else [], output)
-    job = _find(client, review)
+    job = client.get_review(review)
     run = job.run()
     write_reports(run, reports, as_json=as_json, transcript=lambda it: client.get_job(it).transcript())
     print_findings(run, reports, as_json=as_json)
@@ -76,7 +76,7 @@ def cancel(review: ReviewId, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia review cancel 3f2a91c4[/bold]
     """
-    job = _find(_client(), review)
+    job = _client().get_review(review)
     _print_state(job, "is cancelled" if job.cancel() else "had already ended", as_json=as_json)
 
 
@@ -85,7 +85,7 @@ def retry(review: ReviewId, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia review retry 3f2a91c4[/bold]
     """
-    job = _find(_client(), review)
+    job = _client().get_review(review)
     count = job.retry()
     _print_state(job, f"retries {count} items" if count else "has no items to retry", as_json=as_json)
 
@@ -95,12 +95,6 @@ def _client() -> Client:
     from ....config.settings import load_settings
 
     return Client(load_settings())
-
-
-def _find(client: Client, text: str) -> ReviewJob:
-    from .listed_reviews import find_review
-
-    return find_review(client, text)
 
 
 def _print_state(job: ReviewJob, words: str, *, as_json: bool) -> None:
