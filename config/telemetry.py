@@ -1,4 +1,4 @@
-"""The standard `OTEL_*` variables that decide whether traces are exported, and how.
+"""The standard `OTEL_*` variables that decide whether traces and metrics are exported, and how.
 
 The OpenTelemetry SDK reads all others itself: sampler, limits, headers, timeouts, resource attributes.
 """
@@ -10,11 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
-_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
-_HEADERS = ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "OTEL_EXPORTER_OTLP_HEADERS")
-#: Group of the entry points of exporters.
-EXPORTERS = "opentelemetry_traces_exporter"
+_HEADERS = tuple(f"OTEL_EXPORTER_OTLP_{signal}HEADERS" for signal in ("", "TRACES_", "METRICS_"))
+#: Groups of the entry points of exporters.
+SPAN_EXPORTERS, METRIC_EXPORTERS = "opentelemetry_traces_exporter", "opentelemetry_metrics_exporter"
 #: OTLP over HTTP unless the variables name gRPC.
 _DEFAULT_PROTOCOL = "http/protobuf"
 
@@ -22,42 +20,53 @@ Getenv = Callable[[str], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class TraceSettings:
-    """Settings of the export of traces."""
+class TelemetrySettings:
+    """Settings of the export of traces and metrics."""
 
-    #: Names of exporters: entry points of the group `EXPORTERS`.
+    #: Names of the exporters of traces: entry points of the group `SPAN_EXPORTERS`.
     exporters: tuple[str, ...]
+    #: Names of the exporters of metrics: entry points of the group `METRIC_EXPORTERS`.
+    metric_exporters: tuple[str, ...] = ()
     #: Whether spans of model requests and tool calls contain the messages, arguments and results.
     captures_content: bool = False
     #: Whether the name of the service is configured; otherwise it is `symposia`.
     has_service_name: bool = False
 
 
-def load_trace_settings(getenv: Getenv = os.environ.get) -> TraceSettings | None:
-    """Return the settings of the export of traces; None: traces are not exported.
+def load_telemetry_settings(getenv: Getenv = os.environ.get) -> TelemetrySettings | None:
+    """Return the settings of the export; None: nothing is exported.
 
-    Traces are exported if `OTEL_TRACES_EXPORTER` names an exporter, or an OTLP endpoint is set.
+    Traces are exported if `OTEL_TRACES_EXPORTER` names an exporter, or an OTLP endpoint is set. Metrics are
+    exported besides traces if `OTEL_METRICS_EXPORTER` names an exporter, or an OTLP endpoint of metrics is set:
+    many collectors accept traces only.
     """
     if _is_true(getenv("OTEL_SDK_DISABLED")):
         return None
-    named = (getenv("OTEL_TRACES_EXPORTER") or "").strip()
-    if not named and any(getenv(name) for name in _ENDPOINTS):
-        named = "otlp"
-    exporters = [name.strip() for name in named.split(",") if name.strip()]
-    if not exporters or exporters == ["none"]:
+    exporters = _exporters("TRACES", getenv, ("OTEL_EXPORTER_OTLP_ENDPOINT",))
+    if not exporters:
         return None
-    return TraceSettings(
-        exporters=tuple(_entry_point(name, getenv) for name in exporters if name != "none"),
+    return TelemetrySettings(
+        exporters=exporters,
+        metric_exporters=_exporters("METRICS", getenv),
         captures_content=_is_true(getenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT")),
         has_service_name=bool(getenv("OTEL_SERVICE_NAME"))
         or "service.name=" in (getenv("OTEL_RESOURCE_ATTRIBUTES") or ""),
     )
 
 
-def _entry_point(name: str, getenv: Getenv) -> str:
+def _exporters(signal: str, getenv: Getenv, endpoints: tuple[str, ...] = ()) -> tuple[str, ...]:
+    named = (getenv(f"OTEL_{signal}_EXPORTER") or "").strip()
+    if not named and any(map(getenv, (f"OTEL_EXPORTER_OTLP_{signal}_ENDPOINT", *endpoints))):
+        named = "otlp"
+    names = [name.strip() for name in named.split(",")]
+    return tuple(_entry_point(name, signal, getenv) for name in names if name not in ("", "none"))
+
+
+def _entry_point(name: str, signal: str, getenv: Getenv) -> str:
     if name != "otlp":
         return name
-    protocol = next((value for it in _PROTOCOLS if (value := getenv(it))), _DEFAULT_PROTOCOL)
+    variables = (f"OTEL_EXPORTER_OTLP_{signal}_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+    protocol = next((value for it in variables if (value := getenv(it))), _DEFAULT_PROTOCOL)
     return "otlp_proto_grpc" if protocol.strip() == "grpc" else "otlp_proto_http"
 
 

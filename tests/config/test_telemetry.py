@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from symposia.config.settings import known_secrets
-from symposia.config.telemetry import load_trace_settings
+from symposia.config.telemetry import load_telemetry_settings
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 
@@ -26,12 +26,27 @@ ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
     ],
 )
 def test_variables_that_ask_for_traces(variables, exporters):
-    settings = load_trace_settings(variables.get)
+    settings = load_telemetry_settings(variables.get)
     assert (settings and settings.exporters) == exporters
 
 
+@pytest.mark.parametrize(
+    ("variables", "exporters"),
+    [
+        (ENDPOINT, ()),
+        ({**ENDPOINT, "OTEL_METRICS_EXPORTER": "otlp"}, ("otlp_proto_http",)),
+        ({**ENDPOINT, "OTEL_METRICS_EXPORTER": "none"}, ()),
+        ({**ENDPOINT, "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "http://c/v1/metrics"}, ("otlp_proto_http",)),
+    ],
+)
+def test_variables_that_ask_for_metrics(variables, exporters):
+    settings = load_telemetry_settings(variables.get)
+    assert settings is not None
+    assert settings.metric_exporters == exporters
+
+
 def test_service_name_and_content_are_read():
-    settings = load_trace_settings(
+    settings = load_telemetry_settings(
         {
             **ENDPOINT,
             "OTEL_RESOURCE_ATTRIBUTES": "service.name=shop",

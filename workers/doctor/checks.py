@@ -14,7 +14,7 @@ from redis.exceptions import RedisError, ResponseError
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings
-from ...config.telemetry import load_trace_settings
+from ...config.telemetry import load_telemetry_settings
 from ...factories.app import load_deliveries
 from ...factories.connection import (
     BROKER_ADVICE,
@@ -185,7 +185,7 @@ def _local_model(settings: Settings) -> CheckResult:
 
 
 def _traces() -> CheckResult:
-    settings = load_trace_settings()
+    settings = load_telemetry_settings()
     if settings is None:
         return CheckResult("traces", Grade.GOOD, "not exported (no OTEL_* variable asks for them)")
     if (problem := find_problem(settings)) is not None:

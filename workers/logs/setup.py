@@ -15,7 +15,7 @@ from celery.signals import after_setup_logger, after_setup_task_logger
 from celery.utils.log import ColorFormatter
 
 from ...config.settings import Settings, known_secrets
-from ...config.telemetry import load_trace_settings
+from ...config.telemetry import load_telemetry_settings
 from ...factories.connection import urls_in_use
 from .json_lines import JsonFormatter
 from .redaction import Redaction
@@ -61,7 +61,7 @@ def configure_logging(settings: Settings) -> None:
 
 
 def _json_formatter(redaction: Redaction) -> JsonFormatter:
-    return JsonFormatter(redaction, traced=load_trace_settings() is not None)
+    return JsonFormatter(redaction, traced=load_telemetry_settings() is not None)
 
 
 def quiet_libraries(level: int, names: Iterable[str] = CHATTY) -> None:

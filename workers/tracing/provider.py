@@ -10,13 +10,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from importlib.metadata import entry_points, version
+from typing import Any
 
+from opentelemetry.metrics import MeterProvider, NoOpMeterProvider
+from opentelemetry.sdk.metrics import MeterProvider as SdkMeterProvider
+from opentelemetry.sdk.metrics.export import MetricExporter, MetricReader, PeriodicExportingMetricReader
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
 from opentelemetry.sdk.trace import SpanLimits, TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
-from ...config.telemetry import EXPORTERS, TraceSettings
+from ...config.telemetry import METRIC_EXPORTERS, SPAN_EXPORTERS, TelemetrySettings
 
 #: Maximum characters of an attribute's text, unless a variable sets another limit.
 MAX_ATTRIBUTE_CHARS = 4_096
@@ -52,21 +56,36 @@ class DerivedIds(RandomIdGenerator):
         return False
 
 
-def build_provider(settings: TraceSettings, ids: DerivedIds) -> TracerProvider:
+def build_provider(settings: TelemetrySettings, ids: DerivedIds) -> TracerProvider:
     """Return a provider that exports in the background. The exporters must be installed."""
-    exporters = [_load_exporter(name) for name in settings.exporters]
-    attributes = {SERVICE_VERSION: version("symposia")}
-    if not settings.has_service_name:
-        attributes[SERVICE_NAME] = "symposia"
+    exporters: list[SpanExporter] = [_load(SPAN_EXPORTERS, name) for name in settings.exporters]
     provider = TracerProvider(
         id_generator=ids,
-        resource=Resource.create(attributes),
+        resource=_resource(settings),
         span_limits=_span_limits(),
         shutdown_on_exit=False,
     )
     for exporter in exporters:
         provider.add_span_processor(BatchSpanProcessor(exporter))
     return provider
+
+
+def build_meters(settings: TelemetrySettings) -> MeterProvider:
+    """Return a provider of metrics that exports in the background, or nothing without exporters."""
+    if not settings.metric_exporters:
+        return NoOpMeterProvider()
+    exporters: list[MetricExporter | MetricReader] = [
+        _load(METRIC_EXPORTERS, name) for name in settings.metric_exporters
+    ]
+    readers = [it if isinstance(it, MetricReader) else PeriodicExportingMetricReader(it) for it in exporters]
+    return SdkMeterProvider(readers, resource=_resource(settings), shutdown_on_exit=False)
+
+
+def _resource(settings: TelemetrySettings) -> Resource:
+    attributes = {SERVICE_VERSION: version("symposia")}
+    if not settings.has_service_name:
+        attributes[SERVICE_NAME] = "symposia"
+    return Resource.create(attributes)
 
 
 def _span_limits() -> SpanLimits:
@@ -76,7 +95,6 @@ def _span_limits() -> SpanLimits:
     return SpanLimits(max_attribute_length=MAX_ATTRIBUTE_CHARS)
 
 
-def _load_exporter(name: str) -> SpanExporter:
-    (found,) = entry_points(group=EXPORTERS, name=name)
-    exporter: SpanExporter = found.load()()
-    return exporter
+def _load(group: str, name: str) -> Any:
+    (found,) = entry_points(group=group, name=name)
+    return found.load()()

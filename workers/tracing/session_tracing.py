@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cached_property
 
 from opentelemetry.context import Context
+from opentelemetry.metrics import MeterProvider
+from opentelemetry.sdk.metrics import MeterProvider as SdkMeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import Decision
 from opentelemetry.trace import (
@@ -36,6 +39,7 @@ from ...models.turns.turn import Usage
 from ...state.sessions.records import SessionState
 from ...tasks.runtime.tracing import AttemptEnd, AttemptStart
 from ...tasks.views.session_views import SessionFacts
+from .metrics import SessionMetrics
 from .provider import DerivedIds
 
 log = logging.getLogger(__name__)
@@ -58,11 +62,21 @@ class SessionTracing:
     Args:
         provider: Provider of the SDK.
         ids: Its generator of ids.
+        meters: Provider of metrics.
         captures_content: Whether spans of model requests and tool calls contain messages.
     """
 
-    def __init__(self, provider: TracerProvider, ids: DerivedIds, *, captures_content: bool = False) -> None:
+    def __init__(
+        self,
+        provider: TracerProvider,
+        ids: DerivedIds,
+        meters: MeterProvider,
+        *,
+        captures_content: bool = False,
+    ) -> None:
         self._provider = provider
+        self._meters = meters
+        self._metrics = SessionMetrics(meters)
         self._ids = ids
         self._captures_content = captures_content
         self._tracer: Tracer = provider.get_tracer("symposia")
@@ -76,8 +90,14 @@ class SessionTracing:
         except Exception:  # a trace is no reason for a turn to fail
             log.exception("tracing turn %s of session %s failed", start.turn, start.session_id)
             span = INVALID_SPAN
+        since = time.monotonic()
+
+        def record_end(end: AttemptEnd) -> None:
+            _record_end(span, end)
+            self._metrics.record_attempt(start.mode, end.outcome, time.monotonic() - since)
+
         with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=True):
-            yield lambda end: _record_end(span, end)
+            yield record_end
 
     def _start_attempt(self, start: AttemptStart) -> Span:
         session_id = start.session_id
@@ -129,6 +149,7 @@ class SessionTracing:
             text = ": ".join(filter(None, [state.reason, state.detail]))
             span.set_status(StatusCode.ERROR, excerpt(text, MAX_CHARS))
         span.end(_nanoseconds(state.ended_ms or state.now_ms))
+        self._metrics.record_session(mode, state)
 
     def model_instrumentation(self) -> object:
         """Return pydantic-ai's settings, which name this provider."""
@@ -140,19 +161,25 @@ class SessionTracing:
 
         return InstrumentationSettings(
             tracer_provider=self._provider,
+            meter_provider=self._meters,
             include_content=self._captures_content,
             include_binary_content=False,
             include_model_request_parameters=False,
         )
 
     def close(self) -> None:
-        """Export the remaining spans, for at most `CLOSE_TIMEOUT_S` seconds; later calls do nothing."""
+        """Export the remaining spans and metrics, for at most `CLOSE_TIMEOUT_S` seconds; later calls do nothing."""
         closing, self._is_closed = not self._is_closed, True
         if closing:  # the SDK itself waits for half a minute for a collector that does not answer
-            thread = threading.Thread(target=self._provider.shutdown, name="symposia-traces", daemon=True)
+            thread = threading.Thread(target=self._shut_down, name="symposia-traces", daemon=True)
             with suppress(RuntimeError):  # newer Python versions start no thread at their exit
                 thread.start()
                 thread.join(CLOSE_TIMEOUT_S)
+
+    def _shut_down(self) -> None:
+        self._provider.shutdown()
+        if isinstance(self._meters, SdkMeterProvider):
+            self._meters.shutdown()
 
     def _within_session(self, session_id: str, mode: str) -> Context:
         """Return a context whose current span is the session's, sampled as that span will be."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from celery.signals import worker_process_shutdown, worker_shutdown
 
-from ...config.telemetry import EXPORTERS, TraceSettings, load_trace_settings
+from ...config.telemetry import METRIC_EXPORTERS, SPAN_EXPORTERS, TelemetrySettings, load_telemetry_settings
 
 if TYPE_CHECKING:
     from .session_tracing import SessionTracing
@@ -24,14 +24,16 @@ log = logging.getLogger(__name__)
 INSTALL = "pip install 'symposia[otel]'"
 
 
-def find_problem(settings: TraceSettings) -> str | None:
+def find_problem(settings: TelemetrySettings) -> str | None:
     """Return why traces cannot be exported, without importing an exporter; None: nothing is missing."""
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
         return "OTEL_* variables are set, but OpenTelemetry is not installed"
-    installed = {it.name for it in entry_points(group=EXPORTERS)}
-    missing = [name for name in settings.exporters if name not in installed]
-    if missing:
-        return f"the exporter {missing[0]!r} is not installed (installed: {', '.join(sorted(installed))})"
+    groups = {SPAN_EXPORTERS: settings.exporters, METRIC_EXPORTERS: settings.metric_exporters}
+    for group, names in groups.items():
+        installed = {it.name for it in entry_points(group=group)}
+        missing = [name for name in names if name not in installed]
+        if missing:
+            return f"the exporter {missing[0]!r} is not installed (installed: {', '.join(sorted(installed))})"
     return None
 
 
@@ -40,22 +42,22 @@ def start_tracing() -> SessionTracing | None:
 
     A wrong configuration is logged, and sessions run without traces.
     """
-    settings = load_trace_settings()
+    settings = load_telemetry_settings()
     if settings is None:
         return None
     if (problem := find_problem(settings)) is not None:
         log.error("sessions are not traced: %s; try: %s", problem, INSTALL)
         return None
-    from .provider import DerivedIds, build_provider
+    from .provider import DerivedIds, build_meters, build_provider
     from .session_tracing import SessionTracing
 
     ids = DerivedIds()
     try:
-        provider = build_provider(settings, ids)
+        provider, meters = build_provider(settings, ids), build_meters(settings)
     except Exception:  # an exporter refuses its variables
         log.exception("sessions are not traced: starting an exporter failed")
         return None
-    tracing = SessionTracing(provider, ids, captures_content=settings.captures_content)
+    tracing = SessionTracing(provider, ids, meters, captures_content=settings.captures_content)
 
     def close(**_: object) -> None:
         tracing.close()

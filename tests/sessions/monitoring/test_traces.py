@@ -102,6 +102,18 @@ def test_model_requests_and_tool_calls_are_below_their_turn(stage, collector, mo
     assert "HTTP Request" not in worker.log()
 
 
+def test_metrics_are_exported_on_request(stage, collector, model: StubModel, monkeypatch):
+    monkeypatch.setenv("OTEL_METRICS_EXPORTER", "otlp")
+    worker = stage.start_worker()
+    model.answers(completion("all is well"))
+    job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
+    assert job.result(timeout=60).ok
+    collector.complete_trace(job.id, 4)
+    worker.ask_to_stop()
+    wanted = {"symposia.turn.duration", "symposia.sessions.ended", "gen_ai.client.token.usage"}
+    until(lambda: wanted <= collector.metrics, what="the metrics of the session")
+
+
 def test_content_is_exported_on_request(stage, collector, model: StubModel, monkeypatch):
     monkeypatch.setenv("OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT", "true")
     stage.start_worker()

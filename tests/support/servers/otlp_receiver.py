@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
@@ -39,6 +40,8 @@ class OtlpReceiver:
 
     def __init__(self) -> None:
         self.received: list[SeenSpan] = []
+        #: Names of the received metrics.
+        self.metrics: set[str] = set()
         self.headers: list[dict[str, str]] = []
         self.status = 200
         #: Requests are answered while it is set.
@@ -68,6 +71,10 @@ class OtlpReceiver:
             service = {it.key: it.value.string_value for it in part.resource.attributes}["service.name"]
             for scope in part.scope_spans:
                 self.received += [_seen(it, service) for it in scope.spans]
+
+    def take_metrics(self, body: bytes) -> None:
+        for part in ExportMetricsServiceRequest.FromString(body).resource_metrics:
+            self.metrics |= {it.name for scope in part.scope_metrics for it in scope.metrics}
 
     @contextmanager
     def serve(self) -> Iterator[OtlpReceiver]:
@@ -107,9 +114,10 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         receiver.headers.append(dict(self.headers))
         receiver.gate.wait()
-        if receiver.status == 200:
-            assert self.path == "/v1/traces"
+        if receiver.status == 200 and self.path == "/v1/traces":
             receiver.take(body)
+        elif receiver.status == 200:
+            receiver.take_metrics(body)
         answer = ExportTraceServiceResponse().SerializeToString()
         self.send_response(receiver.status)
         self.send_header("Content-Type", "application/x-protobuf")

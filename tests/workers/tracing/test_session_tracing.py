@@ -8,13 +8,15 @@ from contextvars import copy_context
 from types import SimpleNamespace
 
 import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 from opentelemetry.trace import StatusCode
 
-from symposia.config.telemetry import TraceSettings
+from symposia.config.telemetry import TelemetrySettings
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import new_id
 from symposia.models.text.trace_ids import attempt_span_id, session_span_id, trace_id
@@ -35,7 +37,8 @@ class Traced:
         ids, self.exporter = DerivedIds(), InMemorySpanExporter()
         self.provider = TracerProvider(sampler=sampler, id_generator=ids, shutdown_on_exit=False)
         self.provider.add_span_processor(SimpleSpanProcessor(self.exporter))
-        self.tracing = SessionTracing(self.provider, ids)
+        self.reader = InMemoryMetricReader()
+        self.tracing = SessionTracing(self.provider, ids, MeterProvider([self.reader]))
         self.session = new_id()
 
     def start(self, **more: object) -> AttemptStart:
@@ -131,6 +134,22 @@ def test_status_of_a_session(status, reason, is_error):
     assert span.status.description == ("failed: ann: no disk" if is_error else None)
 
 
+def test_metrics_count_attempts_and_sessions():
+    traced = Traced()
+    traced.run(AttemptEnd("message"))
+    traced.run(AttemptEnd("failed", "no disk"), turn=2)
+    traced.end_session()
+    (resource,) = traced.reader.get_metrics_data().resource_metrics
+    metrics = {it.name: it.data.data_points for it in resource.scope_metrics[0].metrics}
+    turns = {it.attributes["symposia.outcome"]: it.count for it in metrics["symposia.turn.duration"]}
+    assert turns == {"message": 1, "failed": 1}
+    (ended,) = metrics["symposia.sessions.ended"]
+    assert (ended.value, dict(ended.attributes)) == (
+        1,
+        {"symposia.mode": "pair", "symposia.status": "completed"},
+    )
+
+
 def test_names_of_any_length_are_cut():
     span = Traced().run(AttemptEnd("message"), participant="a" * 5_000, agent="b" * 5_000)
     assert max(len(span.name), *(len(str(it)) for it in span.attributes.values())) < 300
@@ -163,7 +182,7 @@ def test_a_failure_of_tracing_is_no_failure_of_the_turn(caplog):
 
 
 def test_texts_of_spans_are_limited_unless_a_variable_says_otherwise(monkeypatch):
-    settings = TraceSettings(exporters=())
+    settings = TelemetrySettings(exporters=())
 
     def length() -> int:
         provider = build_provider(settings, DerivedIds())
@@ -177,10 +196,10 @@ def test_texts_of_spans_are_limited_unless_a_variable_says_otherwise(monkeypatch
 
 
 def test_the_name_of_the_service_can_be_configured(monkeypatch):
-    provider = build_provider(TraceSettings(exporters=()), DerivedIds())
+    provider = build_provider(TelemetrySettings(exporters=()), DerivedIds())
     assert provider.resource.attributes["service.name"] == "symposia"
     monkeypatch.setenv("OTEL_SERVICE_NAME", "shop")
-    provider = build_provider(TraceSettings(exporters=(), has_service_name=True), DerivedIds())
+    provider = build_provider(TelemetrySettings(exporters=(), has_service_name=True), DerivedIds())
     assert provider.resource.attributes["service.name"] == "shop"
 
 
@@ -196,6 +215,6 @@ def test_a_missing_extra_is_one_line_and_sessions_run_without_traces(monkeypatch
 
 
 def test_an_unknown_exporter_is_named():
-    problem = find_problem(TraceSettings(exporters=("zipkin_proto",)))
+    problem = find_problem(TelemetrySettings(exporters=("zipkin_proto",)))
     assert problem is not None
     assert problem.startswith("the exporter 'zipkin_proto' is not installed (installed: console,")
