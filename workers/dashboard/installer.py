@@ -13,6 +13,8 @@ from flower.urls import settings as flower_settings
 from tornado.options import options
 from tornado.web import url
 
+from .flower_pages.queues import QueuesData, QueuesPage
+from .flower_pages.task_list import TaskRows, add_columns
 from .handlers.assets import STATIC_PATH, AssetHandler
 from .handlers.collabs import CollabsData, CollabsPage
 from .handlers.session_routes import session_handlers
@@ -37,12 +39,23 @@ def dashboard_handlers() -> list[Any]:
     ]
 
 
+def replaced_handlers() -> list[Any]:
+    """Return the routes that replace those of Flower."""
+    return [
+        url(r"/tasks/datatable", TaskRows),
+        url(r"/broker", QueuesPage),
+        url(r"/api/queues/length", QueuesData),
+    ]
+
+
 def install_dashboard() -> None:
     """Add the dashboard to Flower. Call it before Flower is built; a second call does nothing."""
     if flower_settings.get(_MARK):
         return
     flower_settings[_MARK] = True
     flower_handlers[-1:-1] = dashboard_handlers()  # before the catch-all
+    flower_handlers[:0] = replaced_handlers()  # the first route that fits is used
+    add_columns()
     flower_settings["template_loader"] = DashboardLoader(flower_settings["template_path"])
     flower_settings["ui_modules"] = {**flower_settings.get("ui_modules", {}), "Template": NavbarTemplate}
     flower_settings.setdefault("xsrf_cookie_kwargs", {"samesite": "Strict"})

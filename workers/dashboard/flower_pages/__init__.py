@@ -1,0 +1,1 @@
+"""Flower's own pages: turns of sessions in the list of tasks, and the lengths of queues."""
