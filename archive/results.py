@@ -59,7 +59,7 @@ ANY_SESSION = SessionFilter()
 
 @dataclass(frozen=True, slots=True)
 class ResultPage(Generic[T]):
-    """One page of results, newest first."""
+    """One page of results."""
 
     items: tuple[T, ...]
     #: Cursor of the next page; None: this is the last page.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..archive.results import ResultPage
 from ..factories.sessions import find_id
 from ..models.errors import RedisUnavailable, ReviewNotFound
 from ..reviews.batches.start import ReviewRequest, start_batch
 from ..reviews.job import ReviewJob
 from ..reviews.requests import request_for_files, request_for_sessions
+from ..reviews.review_list import ListedReview, review_page
 from ..state.reviews.queues import LISTED
 from .base import BaseClient
 
@@ -121,6 +123,24 @@ class ReviewMethods(BaseClient):
         job = self._review_job(start_batch(self._parts.reviews, order))
         self._parts.sessions.connections.watch_workers(f"review {job.id}").check()
         return job
+
+    def reviews(self, *, limit: int = 20, after: str | None = None) -> ResultPage[ListedReview]:
+        """Return one page of the running and archived reviews, newest first.
+
+        Without Redis these are archived reviews only, without an archive those that Redis holds.
+
+        Args:
+            limit: Maximum number of reviews.
+            after: The `cursor` of the page before. None: the first page.
+
+        Returns:
+            The reviews, and the cursor of the next page, None after the last one.
+
+        Raises:
+            InvalidInput: The cursor is not valid.
+            ArchiveUnavailable: The archive does not answer.
+        """
+        return review_page(self._parts.reviews, limit=limit, after=after)
 
     def get_review(self, batch_id: str) -> ReviewJob:
         """Return a review that was started before, in any process. With a whole id, nothing is read yet.

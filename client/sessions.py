@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from ..factories.sessions import open_questions
+from ..archive.results import ResultPage
+from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..models.errors import NotRestorable, SessionNotFound
 from ..models.protocol.collab import Collab
@@ -171,7 +172,26 @@ class SessionMethods(BaseClient):
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        return open_questions(self._parts.sessions, name, limit=limit)
+        return list(self.inbox_page(name, limit=limit).items)
+
+    def inbox_page(
+        self, name: str | None = None, *, limit: int = 100, after: str | None = None
+    ) -> ResultPage[Pending]:
+        """Return one page of the open questions of all sessions, oldest first.
+
+        Args:
+            name: The participant who was asked. None: anybody.
+            limit: Maximum number of questions.
+            after: The `cursor` of the page before. None: the first page.
+
+        Returns:
+            The questions, and the cursor of the next page, None after the last one.
+
+        Raises:
+            InvalidInput: The cursor is not valid.
+            RedisUnavailable: Redis does not answer.
+        """
+        return question_page(self._parts.sessions, name, limit=limit, after=after)
 
     def restore(self, session_id: str) -> CollabJob:
         """Continue an unfinished session that Redis has lost, from its last archived turn.

@@ -1,4 +1,4 @@
-"""The sessions of an installation, live or archived, and their open questions.
+"""The sessions of an installation, live or archived.
 
 `Client` and the worker processes use the same class, so scheduled sessions are submitted like all others.
 """
@@ -18,12 +18,10 @@ from ..jobs.collab import CollabJob, Connections
 from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound, SymposiaError
 from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4
-from ..models.turns.waiting import Pending
 from ..state.presence import WorkerPresence, WorkerWatch, common_agents
 from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
-from ..state.turns.parked import Inbox, InboxEntry
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.opening import SessionOpener, prepare
 from ..tasks.views.session_views import read_facts
@@ -230,46 +228,3 @@ def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:
     if archive is not None:
         opened.callback(archive.close)
     return archive
-
-
-def open_questions(sessions: Sessions, name: str | None, *, limit: int) -> list[Pending]:
-    """Return the open questions to `name` or anybody, oldest first. Removes entries of closed questions."""
-    inbox = Inbox(sessions.connections.redis)
-    found: dict[tuple[str, int], Pending] = {}
-    for inbox_entry, at_ms in inbox.list_entries(name):
-        if len(found) >= limit:
-            break
-        question = _question(sessions, inbox_entry)
-        if question is None:
-            if _is_over(sessions, inbox_entry):
-                inbox.remove_closed(inbox_entry, at_ms)
-        else:
-            found[question.session_id, question.turn_number] = question
-    # An inbox entry is older than its question: between the two, another session's question may be parked.
-    return sorted(found.values(), key=lambda question: question.asked_at)
-
-
-def _is_over(sessions: Sessions, inbox_entry: InboxEntry) -> bool:
-    """Return whether the turn of an entry has ended. The entry is written before the turn is parked."""
-    try:
-        state = sessions.connections.store.state(inbox_entry.session_id)
-    except SessionNotFound:
-        return True
-    record = state.records.get(inbox_entry.turn_number)
-    return state.is_final or record is None or not record.is_open
-
-
-def _question(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | None:
-    """Return the question of an entry, or None if it is closed or not asked yet."""
-    try:
-        questions = sessions.get_live(inbox_entry.session_id).pending()
-    except SessionNotFound:
-        return None
-    return next(
-        (
-            it
-            for it in questions
-            if it.turn_number == inbox_entry.turn_number and inbox_entry.name in it.asked
-        ),
-        None,
-    )

@@ -166,6 +166,7 @@ class AsyncSchedules(AsyncWrapper[Schedules]):
     put = async_method(Schedules.put)
     sync = async_method(Schedules.sync)
     entries = async_method(Schedules.entries)
+    page = async_method(Schedules.page)
     get = async_method(Schedules.get)
     pause = async_method(Schedules.pause)
     resume = async_method(Schedules.resume)

@@ -23,9 +23,14 @@ def to_html(run: ReviewRun) -> str:
 
 
 @cache
+def content_policy() -> str:
+    """Return the content security policy of reports: the browser applies only the style of the report."""
+    digest = base64.b64encode(hashlib.sha256(_read("page.css").encode()).digest()).decode()
+    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+
+
+@cache
 def _template() -> Template:
-    style = _read("page.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     environment = Environment(
         autoescape=True,
         undefined=StrictUndefined,
@@ -34,9 +39,9 @@ def _template() -> Template:
         keep_trailing_newline=True,
     )
     known = {
-        # The browser applies only this style, even if the page contains injected content.
-        "policy": f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'",
-        "style": style,
+        # It applies even if the page contains injected content.
+        "policy": content_policy(),
+        "style": _read("page.css"),
         "details": finding_details,
         "more": more_suffix,
     }

@@ -165,8 +165,17 @@ class Schedules:
 
     def entries(self) -> list[ScheduleEntry]:
         """Return all schedules, by name."""
+        return self.page(limit=None)
+
+    def page(self, *, after: str = "", limit: int | None = 100) -> list[ScheduleEntry]:
+        """Return some schedules, by name.
+
+        Args:
+            after: Only schedules with later names.
+            limit: Maximum number of schedules. None: all.
+        """
         found = []
-        for name in self._book.names():
+        for name in [it for it in self._book.names() if it > after][:limit]:
             with suppress(ScheduleNotFound):  # removed at the same time
                 found.append(self.get(name))
         return found

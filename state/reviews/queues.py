@@ -99,6 +99,17 @@ class ReviewIndex(DueIndex):
         if batch_ids:
             self._client.zrem(REVIEWS, *batch_ids)
 
+    def listed(self, count: int, *, until_ms: int | None = None) -> list[tuple[str, int]]:
+        """Return listed batches with the times at which they were listed, newest first.
+
+        Args:
+            count: Maximum number of batches.
+            until_ms: Only batches listed until then, in milliseconds since the epoch; None: all.
+        """
+        newest = "+inf" if until_ms is None else until_ms
+        found = self._client.zrevrangebyscore(REVIEWS, newest, "-inf", start=0, num=count, withscores=True)
+        return [(str(name), int(at_ms)) for name, at_ms in cast("list[tuple[str, float]]", found)]
+
     def newest(self, *, count: int) -> list[str]:
         """Return the ids of listed batches, newest first."""
         return cast("list[str]", self._client.zrevrange(REVIEWS, 0, count - 1))

@@ -200,22 +200,36 @@ class Inbox:
         if members:
             self._client.zrem(INBOX, *members)
 
-    def list_entries(self, name: str | None = None) -> Iterator[tuple[InboxEntry, float]]:
-        """Yield questions with their times, oldest first; with `name`, only those to one person.
+    def list_entries(
+        self, name: str | None = None, *, after: tuple[float, str] | None = None
+    ) -> Iterator[tuple[InboxEntry, float]]:
+        """Yield questions with their times, oldest first.
 
-        Concurrent removals may hide other questions.
+        The index is read in parts, so the cost depends on the questions that the caller takes.
+
+        Args:
+            name: The person who was asked; None: anybody.
+            after: Time and member (`InboxEntry.member`) of the question to continue after; None: from the start.
         """
-        for member, at_ms in self._members():
-            session_id, number, to = member.split("|", 2)
-            if name in (None, to):
-                yield InboxEntry(session_id, int(number), to), at_ms
+        last, tied = after or (0.0, ""), 0
+        while page := self._read(last[0], tied):
+            # Those with the time of the last one are read again, because a removal in between moves the others.
+            new = [(at_ms, member) for member, at_ms in page if (at_ms, member) > last]
+            tied = 0 if new else tied + len(page)
+            for at_ms, member in new:
+                last = at_ms, member
+                session_id, number, to = member.split("|", 2)
+                if name in (None, to):
+                    yield InboxEntry(session_id, int(number), to), at_ms
+            if len(page) < _PAGE:
+                return
 
     def remove_closed(self, inbox_entry: InboxEntry, at_ms: float) -> None:
         """Remove a closed question, unless it was added again after it was read."""
         drop(self._client, INBOX, inbox_entry.member(), at_ms)
 
-    def _members(self) -> list[tuple[str, float]]:
-        members: list[tuple[str, float]] = []
-        while page := self._client.zrange(INBOX, len(members), len(members) + _PAGE - 1, withscores=True):
-            members += cast("list[tuple[str, float]]", page)
-        return members
+    def _read(self, low: float, skipped: int) -> list[tuple[str, float]]:
+        found = self._client.zrangebyscore(
+            INBOX, repr(low), "+inf", start=skipped, num=_PAGE, withscores=True
+        )
+        return cast("list[tuple[str, float]]", found)

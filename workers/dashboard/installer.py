@@ -17,6 +17,9 @@ from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
 from .handlers.assets import STATIC_PATH, AssetHandler
 from .handlers.collabs import CollabsData, CollabsPage
+from .handlers.inbox import inbox_routes
+from .handlers.reviews import review_routes
+from .handlers.schedules import schedule_routes
 from .handlers.session_routes import session_handlers
 from .page_templates import DashboardLoader, NavbarTemplate
 
@@ -39,6 +42,11 @@ def dashboard_handlers() -> list[Any]:
     ]
 
 
+def further_routes() -> list[Any]:
+    """Return the routes of the inbox, schedules and reviews."""
+    return [*inbox_routes(), *schedule_routes(), *review_routes()]
+
+
 def replaced_handlers() -> list[Any]:
     """Return the routes that replace those of Flower."""
     return [
@@ -53,7 +61,7 @@ def install_dashboard() -> None:
     if flower_settings.get(_MARK):
         return
     flower_settings[_MARK] = True
-    flower_handlers[-1:-1] = dashboard_handlers()  # before the catch-all
+    flower_handlers[-1:-1] = [*dashboard_handlers(), *further_routes()]  # before the catch-all
     flower_handlers[:0] = replaced_handlers()  # the first route that fits is used
     add_columns()
     flower_settings["template_loader"] = DashboardLoader(flower_settings["template_path"])

@@ -226,6 +226,25 @@ def test_the_inbox_shows_open_questions_oldest_first_and_forgets_those_that_are_
     assert len(list(Inbox(office.client._installation.sessions.connections.redis).list_entries())) == 1
 
 
+def test_pages_of_the_inbox_contain_each_question_once(office, monkeypatch):
+    monkeypatch.setattr("symposia.state.turns.parked._PAGE", 2)
+    jobs = {office.submit("pair", {"ann": "noop"}, people=["ben"]).id for _ in range(5)}
+    office.work()
+    redis = office.client._installation.sessions.connections.redis
+    for same_time in (False, True):
+        if same_time:  # more questions of one millisecond than one read returns
+            redis.zadd("symposia:inbox", dict.fromkeys(redis.zrange("symposia:inbox", 0, -1), 5))
+        page, found = office.client.inbox_page(limit=2), []
+        while True:
+            found += [question.session_id for question in page.items]
+            if page.cursor is None:
+                break
+            page = office.client.inbox_page(limit=2, after=page.cursor)
+        assert (len(found), set(found)) == (5, jobs)
+    with pytest.raises(InvalidInput, match="cursor"):
+        office.client.inbox_page(after="none")
+
+
 def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(make_office):
     office = make_office(
         '[agents.slow]\nkind = "python"\ncallable = "stub_agents.callables:ask_ben_when_released"\n'

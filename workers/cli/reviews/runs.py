@@ -33,9 +33,8 @@ def list_all(
     Example: [bold]symposia review list[/bold]
     """
     from ..common.screen import console, print_json, printable
-    from .listed_reviews import list_reviews
 
-    found = list_reviews(_client(), limit=limit)
+    found = _client().reviews(limit=limit).items
     if as_json:
         print_json([it.to_json() for it in found])
         return

@@ -1,0 +1,67 @@
+"""The inbox: the open questions of all sessions, and their answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import JsonValue
+from tornado.web import url
+
+from ....models.errors import InvalidInput, ReplyRefused
+from ..views.questions import MAX_QUESTIONS, build_question_page, find_question
+from .base import ActionHandler, DataHandler, PageHandler
+
+
+def inbox_routes() -> list[Any]:
+    """Return the routes of the inbox."""
+    return [
+        url(r"/inbox", InboxPage, name="inbox"),
+        url(r"/api/inbox", InboxData, name="api_inbox"),
+        url(r"/api/inbox/reply", ReplyAction, name="api_inbox_reply"),
+    ]
+
+
+class InboxPage(PageHandler):
+    """The inbox."""
+
+    async def get(self) -> None:
+        """Send the page."""
+        self.render_page("inbox.html", title="Inbox", tab="inbox", script="inbox.js")
+
+
+class InboxData(DataHandler):
+    """The open questions as JSON."""
+
+    async def data(self, *_parts: str) -> object:
+        """Return a page of questions, oldest first."""
+        page = await self.services.client.inbox_page(
+            self.query_text("participant") or None,
+            limit=self.query_number("limit", 50, most=MAX_QUESTIONS),
+            after=self.query_text("after") or None,
+        )
+        return build_question_page(page)
+
+
+class ReplyAction(ActionHandler):
+    """Answer of a question."""
+
+    async def act(self, body: dict[str, JsonValue], *_parts: str) -> object:
+        """Answer a question. The body: `session`, `question` (its id), `participant`, `text`."""
+        session, wanted, name, text = (read_text(body, it) for it in _FIELDS)
+        job = await self.services.client.get_job(session)
+        question = find_question(await job.pending(), wanted)
+        if question is None:
+            raise ReplyRefused(session, name, "unasked")
+        await job.reply(name, text, token=question.reply_token, turn=question.turn_number)
+        return {"session": session, "turn": question.turn_number, "participant": name}
+
+
+_FIELDS = ("session", "question", "participant", "text")
+
+
+def read_text(body: dict[str, JsonValue], name: str) -> str:
+    """Return a field of a request. Raises InvalidInput."""
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise InvalidInput(name, value, "must be text")
+    return value

@@ -1,0 +1,107 @@
+// The inbox: open questions to people, answered in place.
+import { act, allowsActions, base, getJson, make, plain, span } from "./page.js";
+import { perform, refresh, tell } from "./refresh.js";
+
+const PAGE = 50;
+const MOST = 500;
+const EXPECTED = { message: "asks for the next message", decision: "asks for a decision", review: "asks for a review" };
+const list = document.getElementById("questions");
+const form = document.getElementById("filter");
+const more = document.getElementById("more");
+const cards = new Map();
+let limit = PAGE;
+
+function moment(ms) {
+  return make("time", { datetime: new Date(ms).toISOString() }, new Date(ms).toLocaleString());
+}
+
+function facts(question) {
+  const late = question.until_ms !== null && question.until_ms - Date.now() < 3600000;
+  const until = question.until_ms === null ? ["until the session ends"] : ["until ", moment(question.until_ms)];
+  return [
+    make("span", {}, `Turn ${question.turn} of ${plain(question.participant)}, asked ${span(Date.now() - question.asked_ms)} ago (`, moment(question.asked_ms), "), "),
+    make("span", { class: late ? "late" : null }, ...until),
+  ];
+}
+
+function answerForm(question) {
+  const id = `answer-${question.id}`;
+  const name = make("select", { class: "form-select", name: "participant" }, ...question.asked.map((it) => make("option", { value: it }, plain(it))));
+  const who = question.asked.length > 1 ? make("label", { class: "form-label" }, "Answer as", name) : null;
+  const buttons = make("div", { class: "button-row" });
+  const node = make("form", { "aria-label": `Answer of ${plain(question.asked.join(", "))}` }, who);
+  const text = make("textarea", { class: "form-control", id, name: "text", rows: "3", required: true });
+  async function send(button, answer) {
+    const sent = await perform(button, () => act("/api/inbox/reply", { session: question.session_id, question: question.id, participant: name.value, text: answer }));
+    if (!sent) return;
+    remove(question.id);
+    tell(`Answer of ${plain(name.value)} accepted.`);
+    (list.querySelector("textarea, button") || more).focus();
+  }
+  if (question.choices.length) {
+    for (const choice of question.choices) {
+      const button = make("button", { class: "btn btn-primary", type: "button" }, plain(choice));
+      button.addEventListener("click", () => send(button, choice));
+      buttons.append(button);
+    }
+  } else {
+    node.append(make("label", { class: "form-label mb-0", for: id }, "Answer"), text);
+    buttons.append(make("button", { class: "btn btn-primary", type: "submit" }, "Send"));
+    node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(buttons.firstChild, text.value);
+    });
+  }
+  if (question.is_own && !question.choices.length) {
+    const pass = make("button", { class: "btn btn-outline-secondary", type: "button" }, "Pass");
+    pass.addEventListener("click", () => send(pass, "PASS"));
+    buttons.append(pass);
+  }
+  node.append(buttons);
+  return node;
+}
+
+function card(question) {
+  const about = make("p", { class: "muted mb-1" }, ...facts(question));
+  const asked = question.text || `${EXPECTED[question.expects] || "asks for an answer"}.`;
+  const node = make(
+    "article",
+    { class: "dashboard-card question", id: `question-${question.id}` },
+    make("h2", {}, make("a", { href: `${base}/collabs/${question.session_id}` }, plain(question.title) || question.session_id), ` asks ${plain(question.asked.join(", "))}`),
+    about,
+    make("p", { class: "said" }, plain(asked)),
+    allowsActions ? answerForm(question) : question.choices.length ? make("p", { class: "muted" }, `One of: ${plain(question.choices.join(", "))}`) : null,
+  );
+  return { node, update: (it) => about.replaceChildren(...facts(it)) };
+}
+
+function remove(id) {
+  cards.get(id)?.node.remove();
+  cards.delete(id);
+  document.getElementById("empty").hidden = cards.size > 0;
+}
+
+async function load() {
+  const query = new URLSearchParams(new FormData(form));
+  query.set("limit", limit);
+  const page = await getJson(`/api/inbox?${query}`);
+  const open = new Set(page.questions.map((it) => it.id));
+  for (const id of [...cards.keys()]) if (!open.has(id)) remove(id);
+  page.questions.forEach((question, place) => {
+    // A card stays as it is, so that text which is being written is not lost.
+    if (!cards.has(question.id)) cards.set(question.id, card(question));
+    const it = cards.get(question.id);
+    it.update(question);
+    if (list.children[place] !== it.node) list.insertBefore(it.node, list.children[place] || null);
+  });
+  document.getElementById("empty").hidden = cards.size > 0;
+  more.hidden = page.next === null || limit >= MOST;
+}
+
+const reload = refresh(load);
+form.addEventListener("input", reload);
+form.addEventListener("submit", (event) => event.preventDefault());
+more.addEventListener("click", () => {
+  limit = Math.min(MOST, limit + PAGE);
+  reload();
+});

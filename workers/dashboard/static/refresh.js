@@ -1,0 +1,58 @@
+// Repeated loading of pages without a stream, and the line that shows whether it works.
+
+const INTERVAL_MS = 10000;
+const dot = document.getElementById("live-dot");
+const line = document.getElementById("live-status");
+
+/** Show a line about the page; `failed`: it is an error. */
+export function tell(text, failed = false) {
+  if (line.textContent !== text) line.textContent = text;
+  dot.classList.toggle("status-dot-error", failed);
+  dot.classList.toggle("status-dot-live", !failed);
+}
+
+/** Load now, every 10 seconds, and when the page is shown again. Return a function that loads at once. */
+export function refresh(load) {
+  let running = null;
+  let again = false;
+  async function run() {
+    try {
+      await load();
+      tell("Updated every 10 s");
+    } catch (error) {
+      tell(error.message, true);
+    }
+  }
+  function reload() {
+    if (running) {
+      again = true; // what has changed since the request began would be missing
+      return running;
+    }
+    running = run().finally(() => {
+      running = null;
+      if (again) {
+        again = false;
+        reload();
+      }
+    });
+    return running;
+  }
+  setInterval(() => { if (!document.hidden) reload(); }, INTERVAL_MS);
+  document.addEventListener("visibilitychange", () => { if (!document.hidden) reload(); });
+  reload();
+  return reload;
+}
+
+/** Run an action with its button disabled; show its error. Return whether it worked. */
+export async function perform(button, action) {
+  button.disabled = true;
+  try {
+    await action();
+    return true;
+  } catch (error) {
+    tell(error.message, true);
+    return false;
+  } finally {
+    button.disabled = false;
+  }
+}

@@ -1,0 +1,58 @@
+// The list of reviews.
+import { base, count, getJson, make, plain, span } from "./page.js";
+import { perform, refresh } from "./refresh.js";
+
+const body = document.getElementById("rows");
+const more = document.getElementById("more");
+//: Rows by id: the pages that were shown further down stay.
+const shown = new Map();
+let cursor = null;
+let reachedEnd = false;
+
+function counted(counts, total) {
+  const parts = Object.entries(counts).map(([name, value]) => `${count(value)} ${name}`);
+  return parts.join(", ") || total;
+}
+
+function cell(label, content) {
+  return make("td", { "data-label": label }, content);
+}
+
+function rowOf(row) {
+  const started = Date.parse(row.started);
+  return make(
+    "tr",
+    {},
+    cell("Review", make("a", { href: `${base}/reviews/${row.id}` }, row.id.slice(0, 8))),
+    cell("Root", plain(row.root)),
+    cell("Panel", plain(row.panel)),
+    cell("State", make("span", { class: `outcome outcome-${row.state}` }, row.state)),
+    cell("Items", counted(row.items, "none")),
+    cell("Findings", counted(row.findings, "–")),
+    cell("Started", make("time", { datetime: row.started, title: new Date(started).toLocaleString() }, `${span(Date.now() - started)} ago`)),
+  );
+}
+
+function show(reviews) {
+  for (const row of reviews) shown.set(row.id, row);
+  const rows = [...shown.values()].sort((a, b) => Date.parse(b.started) - Date.parse(a.started));
+  if (!body.contains(document.activeElement)) body.replaceChildren(...rows.map(rowOf));
+  document.getElementById("empty").hidden = rows.length > 0;
+  more.hidden = cursor === null;
+}
+
+async function load() {
+  const page = await getJson("/api/reviews?limit=50");
+  if (cursor === null && !reachedEnd) cursor = page.next;
+  reachedEnd = reachedEnd || page.next === null;
+  show(page.reviews);
+}
+
+refresh(load);
+more.addEventListener("click", () => perform(more, async () => {
+  const page = await getJson(`/api/reviews?limit=50&after=${encodeURIComponent(cursor)}`);
+  cursor = page.next;
+  reachedEnd = page.next === null;
+  more.blur();
+  show(page.reviews);
+}));
