@@ -17,15 +17,12 @@ from redis.typing import KeyT, StreamIdT
 
 from ...models.errors import ResultTimeout, SessionNotFound
 from ..redis.keys import session_key
-from ..redis.readers import PAGE, Entry, Stream, read_batches, read_entries
+from ..redis.readers import END_MARK, PAGE, Entry, Stream, read_batches, read_entries
 
 #: Milliseconds of one blocking read; shorter than the socket timeout.
 BLOCK_MS = 2_000
 #: Cursor of the events for a reader that needs only the end.
 END_ONLY = "end"
-#: Event type of the end as cjson writes it. No message text can contain it, because quotes in texts are
-#: escaped.
-_END = '"event_type":"MAPSessionCompleted"'
 
 
 class Follower:
@@ -45,7 +42,7 @@ class Follower:
         self.done = False
         self._session_id = session_id
         self._stream = stream
-        self._ended = _END in text
+        self._ended = END_MARK in text
         self._cursors: dict[Stream, str] = {"events": at, stream: at if after == END_ONLY else after}
 
     def positions(self) -> dict[KeyT, StreamIdT]:
@@ -67,7 +64,7 @@ class Follower:
             found[stream] = entries
         # Only a read that starts after the end is known is certain to return the last entry.
         self.done = self._ended and len(found[self._stream]) < PAGE
-        self._ended = self._ended or any(_END in text for _, text in found["events"])
+        self._ended = self._ended or any(END_MARK in text for _, text in found["events"])
         return found[self._stream]
 
 

@@ -78,6 +78,9 @@ Stream = Literal["dialog", "events", "journal"]
 #: (cursor, JSON)
 Entry = tuple[str, str]
 
+#: Event type of a session's last event as cjson writes it. No message text can contain it, because quotes in
+#: texts are escaped.
+END_MARK = '"event_type":"MAPSessionCompleted"'
 #: Entries fetched in one call.
 PAGE = 500
 

@@ -20,6 +20,7 @@ from .handlers.collabs import CollabsData, CollabsPage
 from .handlers.inbox import inbox_routes
 from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
+from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.session_routes import session_handlers
 from .page_templates import DashboardLoader, NavbarTemplate
 
@@ -37,6 +38,8 @@ def dashboard_handlers() -> list[Any]:
     return [
         url(r"/collabs", CollabsPage, name="collabs"),
         url(r"/api/collabs", CollabsData, name="api_collabs"),
+        url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
+        url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
         *session_handlers(SESSION_ID),
         url(r"/collabs/static/(.*)", AssetHandler, {"path": str(STATIC_PATH)}, name="collabs_static"),
     ]

@@ -17,6 +17,7 @@ from ...factories.connection import redis_url_in_use
 from ...state.redis.connect import aconnect
 from .live.hub import Hub
 from .live.session_list import SessionList
+from .live.stream_slots import StreamSlots
 
 if TYPE_CHECKING:
     from tornado.web import Application
@@ -36,6 +37,7 @@ class Services:
     #: The sessions in memory, kept up to date by `hub`.
     sessions: SessionList
     hub: Hub
+    slots: StreamSlots
 
 
 async def open_services(application: Application) -> Services:
@@ -55,10 +57,15 @@ async def _open() -> Services:
     settings = load_settings()
     redis = aconnect(await asyncio.to_thread(redis_url_in_use, settings))
     sessions = SessionList()
-    hub = Hub(redis, sessions, late_ms=int(settings.redispatch_after_s * 1000))
+    hub = Hub(
+        redis,
+        sessions,
+        late_ms=int(settings.redispatch_after_s * 1000),
+        retention_ms=settings.retention_s * 1000,
+    )
     try:
         await hub.start()
     except BaseException:
         await redis.aclose()
         raise
-    return Services(settings, AsyncClient(settings), redis, sessions, hub)
+    return Services(settings, AsyncClient(settings), redis, sessions, hub, StreamSlots())

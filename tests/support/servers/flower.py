@@ -52,6 +52,8 @@ class FlowerServer:
     program: Sequence[str] = (str(SYMPOSIA), "flower")
     options: Sequence[str] = ()
     prefix: str = ""
+    #: `user:password` that every request has; empty: none.
+    credentials: str = ""
     port: int = field(default_factory=own_port)
 
     def start(self) -> FlowerServer:
@@ -119,7 +121,8 @@ class FlowerServer:
         self, method: str, path: str, headers: Mapping[str, str] | None = None, body: str | None = None
     ) -> Iterator[HTTPResponse]:
         connection = HTTPConnection("127.0.0.1", self.port, timeout=patient(30))
-        sent = {name.replace("_", "-"): value for name, value in (headers or {}).items()}
+        user = basic(self.credentials) if self.credentials else {}
+        sent = user | {name.replace("_", "-"): value for name, value in (headers or {}).items()}
         try:
             connection.request(method, self.prefix + path, body=body, headers=sent)
             response = connection.getresponse()

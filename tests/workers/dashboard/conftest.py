@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -11,23 +13,54 @@ from live import REGISTRY, LiveWorker
 from servers.flower import FlowerServer
 from symposia.client import Client
 from symposia.config.settings import load_settings
+from symposia.workers.local.embedded import EmbeddedServer
 
 #: Starts a Flower: environment variables, options, and other fields of `FlowerServer`.
 StartFlower = Callable[..., FlowerServer]
 CREDENTIALS = "ann:as-long-as-it-is-secret"
 
 
-@pytest.fixture
-def settings(tmp_path: Path, redis_url: str) -> dict[str, str]:
-    """Settings of all processes of a test."""
-    (tmp_path / "registry.toml").write_text(REGISTRY)
+@dataclass(frozen=True)
+class Shared:
+    """A Flower with authentication, a worker and a client, which the tests of a module share."""
+
+    flower: FlowerServer
+    client: Client
+    folder: Path
+
+
+def settings_of(folder: Path, redis_url: str) -> dict[str, str]:
+    """The settings of all processes."""
+    (folder / "registry.toml").write_text(REGISTRY)
     return {
         "redis_url": redis_url,
-        "data_dir": str(tmp_path / "data"),
-        "agents_file": str(tmp_path / "registry.toml"),
+        "data_dir": str(folder / "data"),
+        "agents_file": str(folder / "registry.toml"),
         "sweep_interval_s": "0.2",
         "redispatch_after_s": "2",
     }
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+    """One Flower, worker and server for a module: its tests look for sessions by their titles."""
+    folder = tmp_path_factory.mktemp("shared")
+    with EmbeddedServer(folder / "server", durable=False, bound=True) as server, ExitStack() as stack:
+        settings = settings_of(folder, server.url) | {"archive": "true", "archive_interval_s": "0.2"}
+        environment = {f"SYMPOSIA_{name.upper()}": value for name, value in settings.items()}
+        worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=4)
+        stack.callback(worker.close)
+        flower = FlowerServer(folder, settings, {"FLOWER_BASIC_AUTH": CREDENTIALS}, credentials=CREDENTIALS)
+        stack.callback(flower.stop)
+        flower.start()
+        worker.wait_ready()
+        yield Shared(flower, stack.enter_context(Client(load_settings(**settings))), folder)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, redis_url: str) -> dict[str, str]:
+    """Settings of all processes of a test."""
+    return settings_of(tmp_path, redis_url)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""The list of sessions in Flower."""
+"""The list of sessions in Flower: rows, filters, order and pages."""
 
 from __future__ import annotations
 
@@ -6,26 +6,85 @@ import pytest
 
 from live import until
 from servers.flower import FlowerServer
+from sessions.submitted import submit_two
 from symposia.client import Client
-from symposia.models.protocol.collab import Collab, Participant
 
+pytestmark = pytest.mark.leaves_keys
 
-def collab(title: str, mode: str = "pair") -> Collab:
-    return Collab(
-        title=title,
-        purpose="Write one line.",
-        mode=mode,
-        participants=[Participant(participant_id=name, kind="agent") for name in ("ann", "bob")],
-    )
+#: A title that would be a script in HTML, colours in a terminal, and reversed text.
+HOSTILE = "</td><script>alert(1)</script>\x1b[31m\u202eevil"
 
 
 def listed(flower: FlowerServer, query: str = "") -> list[str]:
     return [row["title"] for row in flower.json(f"/api/collabs?{query}")["collabs"]]
 
 
-@pytest.mark.leaves_keys
-def test_a_submitted_session_is_listed(flower, client: Client):
-    job = client.submit(collab("A line"), agents={"ann": "say", "bob": "say"})
-    (row,) = until(lambda: flower.json("/api/collabs")["collabs"])
-    assert (row["id"], row["title"], row["mode"], row["status"]) == (job.id, "A line", "pair", "active")
-    assert (row["attention"], row["archived"]) == ("no_worker", False)
+def test_sessions_are_listed_filtered_and_sorted(flower: FlowerServer, client: Client):
+    jobs = [submit_two(client, f"Line {name}") for name in "abc"]
+    song = submit_two(client, "A song", mode="round_robin")
+    jobs[1].suspend()
+    until(lambda: len(listed(flower, "status=active")) == 3 and listed(flower, "status=suspended"))
+    (row,) = flower.json("/api/collabs?q=song")["collabs"]
+    assert (row["id"], row["mode"], row["status"]) == (song.id, "round_robin", "active")
+    assert (row["attention"], row["attention_text"]) == ("no_worker", "no worker is running")
+    assert listed(flower, "sort=title&order=asc") == ["A song", "Line a", "Line b", "Line c"]
+    assert listed(flower, "sort=opened") == ["A song", "Line c", "Line b", "Line a"]
+    assert listed(flower, "mode=round_robin") == ["A song"]
+    assert listed(flower, f"q={jobs[2].id[:8]}") == ["Line c"]
+    assert listed(flower, "status=no_worker&q=LINE&sort=title&order=asc") == ["Line a", "Line c"]
+    counts = flower.json("/api/collabs?q=song")["counts"]
+    assert (counts["active"], counts["suspended"], counts["no_worker"]) == (3, 1, 3)
+
+
+def test_pages_follow_each_other(shared):
+    for number in range(5):
+        submit_two(shared.client, f"Page {number}")
+    until(lambda: len(listed(shared.flower, "q=page")) == 5)
+    titles, after = [], ""
+    while after is not None:
+        page = shared.flower.json(f"/api/collabs?q=page&sort=title&order=asc&limit=2&after={after}")
+        titles += [row["title"] for row in page["collabs"]]
+        after = page["next"]
+    assert titles == [f"Page {number}" for number in range(5)]
+
+
+@pytest.mark.parametrize("query", ["status=odd", "sort=odd", "limit=0", "limit=x", "limit=501", "after=odd"])
+def test_bad_arguments_are_one_line(shared, query):
+    answer = shared.flower.get(f"/api/collabs?{query}")
+    assert answer.status == 400
+    assert "\n" not in answer.json()["error"]
+
+
+def test_a_hostile_title_stays_text(shared):
+    submit_two(shared.client, HOSTILE)
+    until(lambda: listed(shared.flower, "q=alert"))
+    answer = shared.flower.get("/api/collabs?q=alert")
+    assert answer.headers["content-type"].startswith("application/json")
+    assert answer.json()["collabs"][0]["title"] == HOSTILE
+    # Characters that change how text looks are escaped in the JSON itself.
+    assert "\x1b" not in answer.text
+    assert "\u202e" not in answer.text
+    assert "alert(1)" not in shared.flower.get("/collabs?q=%3Cscript%3Ealert(1)").text
+
+
+def test_a_question_to_a_person_is_shown_as_parked(shared):
+    submit_two(shared.client, "It asks", agent="human")
+    until(lambda: listed(shared.flower, "status=parked&q=asks") == ["It asks"], what="it is parked")
+    (row,) = shared.flower.json("/api/collabs?q=asks")["collabs"]
+    assert row["attention_text"] == "waits for an answer to ann"
+    assert [it["state"] for it in row["speakers"]] == ["parked"]
+
+
+def test_a_queued_session_is_stuck_if_workers_do_not_take_it(flower: FlowerServer, client: Client):
+    from symposia.state.presence import WorkerPresence
+    from symposia.state.redis.connect import connect
+
+    submit_two(client, "Nobody takes it")
+    with connect(client.redis_url) as redis:
+        presence = WorkerPresence(redis)
+
+        def stuck() -> bool:
+            presence.announce("idle@here", ["say"])
+            return listed(flower, "status=stuck") == ["Nobody takes it"]
+
+        until(stuck, what="it is stuck")

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from servers.flower import FlowerServer, basic
 from symposia.workers.dashboard.security import allowed_hosts, is_allowed_host, refusal_of_action
+
+
+@pytest.fixture(scope="module")
+def flower(shared) -> FlowerServer:
+    return shared.flower
 
 
 @pytest.mark.parametrize("path", ["/collabs", "/api/collabs"])
@@ -58,12 +65,13 @@ def test_the_settings_add_hosts(start_flower):
     assert flower.get("/api/collabs", Host="third.example").status == 403
 
 
-def test_basic_authentication_guards_pages_and_data(guarded: FlowerServer):
-    for path in ("/collabs", "/api/collabs"):
-        answer = guarded.get(path)
+def test_basic_authentication_guards_pages_data_and_streams(flower: FlowerServer):
+    anonymous = replace(flower, credentials="")
+    for path in ("/collabs", "/api/collabs", "/api/collabs/stream", "/api/collabs/changes"):
+        answer = anonymous.get(path)
         assert (answer.status, answer.headers["www-authenticate"]) == (401, 'Basic realm="flower"')
-        assert guarded.get(path, **basic("ann:wrong")).status == 401
-        assert guarded.get(path, **basic("ann:as-long-as-it-is-secret")).status == 200
+        assert anonymous.get(path, **basic("ann:wrong")).status == 401
+    assert anonymous.get("/collabs", **basic(flower.credentials)).status == 200
 
 
 @pytest.mark.parametrize(

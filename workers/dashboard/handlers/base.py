@@ -19,6 +19,7 @@ Every request needs an allowed host and, if Flower has authentication, a user. A
 from __future__ import annotations
 
 import logging
+from secrets import token_urlsafe
 from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -38,6 +39,8 @@ else:
 
 log = logging.getLogger(__name__)
 
+#: Cookie that identifies a browser, to count its streams; it gives no right.
+BROWSER_COOKIE = "symposia_browser"
 #: Maximum bytes of the body of an action.
 MAX_BODY_BYTES = 2_097_152
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
@@ -153,6 +156,10 @@ class PageHandler(DashboardHandler):
             script: ES module in `static/` that the page starts with.
             values: Further names in the template.
         """
+        if not self.get_cookie(BROWSER_COOKIE):
+            self.set_cookie(
+                BROWSER_COOKIE, token_urlsafe(12), path=self.base_url or "/", httponly=True, samesite="Strict"
+            )
         _ = self.render(
             template,
             page_title=title,

@@ -31,6 +31,7 @@ class CollabsData(DataHandler):
             read_filter(self),
             order,
             position=sessions.position,
+            counts=sessions.counts,
             after=self.query_text("after"),
             limit=self.query_number("limit", 100, most=MAX_ROWS),
         )

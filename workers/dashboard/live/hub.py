@@ -59,13 +59,15 @@ class Hub:
         redis: The client.
         sessions: The list.
         late_ms: Milliseconds from which a queued message counts as late.
+        retention_ms: Milliseconds after their end for which sessions stay in Redis.
     """
 
-    def __init__(self, redis: Redis, sessions: SessionList, *, late_ms: int) -> None:
+    def __init__(self, redis: Redis, sessions: SessionList, *, late_ms: int, retention_ms: int) -> None:
         self._redis: Any = redis
         self._is_cluster = isinstance(self._redis, AsyncClusterClient)
         self._sessions = sessions
         self._late_ms = late_ms
+        self._retention_ms = retention_ms
         #: Unfinished sessions.
         self._open: dict[str, LoadedSession] = {}
         #: Key -> (session, id of the newest entry that was read).
@@ -143,6 +145,7 @@ class Hub:
             self._put(session)
         for session_id in set(wanted) - {it.state.session_id for it in found}:
             self._forget(session_id)
+            self._sessions.remove(session_id)
         self._sessions.drop_old()
         self._sessions.notify()
 
@@ -184,7 +187,8 @@ class Hub:
         self._clock_ms = time_ms(seconds) - time.monotonic() * 1000
         self._has_workers = await has_live_workers(self._redis, now_ms=self.now_ms())
         due: list[str] = await self._redis.zrange(DUE, 0, -1)
-        await self._load([it for it in {*due, *self._open} if it not in self._open or it not in due])
+        expired = self._sessions.ended_before(self.now_ms() - self._retention_ms)
+        await self._load({*due, *expired} ^ self._open.keys())
 
     async def _load_ended(self) -> None:
         listed = await self._listed(0.0)

@@ -7,9 +7,11 @@ disconnected gets the rows that changed since its position, also from another pr
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import Iterator
 
 from ....models.text.redact import json_text
+from ..views.collab_list import count_rows
 from ..views.collab_row import CollabRow
 from .positions import BEGINNING, newest_position, position_key
 
@@ -42,6 +44,12 @@ class SessionList:
     def __init__(self) -> None:
         self._rows: dict[str, ListedRow] = {}
         self._changed = asyncio.Event()
+        #: Newest removed sessions, with the revision of each.
+        self._removed: deque[tuple[int, str]] = deque(maxlen=KEPT_ENDED)
+        self._counts: dict[str, int] = {}
+        self._counts_text = ""
+        #: Revision of the counts.
+        self._counted = -1
         #: Number of the newest change.
         self.revision = 0
         #: Position of the newest change.
@@ -78,8 +86,18 @@ class SessionList:
                 del self._rows[row["id"]]
 
     def remove(self, session_id: str) -> None:
-        """Remove a session that has expired."""
-        self._rows.pop(session_id, None)
+        """Remove a session that has expired; readers see it after `notify`."""
+        if self._rows.pop(session_id, None) is not None:
+            self.revision += 1
+            self._removed.append((self.revision, session_id))
+
+    def ended_before(self, at_ms: int) -> list[str]:
+        """Return the sessions that ended before a time, in milliseconds since the epoch."""
+        return [name for name, it in self._rows.items() if (it.row["ended_ms"] or at_ms) < at_ms]
+
+    def removed_after(self, revision: int) -> list[str]:
+        """Return the sessions that were removed after a revision."""
+        return [name for at, name in self._removed if at > revision]
 
     def changed_after(self, revision: int) -> list[ListedRow]:
         """Return the rows that changed after a revision, oldest change first. The cost is O(changed rows)."""
@@ -95,6 +113,19 @@ class SessionList:
         since_ms = position_key(position)[0]
         changed = [it for it in self._rows.values() if position_key(it.row["position"])[0] >= since_ms]
         yield from sorted(changed, key=lambda it: position_key(it.row["position"]))
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return the number of sessions by status, and by attention."""
+        if self._counted != self.revision:
+            self._counted, self._counts = self.revision, count_rows(self.rows())
+            self._counts_text = json_text(self._counts)
+        return self._counts
+
+    @property
+    def counts_text(self) -> str:
+        """Return the counts as JSON."""
+        return self._counts_text if self.counts else ""
 
     def notify(self) -> None:
         """Wake all readers that wait for a change."""

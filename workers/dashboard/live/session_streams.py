@@ -7,15 +7,17 @@ a slow page costs no memory.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import suppress
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Literal, NamedTuple
 
 from redis.asyncio import Redis
 
 from ....state.redis.keys import session_key
 from ....state.redis.readers import Entry, read_entries
+from ....state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
 from .positions import position_key
 
 #: Streams of a session that a page follows.
@@ -51,7 +53,7 @@ class SessionStreams:
     """
 
     def __init__(self, redis: Redis) -> None:
-        self._redis = redis
+        self._redis: Any = redis
         self._readers: defaultdict[str, set[_Reader]] = defaultdict(set)
         #: Key -> newest position that the hub has read.
         self._positions: dict[str, str] = {}
@@ -82,23 +84,27 @@ class SessionStreams:
 
     async def follow(
         self, session_id: str, *, since: str, idle_s: float = 15.0
-    ) -> AsyncIterator[StreamEntry | None]:
+    ) -> AsyncGenerator[StreamEntry | None, None]:
         """Yield the entries of a session from a position on, and None after `idle_s` seconds without one.
 
         Entries of the millisecond of `since` are yielded again, because those of several streams may have the
         same position. It ends when the reader is too slow.
         """
         reader = _Reader()
-        after = f"{max(0, position_key(since)[0] - 1)}-{_LAST_COUNTER}"
         # It is added before the earlier entries are read, so that it misses none.
         self._readers[session_id].add(reader)
         try:
-            seen: dict[Part, str] = dict.fromkeys(PARTS, after)
-            for entry in await self._read_earlier(session_id, after):
+            seen: dict[Part, str] = dict.fromkeys(PARTS, _before(since))
+            for entry in await self.read_since(session_id, since):
                 seen[entry.part] = entry.position
                 yield entry
             self._watch(session_id, seen)
+            next_announcement = 0.0
             while not reader.is_full:
+                if time.monotonic() >= next_announcement:
+                    # Models stream their answers only while a reader is registered.
+                    await self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS)
+                    next_announcement = time.monotonic() + LISTENING_EVERY_S
                 found: StreamEntry | None = None
                 with suppress(TimeoutError):
                     async with asyncio.timeout(idle_s):
@@ -108,15 +114,14 @@ class SessionStreams:
         finally:
             self._remove(session_id, reader)
 
-    async def _read_earlier(self, session_id: str, after: str) -> list[StreamEntry]:
-        """Return the entries after a position, oldest first."""
+    async def read_since(self, session_id: str, since: str) -> list[StreamEntry]:
+        """Return the entries from the millisecond of a position on, oldest first."""
+        after = _before(since)
         found = []
         for part in PARTS:
             low = f"({after}"
             while True:
-                raw = await cast(
-                    "Any", self._redis.xrange(session_key(session_id, part), min=low, count=_PAGE)
-                )
+                raw = await self._redis.xrange(session_key(session_id, part), min=low, count=_PAGE)
                 entries = read_entries(raw)
                 found += [StreamEntry(position, part, text) for position, text in entries]
                 if len(entries) < _PAGE:
@@ -139,3 +144,8 @@ class SessionStreams:
                 key = session_key(session_id, part)
                 self._named.pop(key, None)
                 self._positions.pop(key, None)
+
+
+def _before(position: str) -> str:
+    """Return the last possible position before the millisecond of a position."""
+    return f"{max(0, position_key(position)[0] - 1)}-{_LAST_COUNTER}"

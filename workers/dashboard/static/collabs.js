@@ -1,73 +1,167 @@
-// The list of sessions.
-import { base, count, dollars, getJson, make, plain, span } from "./page.js";
+// The list of sessions: loaded once, then changed by the stream.
+import { COLUMNS, compare, rowOf } from "./collab_rows.js";
+import { count, getJson, make } from "./page.js";
+import { follow, showState } from "./live.js";
 
-const COLUMNS = [
-  { name: "Title", sort: "title", cell: titleCell },
-  { name: "Mode", sort: "mode", cell: (row) => row.mode.replace("_", " ") },
-  { name: "Status", sort: "status", cell: statusCell },
-  { name: "Progress", cell: progressCell },
-  { name: "Speaker", cell: speakerCell },
-  { name: "Turns", sort: "turns", number: true, cell: (row) => count(row.turns) },
-  { name: "Tokens", sort: "tokens", number: true, cell: (row) => count(row.tokens) },
-  { name: "Cost", sort: "cost", number: true, cell: (row) => dollars(row.cost_micros) },
-  { name: "Age", sort: "opened", number: true, cell: (row) => timeCell(row.opened_ms) },
-  { name: "Activity", sort: "activity", number: true, cell: (row) => timeCell(row.updated_ms) },
-  { name: "Last error", cell: errorCell },
-];
+const LIMIT = 100;
+const TYPING_MS = 200;
+const AGE_MS = 10000;
 
-const rows = document.getElementById("rows");
+const body = document.getElementById("rows");
 const form = document.getElementById("filter");
+const empty = document.getElementById("empty");
+const more = document.getElementById("more");
 const order = { by: "activity", descending: true };
+/** Rows on the page by id, in their order on the page for those that the page loaded in pieces. */
+let shown = new Map();
+let next = null;
+let stream = null;
+let loads = 0;
 
-function titleCell(row) {
-  return make("a", { href: `${base}/collabs/${row.id}`, class: "collab-title" }, plain(row.title) || row.id);
+function filterQuery() {
+  const query = new URLSearchParams();
+  for (const [name, value] of new FormData(form)) if (value) query.set(name, value);
+  return query;
 }
 
-function statusCell(row) {
-  const parts = [make("span", { class: `state state-${row.status}` }, row.status)];
-  if (row.reason && row.reason !== row.status) parts.push(make("span", { class: "state-reason" }, plain(row.reason)));
-  if (row.attention) {
-    parts.push(make("span", { class: `state state-${row.attention}` }, plain(row.attention_text)));
-  }
-  return make("span", { class: "state-cell" }, ...parts);
-}
-
-function progressCell(row) {
-  if (!row.max_turns) return `${count(row.rounds)} rounds`;
-  const label = `${row.turns} of ${row.max_turns} turns`;
-  return make("span", {}, make("progress", { value: row.turns, max: row.max_turns, "aria-label": label }), ` ${label}`);
-}
-
-function speakerCell(row) {
-  if (!row.speakers.length) return "–";
-  return row.speakers.map((it) => `${plain(it.name)} (${it.state})`).join(", ");
-}
-
-function timeCell(ms) {
-  return make("time", { datetime: new Date(ms).toISOString(), title: new Date(ms).toLocaleString() }, span(Date.now() - ms));
-}
-
-function errorCell(row) {
-  if (!row.last_error) return "–";
-  return make("span", { class: "last-error", title: plain(row.last_error.text) }, plain(row.last_error.text));
-}
-
-function rowOf(row) {
-  const cells = COLUMNS.map((it) => make("td", { class: it.number ? "number" : null, "data-label": it.name }, it.cell(row)));
-  return make("tr", { id: `row-${row.id}`, class: row.attention ? `row-${row.attention}` : null }, ...cells);
-}
-
+/** Load the first page, and follow the changes from its position. */
 async function load() {
-  const query = new URLSearchParams(new FormData(form));
+  const mine = ++loads;
+  stream?.close();
+  try {
+    const page = await getJson(pageAddress());
+    if (mine !== loads) return;
+    shown = new Map();
+    body.replaceChildren();
+    addPage(page);
+    stream = follow("/api/collabs", {
+      position: page.position,
+      query: filterQuery(),
+      events: { collab: put, gone: (row) => remove(row.id), counts: showCounts },
+      polled: (answer) => {
+        answer.collabs.forEach(put);
+        answer.gone.forEach(remove);
+        showCounts(answer.counts);
+      },
+      state: showState,
+    });
+  } catch (error) {
+    if (mine === loads) showProblem(error);
+  }
+}
+
+function pageAddress(after = null) {
+  const query = filterQuery();
   query.set("sort", order.by);
   query.set("order", order.descending ? "desc" : "asc");
-  const page = await getJson(`/api/collabs?${query}`);
-  rows.replaceChildren(...page.collabs.map(rowOf));
-  document.getElementById("empty").hidden = page.collabs.length > 0;
-  document.getElementById("live-status").textContent = "Loaded";
+  query.set("limit", LIMIT);
+  if (after) query.set("after", after);
+  return `/api/collabs?${query}`;
 }
 
-document.getElementById("columns").append(...COLUMNS.map((it) => make("th", { scope: "col", class: it.number ? "number" : null }, it.name)));
-form.addEventListener("input", () => load());
+function addPage(page) {
+  for (const row of page.collabs) {
+    if (shown.has(row.id)) continue;
+    shown.set(row.id, row);
+    body.append(rowOf(row));
+  }
+  next = page.next;
+  more.hidden = !next;
+  empty.hidden = shown.size > 0;
+  showCounts(page.counts);
+}
+
+/** Add or replace a row at its place. */
+function put(row) {
+  const before = shown.get(row.id);
+  // A row beyond the loaded pages is on one of the next pages.
+  if (!before && next && isAfterLast(row)) return;
+  shown.set(row.id, row);
+  const element = rowOf(row);
+  const old = document.getElementById(element.id);
+  if (old) {
+    const focused = old.contains(document.activeElement);
+    old.replaceWith(element);
+    if (focused) element.querySelector("a")?.focus({ preventScroll: true });
+    if (focused || compare(before, row, order) === 0) return;
+  }
+  const place = [...body.children].find((it) => it !== element && compare(shown.get(it.dataset.id), row, order) > 0);
+  body.insertBefore(element, place ?? null);
+  empty.hidden = true;
+}
+
+function isAfterLast(row) {
+  const last = body.lastElementChild;
+  return last !== null && compare(row, shown.get(last.dataset.id), order) > 0;
+}
+
+function remove(id) {
+  if (!shown.delete(id)) return;
+  document.getElementById(`row-${id}`)?.remove();
+  empty.hidden = shown.size > 0;
+}
+
+function showCounts(counts) {
+  const words = {
+    active: "active", suspended: "suspended", completed: "completed", cancelled: "cancelled",
+    stuck: "stuck", no_worker: "without a worker", parked: "waiting for a person",
+  };
+  const items = Object.entries(words).map(([name, text]) => make(
+    "li", { class: `count count-${name}${counts[name] ? "" : " count-none"}` },
+    make("b", {}, count(counts[name] ?? 0)), ` ${text}`,
+  ));
+  document.getElementById("counts").replaceChildren(...items);
+}
+
+function showProblem(error) {
+  showState("lost");
+  document.getElementById("live-status").textContent = error.message;
+  setTimeout(load, 2000);
+}
+
+function showColumns() {
+  const cells = COLUMNS.map((column) => {
+    const sorted = column.sort && order.by === column.sort;
+    const direction = order.descending ? "descending" : "ascending";
+    const label = column.sort
+      ? make("button", { type: "button", class: "sort-button", "data-sort": column.sort }, column.name)
+      : column.name;
+    return make("th", {
+      scope: "col", class: column.number ? "number" : null, "aria-sort": sorted ? direction : null,
+    }, label);
+  });
+  document.getElementById("columns").replaceChildren(...cells);
+}
+
+document.getElementById("columns").addEventListener("click", (event) => {
+  const by = event.target.closest("[data-sort]")?.dataset.sort;
+  if (!by) return;
+  order.descending = order.by === by ? !order.descending : !["title", "mode", "status"].includes(by);
+  order.by = by;
+  showColumns();
+  document.querySelector(`[data-sort="${by}"]`).focus();
+  load();
+});
+
+let typing = null;
+form.addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(load, TYPING_MS);
+});
 form.addEventListener("submit", (event) => event.preventDefault());
+more.addEventListener("click", async () => {
+  const mine = loads;
+  try {
+    const page = await getJson(pageAddress(next));
+    if (mine === loads) addPage(page);
+  } catch (error) {
+    showProblem(error);
+  }
+});
+// Ages change without an event.
+setInterval(() => {
+  for (const element of body.querySelectorAll("time")) element.textContent = element.ageText();
+}, AGE_MS);
+
+showColumns();
 load();

@@ -96,6 +96,7 @@ def list_page(
     order: ListOrder,
     *,
     position: str,
+    counts: dict[str, int],
     after: str = "",
     limit: int = 100,
 ) -> CollabPage:
@@ -108,6 +109,7 @@ def list_page(
         wanted: The filter.
         order: The order.
         position: The position of the newest change.
+        counts: Counts of all rows.
         after: Cursor of the page before; empty: the first page.
         limit: Maximum number of rows.
 
@@ -122,7 +124,7 @@ def list_page(
     more = len(found) > limit
     return CollabPage(
         position=position,
-        counts=count_rows(rows),
+        counts=counts,
         collabs=page,
         next=encode_cursor(*order.key(page[-1])) if more else None,
     )

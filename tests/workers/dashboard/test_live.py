@@ -1,0 +1,161 @@
+"""Live changes: what streams send, how they resume, and how many a browser has."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+
+import pytest
+
+from live import LiveWorker, until
+from servers.flower import FlowerServer
+from sessions.submitted import submit_two
+from symposia.client import Client
+
+
+def test_a_session_appears_on_the_stream_and_leaves_a_filter(shared):
+    with shared.flower.stream("/api/collabs/stream?status=active&q=appears") as stream:
+        assert stream.headers["content-type"].startswith("text/event-stream")
+        job = submit_two(shared.client, "It appears", agent="human")
+        seen = stream.until(lambda it: it.kind == "collab")
+        assert (seen.data["id"], seen.data["title"]) == (job.id, "It appears")
+        counts = stream.until(lambda it: it.kind == "counts" and it.data["parked"])
+        assert counts.data["active"]
+        job.cancel()
+        gone = stream.until(lambda it: it.kind == "gone" and it.data["id"] == job.id)
+        assert int(gone.id.partition("-")[0]) >= int(seen.id.partition("-")[0])
+
+
+def test_rows_follow_a_running_session(shared, tmp_path):
+    gate = tmp_path / "gate"
+    with shared.flower.stream("/api/collabs/stream?q=gated") as stream:
+        job = submit_two(
+            shared.client,
+            "A gated line",
+            agent="gated",
+            stop={"max_turns": 4},
+            parameters={"gate": str(gate), "gate_turn": 2},
+        )
+        row = stream.until(
+            lambda it: it.kind == "collab" and _speakers(it.data) == [("bob", "speaking")]
+        ).data
+        assert (row["turns"], row["max_turns"]) == (1, 4)
+        gate.touch()
+        row = stream.until(lambda it: it.kind == "collab" and it.data["status"] == "completed").data
+    assert (row["turns"], row["speakers"], row["attention"]) == (4, [], None)
+    assert row["reason"]
+    assert job.result(timeout=60).ok
+
+
+def test_a_failing_agent_is_the_last_error(shared):
+    with shared.flower.stream("/api/collabs/stream?q=fails") as stream:
+        submit_two(shared.client, "It fails", agent="blind")
+        row = stream.until(lambda it: it.kind == "collab" and it.data["ended_ms"] is not None).data
+    assert row["last_error"]["participant"] == "ann"
+    assert "cannot see" in row["last_error"]["text"]
+
+
+def test_a_browser_has_three_streams_and_then_polls(shared):
+    flower = shared.flower
+    cookie = flower.get("/collabs").headers["set-cookie"].partition(";")[0]
+    path = "/api/collabs/stream"
+    with ExitStack() as stack:
+        opened = [stack.enter_context(flower.stream(path, Cookie=cookie)) for _ in range(3)]
+        assert [it.status for it in opened] == [200, 200, 200]
+        assert flower.get(path, Cookie=cookie).status == 204
+        with flower.stream(path, Cookie="symposia_browser=other") as other:
+            assert other.status == 200
+        position = flower.json("/api/collabs")["position"]
+        job = submit_two(shared.client, "Polled")
+        changes = until(lambda: _with_rows(flower.json(f"/api/collabs/changes?q=polled&after={position}")))
+        assert [it["id"] for it in changes["collabs"]] == [job.id]
+        assert changes["position"] != position
+        changes = until(lambda: _with_gone(flower.json(f"/api/collabs/changes?q=other&after={position}")))
+        assert job.id in changes["gone"]
+    until(lambda: _status(flower, path, cookie) == 200, what="closed streams are free again")
+
+
+def test_a_stream_resumes_after_flower_was_killed(start_flower, client: Client, worker: LiveWorker):
+    flower = start_flower()
+    with flower.stream("/api/collabs/stream") as stream:
+        submit_two(client, "Before", stop={"max_turns": 2}).result(timeout=60)
+        last = stream.until(lambda it: it.kind == "collab" and it.data["status"] == "completed")
+    flower.kill()
+    missed = submit_two(client, "While away", stop={"max_turns": 2})
+    missed.result(timeout=60)
+    flower.start()
+    with flower.stream("/api/collabs/stream", Last_Event_ID=last.id) as stream:
+        row = stream.until(lambda it: it.kind == "collab" and it.data["title"] == "While away").data
+    assert (row["id"], row["status"], row["turns"]) == (missed.id, "completed", 2)
+
+
+def test_a_sessions_own_stream_resumes_and_ends(shared):
+    job = submit_two(shared.client, "Its own stream", stop={"max_turns": 3})
+    path = f"/api/collabs/{job.id}/stream"
+    with shared.flower.stream(path) as stream:
+        events = list(_until_end(stream))
+    said = [it.data["content"] for it in events if it.kind == "dialog"]
+    assert said == [f"{name} speaks in turn {turn}" for turn, name in enumerate(("ann", "bob", "ann"), 1)]
+    assert events[-1].data["event_type"] == "MAPSessionCompleted"
+    assert [it.id for it in events] == sorted((it.id for it in events), key=_place)
+    middle = events[len(events) // 2]
+    with shared.flower.stream(path, Last_Event_ID=middle.id) as stream:
+        again = list(_until_end(stream))
+    assert [(it.kind, it.id) for it in again] == [(it.kind, it.id) for it in events][-len(again) :]
+    assert len(again) >= len(events) - len(events) // 2
+    polled = shared.flower.json(f"/api/collabs/{job.id}/changes?after={middle.id}")
+    assert polled["ended"]
+    assert [it["position"] for it in polled["entries"]] == [it.id for it in again]
+
+
+def test_live_text_is_sent_while_a_turn_runs(shared, tmp_path):
+    gate = tmp_path / "gate"
+    job = submit_two(
+        shared.client, "Two gates", agent="gated", stop={"max_turns": 2}, parameters={"gate": str(gate)}
+    )
+    with shared.flower.stream(f"/api/collabs/{job.id}/stream") as stream:
+        stream.until(lambda it: it.kind == "events" and it.data["event_type"] == "MAPTurnDispatched")
+        until(lambda: shared.client._parts.redis.exists(f"symposia:{{{job.id}}}:listening"))
+        gate.touch()
+        assert [it.kind for it in _until_end(stream)][-1] == "events"
+
+
+@pytest.mark.parametrize("path", ["/api/collabs/stream", "/api/collabs/changes"])
+def test_a_bad_position_is_one_line(shared, path):
+    answer = shared.flower.get(f"{path}?after=<script>")
+    assert answer.status == 400
+    assert "must be a position" in answer.json()["error"]
+
+
+def test_a_session_that_is_not_live_has_no_stream(shared):
+    unknown = "0b7b1f5e-3f0e-4c1b-9d55-0a4d2c4c7d11"
+    for end in ("stream", "changes"):
+        assert shared.flower.get(f"/api/collabs/{unknown}/{end}").status == 404
+
+
+def _speakers(row):
+    return [(it["participant"], it["state"]) for it in row["speakers"]]
+
+
+def _with_rows(changes):
+    return changes if changes["collabs"] else None
+
+
+def _with_gone(changes):
+    return changes if changes["gone"] else None
+
+
+def _status(flower: FlowerServer, path: str, cookie: str) -> int:
+    with flower.stream(path, Cookie=cookie) as stream:
+        return stream.status
+
+
+def _until_end(stream):
+    for event in stream:
+        if event.kind == "end":
+            return
+        yield event
+
+
+def _place(position: str) -> tuple[int, int]:
+    at_ms, _, counter = position.partition("-")
+    return int(at_ms), int(counter)

@@ -1,0 +1,184 @@
+"""Live streams of server-sent events, and the same changes for pages that poll.
+
+The id of an event is the id of a stream entry in Redis. A page that reconnects sends the newest id, and gets
+what changed since, also from another Flower process. What happened in the same millisecond is sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+
+from tornado.iostream import StreamClosedError
+
+from ....models.errors import SessionNotFound
+from ....models.text.ids import is_uuid4
+from ....models.text.redact import json_text
+from ....state.redis.keys import session_key
+from ....state.redis.readers import END_MARK
+from ..live.positions import BEGINNING, read_position
+from ..live.session_list import ListedRow
+from ..live.session_streams import StreamEntry
+from ..views.collab_list import ListFilter
+from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
+from .collabs import read_filter
+
+#: Seconds without an event after which a comment is sent, so that proxies keep the connection.
+PING_S = 15.0
+#: Start of every stream: milliseconds after which a browser reconnects.
+_OPENING = "retry: 1000\n\n"
+
+
+class StreamHandler(DashboardHandler):
+    """Handler of a stream. A slow page blocks its own handler only, and nothing is queued for it."""
+
+    _task: asyncio.Task[None] | None = None
+    _is_closed = False
+
+    async def get(self, *parts: str) -> None:
+        """Send events until the page disconnects; status 204 if its browser has too many streams."""
+        with self.services.slots.slot(self._browser()) as is_free:
+            if not is_free:
+                self.set_status(204)
+                return
+            self.set_header("Content-Type", "text/event-stream; charset=UTF-8")
+            self.set_header("X-Accel-Buffering", "no")  # nginx would collect the events
+            self._task = asyncio.current_task()
+            try:
+                await self.send_events(*parts)
+            except StreamClosedError:
+                return
+            except asyncio.CancelledError:
+                if not self._is_closed:
+                    raise
+
+    async def send_events(self, *parts: str) -> None:
+        """Send events; `parts` are the groups of the URL."""
+        raise NotImplementedError
+
+    def on_connection_close(self) -> None:
+        """End the handler, so that its slot is free at once."""
+        self._is_closed = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def position(self) -> str:
+        """Return the position of the page. A reconnecting browser sends it in a header. Raises InvalidInput."""
+        return position_of(self)
+
+    async def send(self, events: str) -> None:
+        """Send events, and wait until they are on their way."""
+        self.write(events)
+        await self.flush()
+
+    def _browser(self) -> str:
+        return self.get_cookie(BROWSER_COOKIE) or self.query_text("client") or str(self.request.remote_ip)
+
+
+class CollabsStream(StreamHandler):
+    """Changes of the list of sessions: `collab` with a row, `gone` for one outside the filter, and `counts`."""
+
+    async def send_events(self, *_parts: str) -> None:
+        """Send the rows that changed since the position of the page, then each change."""
+        sessions, wanted, position = self.services.sessions, read_filter(self), self.position()
+        revision = sessions.revision
+        changed = list(sessions.changed_since(position)) if position != BEGINNING else []
+        await self.send(_OPENING + _row_events(changed, wanted) + self._counts())
+        while True:
+            if not await sessions.wait_for_change(revision, timeout_s=PING_S):
+                await self.send(": ping\n\n")
+                continue
+            changed, removed = sessions.changed_after(revision), sessions.removed_after(revision)
+            revision = sessions.revision
+            gone = "".join(map(_gone_event, removed))
+            await self.send(gone + _row_events(changed, wanted) + self._counts())
+
+    def _counts(self) -> str:
+        return f"event: counts\ndata: {self.services.sessions.counts_text}\n\n"
+
+
+class CollabsChanges(DataHandler):
+    """The same changes for a page that polls."""
+
+    async def data(self, *_parts: str) -> object:
+        """Return the rows that changed since a position."""
+        sessions, wanted = self.services.sessions, read_filter(self)
+        position = position_of(self)
+        rows = [it.row for it in sessions.changed_since(position)]
+        return {
+            "position": sessions.position,
+            "counts": sessions.counts,
+            "collabs": [row for row in rows if wanted.matches(row)],
+            "gone": [row["id"] for row in rows if not wanted.matches(row)],
+        }
+
+
+class SessionStream(StreamHandler):
+    """Entries of one session: the event is the stream (`events`, `journal`, `dialog`, `deltas`), the data the record."""
+
+    async def send_events(self, *parts: str) -> None:
+        """Send the entries since the position of the page, then each new one, until the session has ended."""
+        session_id = parts[0]
+        await check_live(self, session_id)
+        streams, position = self.services.hub.streams, self.position()
+        await self.send(_OPENING)
+        async with aclosing(streams.follow(session_id, since=position, idle_s=PING_S)) as entries:
+            async for entry in entries:
+                await self.send(": ping\n\n" if entry is None else _entry_event(entry))
+                if entry is not None and is_end(entry):
+                    await self.send("event: end\ndata: {}\n\n")
+                    return
+
+
+class SessionChanges(DataHandler):
+    """The same entries for a page that polls."""
+
+    async def data(self, *parts: str) -> object:
+        """Return the entries since a position."""
+        session_id = parts[0]
+        await check_live(self, session_id)
+        position = position_of(self)
+        found = await self.services.hub.streams.read_since(session_id, position)
+        return {
+            "position": found[-1].position if found else position,
+            "entries": [{"position": it.position, "part": it.part, "text": it.text} for it in found],
+            "ended": any(map(is_end, found)),
+        }
+
+
+def position_of(handler: DashboardHandler) -> str:
+    """Return the position that a page has. Raises InvalidInput."""
+    header = handler.request.headers.get("Last-Event-ID")
+    return read_position(header or handler.query_text("after", BEGINNING), name="after")
+
+
+async def check_live(handler: DashboardHandler, session_id: str) -> None:
+    """Refuse a session that is not live: the archive has no streams to follow. Raises SessionNotFound."""
+    if not is_uuid4(session_id) or not await handler.services.redis.exists(
+        session_key(session_id, "session")
+    ):
+        raise SessionNotFound(session_id)
+
+
+def is_end(entry: StreamEntry) -> bool:
+    """Return whether an entry is the last event of a session."""
+    return entry.part == "events" and END_MARK in entry.text
+
+
+def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
+    events = []
+    for it in rows:
+        if wanted.matches(it.row):
+            events.append(f"id: {it.row['position']}\nevent: collab\ndata: {it.text}\n\n")
+        else:
+            events.append(f"id: {it.row['position']}\n{_gone_event(it.row['id'])}")
+    return "".join(events)
+
+
+def _gone_event(session_id: str) -> str:
+    return f"event: gone\ndata: {json_text({'id': session_id})}\n\n"
+
+
+def _entry_event(entry: StreamEntry) -> str:
+    text = " ".join(entry.text.splitlines())  # a line break would end the event's data
+    return f"id: {entry.position}\nevent: {entry.part}\ndata: {text}\n\n"

@@ -1,0 +1,83 @@
+// Rows of the list of sessions: their columns, elements and order.
+import { base, count, dollars, make, plain, span } from "./page.js";
+
+export const COLUMNS = [
+  { name: "Title", sort: "title", cell: titleCell },
+  { name: "Mode", sort: "mode", cell: (row) => row.mode.replace("_", " ") },
+  { name: "Status", sort: "status", cell: statusCell },
+  { name: "Progress", cell: progressCell },
+  { name: "Speaker", cell: speakerCell },
+  { name: "Turns", sort: "turns", number: true, cell: (row) => count(row.turns) },
+  { name: "Tokens", sort: "tokens", number: true, cell: (row) => count(row.tokens) },
+  { name: "Cost", sort: "cost", number: true, cell: (row) => dollars(row.cost_micros) },
+  { name: "Age", sort: "opened", number: true, cell: (row) => ageCell(row.opened_ms) },
+  { name: "Activity", sort: "activity", number: true, cell: (row) => ageCell(row.updated_ms) },
+  { name: "Last error", cell: errorCell },
+];
+
+const KEYS = {
+  activity: (row) => row.updated_ms,
+  opened: (row) => row.opened_ms,
+  title: (row) => row.title.toLowerCase(),
+  mode: (row) => row.mode,
+  status: (row) => row.status,
+  turns: (row) => row.turns,
+  tokens: (row) => row.tokens,
+  cost: (row) => row.cost_micros,
+};
+
+/** Compare two rows in an order, as the server does: by a field, then by id. */
+export function compare(one, other, order) {
+  const key = KEYS[order.by];
+  const [left, right] = [key(one), key(other)];
+  const result = left < right ? -1 : left > right ? 1 : one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
+  return order.descending ? -result : result;
+}
+
+/** Return the element of a row. */
+export function rowOf(row) {
+  const cells = COLUMNS.map((it) => make("td", { class: it.number ? "number" : null, "data-label": it.name }, it.cell(row)));
+  const kind = row.attention ? ` row-${row.attention}` : "";
+  return make("tr", { id: `row-${row.id}`, "data-id": row.id, class: `collab-row${kind}` }, ...cells);
+}
+
+function titleCell(row) {
+  return make("a", { href: `${base}/collabs/${row.id}`, class: "collab-title" }, plain(row.title).trim() || row.id);
+}
+
+function statusCell(row) {
+  const parts = [make("span", { class: `state state-${row.status}` }, row.status)];
+  if (row.archived) parts.push(make("span", { class: "state" }, "archived"));
+  if (row.attention) parts.push(make("span", { class: `state state-${row.attention}` }, plain(row.attention_text)));
+  const reason = [row.reason === row.status ? null : row.reason, row.detail].filter(Boolean).join(": ");
+  if (reason) parts.push(make("span", { class: "state-reason", title: plain(reason) }, plain(reason)));
+  return make("span", { class: "state-cell" }, ...parts);
+}
+
+function progressCell(row) {
+  if (!row.max_turns) return `${count(row.rounds)} rounds`;
+  const label = `${row.turns} of ${row.max_turns} turns`;
+  return make(
+    "span", { class: "progress-cell" },
+    make("progress", { value: row.turns, max: row.max_turns, "aria-label": label }), make("span", {}, label),
+  );
+}
+
+function speakerCell(row) {
+  if (!row.speakers.length) return "–";
+  return row.speakers.map((it) => `${plain(it.name)} (${it.state})`).join(", ");
+}
+
+function ageCell(ms) {
+  const at = new Date(ms);
+  const element = make("time", { datetime: at.toISOString(), title: at.toLocaleString() });
+  element.ageText = () => span(Date.now() - ms);
+  element.textContent = element.ageText();
+  return element;
+}
+
+function errorCell(row) {
+  if (!row.last_error) return "–";
+  const text = plain(row.last_error.text);
+  return make("span", { class: "last-error", title: text }, text);
+}
