@@ -93,7 +93,7 @@ def nothing_runs_on() -> Iterator[None]:
     for child in left:
         with suppress(psutil.NoSuchProcess):
             child.kill()
-    psutil.wait_procs(left, timeout=5)
+    psutil.wait_procs(left, timeout=patient(5))
     assert not described, f"processes left behind: {described}"
 
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from scaling import patient
 from servers.model_stub import completion
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentError
@@ -91,5 +92,5 @@ def test_when_it_cannot_speak_it_raises_an_agent_error_and_nothing_else(runner, 
     )
     for name in ("llm", "bad-python", "bad-script"):
         with pytest.raises(AgentError) as error:
-            runner.run(known.get_agent(AgentBinding(agent=name)), turn(), timeout_s=20)
+            runner.run(known.get_agent(AgentBinding(agent=name)), turn(), timeout_s=patient(20))
         assert "\n" not in str(error.value)

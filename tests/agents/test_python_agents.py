@@ -10,6 +10,7 @@ import threading
 
 import pytest
 
+from scaling import patient
 from stub_agents import callables
 from symposia.agents.execution.threads import DaemonThreadPool
 from symposia.agents.python import PythonAgent, load_callable
@@ -21,9 +22,9 @@ from symposia.models.turns.turn import TurnOutcome
 
 @pytest.fixture
 def speak(runner, turn):
-    def spoken(name, *, timeout_s=10):
+    def spoken(name, *, timeout_s=None):
         agent = PythonAgent(load_callable(f"stub_agents.callables:{name}"), threads=DaemonThreadPool(limit=4))
-        return runner.run(agent, turn(), timeout_s=timeout_s)
+        return runner.run(agent, turn(), timeout_s=timeout_s or patient(10))
 
     return spoken
 
@@ -92,10 +93,10 @@ def test_no_more_callables_run_at_once_than_there_are_threads(runner, turn):
     callables.release.clear()
     callables.running = threading.Semaphore(0)
     agent = PythonAgent(callables.wait_for_release, threads=DaemonThreadPool(limit=2))
-    speaking = [runner.start(agent, turn(), timeout_s=30) for _ in range(5)]
+    speaking = [runner.start(agent, turn(), timeout_s=patient(30)) for _ in range(5)]
     try:
-        assert callables.running.acquire(timeout=5)
-        assert callables.running.acquire(timeout=5)
+        assert callables.running.acquire(timeout=patient(5))
+        assert callables.running.acquire(timeout=patient(5))
         assert not callables.running.acquire(timeout=0.1)
     finally:
         callables.release.set()
@@ -107,12 +108,12 @@ def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
     callables.running = threading.Semaphore(0)
     threads = DaemonThreadPool(limit=1)
     first = threads.submit(lambda: callables.wait_for_release(turn()))
-    assert callables.running.acquire(timeout=5)
+    assert callables.running.acquire(timeout=patient(5))
     never = threads.submit(lambda: pytest.fail("it ran"))
     assert never.cancel()
     callables.release.set()
-    assert first.result(5) == "released"
-    assert threads.submit(lambda: "next").result(5) == "next"
+    assert first.result(patient(5)) == "released"
+    assert threads.submit(lambda: "next").result(patient(5)) == "next"
 
 
 def test_a_callable_that_hangs_does_not_keep_the_process_from_ending():
@@ -122,7 +123,10 @@ from symposia.agents.registry.registry import Registry
 from symposia.agents.execution.threads import DaemonThreadPool
 DaemonThreadPool(limit=1).submit(threading.Event().wait)
 """
-    assert subprocess.run([sys.executable, "-P", "-c", program], timeout=30, check=False).returncode == 0
+    assert (
+        subprocess.run([sys.executable, "-P", "-c", program], timeout=patient(30), check=False).returncode
+        == 0
+    )
 
 
 @pytest.mark.parametrize(

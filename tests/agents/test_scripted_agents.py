@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from scaling import patient
 from symposia.agents.scripted import (
     SCRIPT_WINDOW,
     AtEnd,
@@ -154,7 +155,7 @@ def test_a_reply_may_fail_at_the_first_attempts_only(turn):
 def test_a_reply_with_a_delay_is_waited_for_without_holding_a_thread(runner, turn):
     agent = script({"say": "slowly", "delay_s": 0.01})
     assert not hasattr(agent, "speak_now")
-    assert texts(runner.run(agent, turn(), timeout_s=5)) == ["slowly"]
+    assert texts(runner.run(agent, turn(), timeout_s=patient(5))) == ["slowly"]
 
 
 @pytest.mark.parametrize("reply", [{}, {"say": ""}, {"say": " "}, {"fail": "x", "fail_attempts": 1}])

@@ -16,6 +16,7 @@ from alembic.runtime.migration import MigrationContext
 from redis import Redis
 from sqlalchemy import Connection, inspect, text
 
+from scaling import patient
 from sessions.archiving import archive_now, archived, live
 from sessions.table import Table
 from sessions.task_room import ANN, BEN, TaskRoom
@@ -71,7 +72,9 @@ print("alembic" in sys.modules)
 def test_who_finds_the_newest_schema_changes_nothing_and_does_not_load_what_would(database_url: str) -> None:
     def loaded() -> str:
         command = [sys.executable, "-c", LOADED, database_url]
-        return subprocess.run(command, capture_output=True, text=True, timeout=50, check=True).stdout.strip()
+        return subprocess.run(
+            command, capture_output=True, text=True, timeout=patient(50), check=True
+        ).stdout.strip()
 
     assert [loaded(), loaded()] == ["True", "False"]
     database = Database(database_url)
@@ -156,7 +159,7 @@ def test_archives_that_start_at_once_migrate_once(database_url: str) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(50)
+        thread.join(patient(50))
     assert errors == []
     for archive in archives:
         archive.close()

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event, text
 
+from scaling import patient
 from symposia.archive.archive import Archive
 from symposia.config.settings import Settings, load_settings
 from symposia.factories.storage import open_archive
@@ -112,7 +113,7 @@ def test_threads_may_create_one_file_at_once(tmp_path: Path) -> None:
 
     def create(_: int) -> None:
         with closing(Archive(f"sqlite:///{tmp_path / NAME}")) as archive:
-            barrier.wait(30)
+            barrier.wait(patient(30))
             with archive.database.writing() as connection:
                 connection.execute(text("CREATE TABLE IF NOT EXISTS written (it)"))
                 connection.execute(text("INSERT INTO written VALUES (1)"))

@@ -11,6 +11,7 @@ from celery import Celery
 from redis import Redis
 
 from live import until
+from scaling import patient
 from symposia import Client, ClientClosed, Collab, CollabJob, Participant, SymposiaError
 from symposia.config.settings import load_settings
 
@@ -152,7 +153,7 @@ def test_close_ends_a_call_that_waits(make: Callable[..., Client]):
     redis = client._installation.redis
     until(lambda: any(it["cmd"] == "xread" for it in redis.client_list()), what="the call waits")
     client.close()
-    waiting.join(20)
+    waiting.join(patient(20))
     assert [type(it) for it in errors] == [ClientClosed]
 
 

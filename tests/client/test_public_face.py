@@ -9,6 +9,7 @@ from importlib.metadata import version
 import pytest
 
 import symposia
+from scaling import patient
 from symposia.models import errors
 
 VALUES = [
@@ -90,7 +91,9 @@ def exceptions() -> list[str]:
 
 def output_of(*arguments: str) -> str:
     command = [sys.executable, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return subprocess.run(
+        command, check=True, capture_output=True, text=True, timeout=patient(60)
+    ).stdout.strip()
 
 
 def test_these_names_are_public():

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from live import until
+from scaling import patient
 from symposia import AsyncCollabJob
 from symposia.client import Client
 from symposia.client.aio.async_methods import CallThreads
@@ -82,7 +83,7 @@ def test_a_waiting_call_warns_once(client: Client, warnings, caplog: pytest.LogC
         waiting = pool.submit(wait, job)
         until(lambda: caplog.records, what="a warning is logged")
         job.cancel()
-        waiting.result(20)
+        waiting.result(patient(20))
     assert warnings() == [warning(job)]
 
 

@@ -8,9 +8,10 @@ from pytest_celery import CeleryTestSetup, CeleryWorkerCluster
 from pytest_celery.vendors.worker.tasks import add, identity, sleep, xsum
 
 from live import until
+from scaling import patient
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180), pytest.mark.long]
-TIMEOUT_S = 30
+TIMEOUT_S = patient(30)
 
 
 def test_a_result_comes_back_and_is_in_the_log(celery_setup: CeleryTestSetup):

@@ -10,7 +10,8 @@ import pytest
 from pytest_celery import CeleryTestSetup, CeleryTestWorker, CeleryWorkerCluster
 
 from checks import ledger
-from live import REGISTRY, until
+from live import REGISTRY, result_of, until
+from scaling import patient
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
@@ -90,7 +91,7 @@ class Stage:
 
     def result(self, job: CollabJob) -> Any:
         """The result, once everything that is true of every session was found to be."""
-        result = self.client.get_job(job.id).result(timeout=TIMEOUT_S)
+        result = result_of(self.client.get_job(job.id), timeout_s=TIMEOUT_S)
         with connect(self.url) as redis:
             ledger.check(redis, job.id)
         return result
@@ -152,7 +153,7 @@ def test_workers_outlive_a_broker_that_is_killed_in_the_middle(stage: Stage):
     stage.setup.broker.kill()
     for worker in stage.setup.worker_cluster:
         # The consumer may say nothing: an event that it is sending is tried again and again.
-        worker.wait_for_log("sweep failed, will retry", timeout=TIMEOUT_S)
+        worker.wait_for_log("sweep failed, will retry", timeout=patient(TIMEOUT_S))
     stage.setup.broker.restart()
     stage.goes_on(job)
     stage.stops(job)

@@ -14,6 +14,7 @@ import pytest
 from chaos.audit.auditor import audit
 from chaos.audit.evidence import Evidence
 from chaos.script import Script
+from scaling import patient
 from sessions.table import RETENTION_MS, Table
 from symposia.models.errors import IllegalTransition
 from symposia.state.redis.connect import connect
@@ -93,12 +94,12 @@ def race(table: Table, pool: ThreadPoolExecutor, players: list[Player], pair) ->
     start = Barrier(2)
 
     def run(player: Player, does) -> str:
-        start.wait(20)
+        start.wait(patient(20))
         return does(player, table, grant)
 
     # By lot: who comes first waits for the other, and who comes last is more often first behind the barrier.
     told = {i: pool.submit(run, players[i], pair[i]) for i in sample((0, 1), 2)}
-    return [told[i].result(20) for i in (0, 1)]
+    return [told[i].result(patient(20)) for i in (0, 1)]
 
 
 def settled(table: Table) -> None:

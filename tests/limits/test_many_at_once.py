@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from live import result_of
 from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
 
 TURN, GOOD_FOR, SIDE_BY_SIDE = 100, 10, 50
@@ -29,7 +30,7 @@ def run(office, seed):
     stop = TokenBudget(TURN * GOOD_FOR) | MaxRounds(1)
     job = office.submit("broadcast", agents, stop=stop, limits={"turn_tokens": TURN})
     drain(office)
-    result = job.result(timeout=10)
+    result = result_of(job)
     assert result.reason == "token_budget"
     assert result.usage.tokens <= TURN * GOOD_FOR
     assert result.usage.tokens > TURN * (GOOD_FOR - 1), "what was not spent went to others"

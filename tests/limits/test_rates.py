@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 from checks import ledger
+from live import result_of
 from servers.model_stub import StubModel, completion, refusal
 from sessions.office import Office
 from symposia.models.sessions.limits import Rate
@@ -153,7 +154,7 @@ def test_a_turn_beyond_the_minute_is_put_off_without_a_worker_and_without_a_fail
     pass_time(client, 62)
     let_go_on(office, job, 3)
     office.sweep_until(job, lambda: job.state().is_final)
-    assert job.result(timeout=5).reason == "max_rounds"
+    assert result_of(job).reason == "max_rounds"
     assert len(stub.asked) == 3
 
 

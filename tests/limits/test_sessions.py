@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from live import until
+from live import result_of, until
 from symposia.models.sessions.stop_conditions import CostBudget, MaxRounds, MaxTurns, TokenBudget
 from symposia.state.redis.keys import lock_key, session_key
 
@@ -31,7 +31,7 @@ def test_a_turn_that_no_longer_fits_ends_the_session_with_the_reason(office, cos
         limits={"turn_tokens": 400},
     )
     office.work()
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.ok, result.reason) == (True, "token_budget")
     assert result.detail == "200 tokens left, but a turn of ann may use 400 tokens"
     assert result.usage.tokens == 800
@@ -45,7 +45,7 @@ def test_a_limit_on_cost_holds_as_well(office, costing):
         limits={"turn_usd": 0.4},
     )
     office.work()
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.usage.cost_micros) == ("cost_budget", 800_000)
     assert result.detail == "0.2 US dollars left, but a turn of ann may use 0.4 US dollars"
 
@@ -53,7 +53,7 @@ def test_a_limit_on_cost_holds_as_well(office, costing):
 def test_what_an_agent_may_spend_is_known_from_its_entry_and_cut_to_what_is_left(office, costing):
     job = office.submit("round_robin", {"ann": costing(400)}, stop=TokenBudget(1_000) | MaxRounds(9))
     office.work()
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.turns) == ("token_budget", 3)
 
 
@@ -62,7 +62,7 @@ def test_an_agent_that_nothing_is_known_of_gets_its_share_and_is_told(office):
     agents = {"ann": spender, "bob": spender}
     job = office.submit("broadcast", agents, stop=TokenBudget(1_000) | MaxRounds(1))
     office.work()
-    assert job.result(timeout=5).reason == "max_rounds"
+    assert result_of(job).reason == "max_rounds"
     told = {message.content for message in job.messages()}
     assert told == {"500 tokens are mine", "700 tokens are mine"}
 
@@ -76,7 +76,7 @@ def test_side_by_side_no_more_turns_begin_than_the_budget_is_good_for(office, co
         while office.queue.waiting:
             calls = [pool.submit(office.deliver) for _ in range(len(office.queue.waiting))]
             [call.result() for call in calls]
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.usage.tokens, result.turns) == ("token_budget", 300, 3)
     assert outcomes(job) == ["message"] * 3, "what never began is dropped without a trace of a grant"
 
@@ -87,7 +87,7 @@ def test_turns_that_spend_less_than_they_set_aside_leave_room_for_others(office,
         "broadcast", agents, stop=TokenBudget(450) | MaxRounds(1), limits={"turn_tokens": 100}
     )
     office.work()
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.turns) == ("max_rounds", 8)
     assert fields(office, job, "reserved_tokens") in (["0"], [None])
 
@@ -124,7 +124,7 @@ def test_a_turn_waits_for_means_without_a_worker_and_goes_on_when_some_come_back
     gate.touch()
     until(lambda: office.queue.waiting, what="the one who waits is sent for")
     office.work()
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.usage.tokens) == ("max_rounds", 120)
 
 
@@ -135,7 +135,7 @@ def test_a_turn_that_fails_gives_back_what_it_has_set_aside(office, two_at_once)
     gate.touch()
     until(lambda: office.queue.waiting, what="the one who waits is sent for")
     office.sweep_until(job, lambda: job.state().is_final)
-    assert job.result(timeout=5).usage.tokens == 120
+    assert result_of(job).usage.tokens == 120
 
 
 def test_what_a_dead_worker_had_set_aside_goes_to_whoever_takes_its_turn_over(office, two_at_once):
@@ -146,7 +146,7 @@ def test_what_a_dead_worker_had_set_aside_goes_to_whoever_takes_its_turn_over(of
     office.runtime.store.client.delete(lock_key(job.id, "slot:ann"))
     office.sweep_until(job, lambda: job.state().is_final)
     assert "expired" in outcomes(job)
-    assert job.result(timeout=5).usage.tokens == 120
+    assert result_of(job).usage.tokens == 120
 
 
 def test_a_turn_that_waits_for_a_person_holds_nothing_others_could_use(office):
@@ -171,7 +171,7 @@ def test_a_session_that_is_cancelled_holds_nothing_any_more(office, two_at_once)
 def test_a_session_without_limits_keeps_no_books(office, costing):
     job = office.submit("round_robin", {"ann": costing(400)}, stop=MaxTurns(2))
     office.work()
-    assert job.result(timeout=5).turns == 2
+    assert result_of(job).turns == 2
     assert fields(office, job, "reserved_tokens", "reserved_cost") == [None, None]
 
 

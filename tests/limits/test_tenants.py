@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from live import until
+from live import result_of, until
 from sessions.office import Office
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.limits import DailyLimits, SpendingBounds
@@ -154,7 +154,7 @@ def test_a_session_whose_tenant_has_used_up_its_day_ends_and_says_so(frugal, cos
         stop = MaxRounds(9)
         job = frugal.submit("round_robin", {"ann": costing(30)}, tenant="acme", stop=stop)
         frugal.work()
-        return job.result(timeout=5)
+        return result_of(job)
 
     first, second = session(), session()
     assert (first.reason, first.detail) == ("tenant_budget", DETAIL)
@@ -166,7 +166,7 @@ def test_a_session_whose_tenant_has_used_up_its_day_ends_and_says_so(frugal, cos
 def test_a_session_of_nobody_s_is_not_counted(frugal, costing):
     job = frugal.submit("round_robin", {"ann": costing(90)}, stop=MaxRounds(3))
     frugal.work()
-    assert job.result(timeout=5).reason == "max_rounds"
+    assert result_of(job).reason == "max_rounds"
 
 
 def test_turns_that_fail_or_come_twice_cost_their_tenant_nothing(frugal, costing):
@@ -176,7 +176,7 @@ def test_turns_that_fail_or_come_twice_cost_their_tenant_nothing(frugal, costing
     frugal.deliver()
     frugal.queue.waiting.append(frugal.queue.waiting[0])
     frugal.work()
-    assert job.result(timeout=5).turns == 1
+    assert result_of(job).turns == 1
     assert frugal.client.tenant("acme") == TenantUsage(turns=1)
 
 
@@ -202,7 +202,7 @@ def test_what_is_due_for_a_turn_that_waits_for_somebody_needs_nothing_of_its_ten
     assert office.client.tenant("acme").turns == 1
     office.sweep_until(waiting, lambda: waiting.state().is_final)
     assert [message.content for message in waiting.messages()] == ["No objection."]
-    assert (spending.result(timeout=5).reason, waiting.result(timeout=5).reason) == ("max_rounds",) * 2
+    assert (result_of(spending).reason, result_of(waiting).reason) == ("max_rounds",) * 2
     office.close()
 
 

@@ -11,6 +11,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from scaling import patient
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -19,7 +21,7 @@ def audit(
 ) -> tuple[int, str]:
     (folder / "constraints.txt").write_text(pins)
     command = [sys.executable, ROOT / ".ci" / "audit.py", folder / "constraints.txt", *database]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=patient(50), check=False)
     return done.returncode, done.stdout + done.stderr
 
 

@@ -12,6 +12,7 @@ from kombu.transport import memory as virtual_memory
 from kombu.transport import redis as usual
 from redis import Redis
 
+from scaling import patient
 from symposia.config.settings import load_settings
 from symposia.patches.kombu_transport import (
     OneClientChannel,
@@ -48,7 +49,7 @@ def test_what_is_sent_arrives_and_a_channel_makes_one_client_for_all(connection,
     for number in range(20):
         queue.put({"number": number})
     assert len(made) <= before + 1
-    got = [queue.get(timeout=5) for _ in range(20)]
+    got = [queue.get(timeout=patient(5)) for _ in range(20)]
     assert [message.payload["number"] for message in got] == list(range(20))
     for message in got:
         message.ack()
@@ -81,7 +82,7 @@ def test_what_is_sent_over_a_channel_that_was_closed_goes_over_a_new_one(connect
         {"a": 1}, routing_key="lean-closed", declare=[lean], retry=True, retry_policy={"max_retries": 3}
     )
     with connection.clone() as another, closing(another.SimpleQueue("lean-closed")) as queue:
-        assert queue.get(timeout=5).payload == {"a": 1}
+        assert queue.get(timeout=patient(5)).payload == {"a": 1}
 
 
 def test_threads_may_use_a_channels_client_at_once(connection):

@@ -18,6 +18,7 @@ from redis.connection import parse_url
 from redis.sentinel import SentinelManagedConnection
 
 from live import until
+from scaling import patient
 from symposia.patches.redis_connections import MasterConnection
 
 
@@ -122,7 +123,7 @@ def test_celery_publishes_each_task_sent_by_itself():
     with app.connection_for_write() as connection, connection.SimpleQueue(events) as received:
         for _ in range(3):
             app.send_task("plain.task", queue="plain-tasks")
-        messages = [received.get(timeout=5).payload for _ in range(3)]
+        messages = [received.get(timeout=patient(5)).payload for _ in range(3)]
     assert [it["type"] for it in messages] == ["task-sent"] * 3
 
 

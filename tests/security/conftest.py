@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from live import REGISTRY, LiveWorker, until
+from scaling import patient
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
@@ -79,7 +80,10 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
                 what="the worker has announced itself",
             )
             app = create_worker_app(settings)
-            until(lambda: app.control.ping(timeout=2, limit=1), what="the worker hears what all are told")
+            until(
+                lambda: app.control.ping(timeout=patient(2), limit=1),
+                what="the worker hears what all are told",
+            )
             yield Guarded(folder, settings, environment, password, worker)
         finally:
             worker.close()

@@ -15,7 +15,7 @@ import psutil
 import pytest
 from kombu import compression
 
-from live import until
+from live import result_of, until
 from symposia.config.celery import QUEUE
 from symposia.state.redis.connect import connect
 
@@ -68,7 +68,7 @@ def json_task(task: str, *args: Any, **kwargs: Any) -> str:
 
 def a_session_still_runs(guarded) -> None:
     job = guarded.submit("say", "echo", stop={"max_rounds": 1})
-    assert job.result(timeout=40).ok
+    assert result_of(job).ok
 
 
 def push(guarded, message: str) -> None:

@@ -11,7 +11,8 @@ import pytest
 from redis import Redis
 
 from checks.everything_kept import everything_kept
-from live import REGISTRY, LiveWorker, until
+from live import REGISTRY, LiveWorker, result_of, until
+from scaling import patient
 from servers.model_stub import StubModel, completion, refusal
 from symposia.client import Client
 from symposia.config.settings import load_settings
@@ -58,7 +59,7 @@ def everything_sent(redis_url: str) -> Iterator[list[str]]:
         thread.start()
         yield heard
         client.echo("that is all")
-        thread.join(20)
+        thread.join(patient(20))
         assert not thread.is_alive()
 
 
@@ -86,7 +87,7 @@ def test_a_key_is_in_no_store_no_log_no_event_and_no_task(tmp_path: Path, redis_
                 stop=MaxTurns(2),
                 policy=FailurePolicy(attempts=1),
             )
-            result = job.result(timeout=90)
+            result = result_of(job, timeout_s=90)
             until(lambda: len(model.asked) == 3, timeout_s=90, what="the model has refused the key")
     finally:
         worker.close()

@@ -12,7 +12,8 @@ from celery import Celery
 from redis import Redis
 from redis.exceptions import NoPermissionError, ResponseError
 
-from live import REGISTRY, LiveWorker, until
+from live import REGISTRY, LiveWorker, result_of, until
+from scaling import patient
 from servers.own_server import own_server
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
@@ -100,7 +101,7 @@ class Monitor(Thread):
                 receiver.should_stop = True
 
             receiver.handlers["*"] = hear
-            receiver.capture(timeout=60, wakeup=False)
+            receiver.capture(timeout=patient(60), wakeup=False)
 
 
 @pytest.mark.long
@@ -121,16 +122,14 @@ def test_sessions_of_all_modes_run_and_nothing_is_refused(place, tmp_path):
         monitor.start()
         jobs = {mode: submitted(client, mode) for mode in SESSIONS}
         stopped = steered(client, tmp_path / "gate")
-        assert {mode: job.result(timeout=40).ok for mode, job in jobs.items()} == dict.fromkeys(
-            SESSIONS, True
-        )
-        assert stopped.result(timeout=20)
+        assert {mode: result_of(job).ok for mode, job in jobs.items()} == dict.fromkeys(SESSIONS, True)
+        assert result_of(stopped)
         assert len(client.jobs()) == 6
         until(client._installation.sessions.workers.list_alive, what="the worker has announced itself")
         assert [it for it in run_checks(settings) if it.grade is Grade.BAD] == []
-        until(lambda: monitor.told or not submitted(client, "pair").result(timeout=40), what="it hears")
-        monitor.join(30)
-        assert [list(told) for told in app.control.ping(timeout=10, limit=1)] == [["w1@live"]]
+        until(lambda: monitor.told or not result_of(submitted(client, "pair")), what="it hears")
+        monitor.join(patient(30))
+        assert [list(told) for told in app.control.ping(timeout=patient(10), limit=1)] == [["w1@live"]]
     finally:
         worker.close()
     assert monitor.told

@@ -11,7 +11,9 @@ import psutil
 import pytest
 
 from checks.everything_kept import everything_kept
+from live import result_of
 from processes.gone import command_of
+from scaling import patient
 from symposia.client import Client
 from symposia.config.settings import known_secrets
 from symposia.models.sessions.options import AfterRetries
@@ -37,7 +39,7 @@ def raw_content(guarded):
 def test_an_agent_that_tells_its_environment_tells_nothing(guarded, raw_content):
     policy = {"attempts": 2, "backoff_s": 0, "then": AfterRetries.SKIP}
     job = guarded.submit("telltale", "model", stop={"max_rounds": 1}, policy=policy)
-    job.result(timeout=40)
+    result_of(job)
     errors = [e.payload["result"].get("error") for e in job.events() if e.event_type == "MAPTurnCompleted"]
     assert "no luck with" in str(errors)
     told = "\n".join((raw_content(), guarded.worker.log(), *map(str, job.events()), job.graph("text")))
@@ -60,7 +62,7 @@ def test_celerys_own_commands_tell_no_password(guarded, command):
         cwd=guarded.folder,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=patient(50),
         check=False,
     )
     assert guarded.settings.redis_url.get_secret_value().rpartition(":")[2][:5] in done.stdout + done.stderr

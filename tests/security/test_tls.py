@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from kombu.exceptions import OperationalError
 
-from live import REGISTRY, LiveWorker, until
+from live import REGISTRY, LiveWorker, result_of, until
+from scaling import patient
 from servers.tls import certificate, tls_front
 from symposia.client import Client
 from symposia.config.settings import load_settings
@@ -55,7 +56,7 @@ def test_a_session_runs_on_a_store_and_a_broker_behind_tls(encrypted, tmp_path):
         people = [Participant(participant_id=name) for name in ("ann", "bob")]
         collab = Collab(title="t", purpose="p", mode="round_robin", participants=people)
         job = Client(settings).submit(collab, agents={"ann": "say", "bob": "say"}, stop={"max_rounds": 2})
-        assert job.result(timeout=30).turns == 4
+        assert result_of(job).turns == 4
         until(
             Client(settings)._installation.sessions.workers.list_alive, what="the worker has announced itself"
         )
@@ -91,10 +92,10 @@ def test_a_broker_whose_certificate_nobody_vouches_for_is_given_no_task(encrypte
     for untrusted in (url, f"{url}?ssl_ca_certs={other}"):
         settings = load_settings(broker_url=untrusted, data_dir=tmp_path)
         with (
-            broker_connection(broker_url_in_use(settings), timeout_s=5) as broker,
+            broker_connection(broker_url_in_use(settings), timeout_s=patient(5)) as broker,
             pytest.raises(OperationalError, match=r"(?i)certificate"),
         ):
-            broker.ensure_connection(max_retries=1, timeout=5)
+            broker.ensure_connection(max_retries=1, timeout=patient(5))
 
 
 def test_a_server_that_speaks_no_tls_is_not_spoken_to_either(redis_url):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from live import until
+from scaling import patient
 from servers.redis_nodes import HOST, MASTER, SLOTS, Node
 from servers.tls import certificate
 from symposia.factories.connection import broker_connection, check_broker
@@ -83,7 +84,7 @@ def test_tasks_too_travel_over_tls_behind_sentinels(sentinel_url, files):
     with pytest.raises(BrokerUnavailable, match=r"(?i)certificate"):
         check_broker(sentinel_url)
     with (
-        broker_connection(sentinel_url, timeout_s=2) as broker,
+        broker_connection(sentinel_url, timeout_s=patient(2)) as broker,
         pytest.raises(Exception, match=r"No master found"),
     ):
-        broker.ensure_connection(max_retries=1, timeout=3)
+        broker.ensure_connection(max_retries=1, timeout=patient(3))

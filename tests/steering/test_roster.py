@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from live import result_of
 from symposia.models.errors import InvalidInput, SessionEnded, SessionNotFound, UnknownAgent
 from symposia.models.protocol.collab import Participant
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
@@ -87,7 +88,7 @@ def test_in_a_swarm_which_has_no_rounds_they_come_and_go_with_the_next_step(offi
     job.add_participant("cyd", "noop")
     job.remove_participant("ann")
     office.work()
-    assert job.result(timeout=5).reason == "board_empty"
+    assert result_of(job).reason == "board_empty"
     said = speakers(job)
     assert len(said) == 6
     assert said.count("ann") == 1, "whoever leaves finishes what they have begun"
@@ -119,7 +120,7 @@ def test_those_who_passed_and_left_do_not_end_a_session_for_those_who_came(offic
     job.remove_participant("cyd")
     job.add_participant("dan", passes)
     office.work()
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.turns) == ("max_turns", 6)
 
 

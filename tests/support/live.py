@@ -9,12 +9,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TypeVar
+from typing import IO, Protocol, TypeVar
 
 from scaling import patient
 from symposia.workers.local.processes import end_with_parent
 
 T = TypeVar("T")
+R_co = TypeVar("R_co", covariant=True)
 SUPPORT = Path(__file__).parent
 
 REGISTRY = """
@@ -69,6 +70,22 @@ def until(condition: Callable[[], T], *, timeout_s: float = 40.0, what: str = ""
             raise AssertionError(f"not within {timeout_s} s: {what or condition}")
         time.sleep(0.02)
     return answer
+
+
+class Result(Protocol[R_co]):
+    """A job whose result can be waited for."""
+
+    def result(self, timeout: float | None = ...) -> R_co: ...
+
+
+def result_of(job: Result[T], *, timeout_s: float = 40.0) -> T:
+    """Return the result of a job, once it has ended.
+
+    Args:
+        job: A session, or a review.
+        timeout_s: Deadline in seconds, scaled with `patient`.
+    """
+    return job.result(timeout=patient(timeout_s))
 
 
 class LiveWorker:

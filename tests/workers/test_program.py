@@ -14,6 +14,7 @@ from celery.bin.beat import beat
 from celery.bin.worker import worker
 
 from live import until
+from scaling import patient
 from symposia.workers.local.processes import end_with_parent
 from symposia.workers.local.services import worker_command
 
@@ -35,7 +36,7 @@ def call(folder: Path, *command: str, **settings: str) -> subprocess.CompletedPr
         env={**os.environ, "SYMPOSIA_REDIS_URL": "redis://127.0.0.1:1/0", **settings},
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=patient(50),
         check=False,
     )
 
@@ -91,7 +92,7 @@ def test_a_worker_starts_anew_and_ends_when_it_is_asked_to(tmp_path, redis_url, 
         process.send_signal(signal.SIGHUP)
         until(lambda: is_ready(2), timeout_s=40, what="it is there again")
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(patient(20)) == 0
     finally:
         process.poll() is None and os.killpg(process.pid, signal.SIGKILL)
         process.wait()

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from scaling import patient
 from symposia.agents.execution.failures import MAX_TRACEBACK
 from symposia.agents.execution.threads import DaemonThreadPool
 from symposia.agents.python import PythonAgent, load_callable
@@ -81,7 +82,7 @@ def fails(place, runner, turn):
     def fails(name: str) -> AgentError:
         agent = PythonAgent(load_callable(f"rooms.speakers:{name}"), threads=DaemonThreadPool(limit=1))
         with pytest.raises(AgentError) as failed:
-            runner.run(agent, turn(), timeout_s=20)
+            runner.run(agent, turn(), timeout_s=patient(20))
         return failed.value
 
     return fails

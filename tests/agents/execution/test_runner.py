@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from scaling import patient
 from symposia.agents.execution.runner import AgentRunner
 from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome, LeaseLost, SessionNotFound
 from symposia.models.turns.turn import DraftMessage, TurnOutcome, Usage
@@ -44,7 +45,7 @@ def raising(error):
 
 def test_an_agent_is_given_the_turn_and_its_outcome_comes_back(runner, turn):
     agent = Speaks(lambda turn: TurnOutcome.say(f"turn {turn.turn_number}"))
-    assert runner.run(agent, turn(turn_number=4), timeout_s=5) == TurnOutcome.say("turn 4")
+    assert runner.run(agent, turn(turn_number=4), timeout_s=patient(5)) == TurnOutcome.say("turn 4")
 
 
 def test_an_agent_that_is_too_slow_is_cut_off_at_its_deadline(runner, turn):
@@ -61,15 +62,15 @@ def test_an_agent_that_is_too_slow_is_cut_off_at_its_deadline(runner, turn):
     with pytest.raises(AgentTimeout, match=r"no answer within 0\.05 s") as error:
         runner.run(Speaks(lambda _: dawdle()), turn(), timeout_s=0.05)
     assert error.value.retryable
-    assert time.monotonic() - began < 5
-    assert cancelled.wait(5)
+    assert time.monotonic() - began < patient(5)
+    assert cancelled.wait(patient(5))
 
 
 def test_the_deadline_holds_against_an_agent_that_blocks_the_loop(runner, turn):
     release = threading.Event()
     try:
         with pytest.raises(AgentTimeout):
-            runner.run(Speaks(lambda _: release.wait(30)), turn(), timeout_s=0.05)
+            runner.run(Speaks(lambda _: release.wait(patient(30))), turn(), timeout_s=0.05)
     finally:
         release.set()
 
@@ -97,7 +98,7 @@ def test_a_turn_without_time_left_is_a_timeout(runner, turn):
 
 
 def test_a_turn_can_be_cancelled_from_another_thread(runner, turn):
-    speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(turn_number=7), timeout_s=60)
+    speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(turn_number=7), timeout_s=patient(60))
     threading.Thread(target=speaking.cancel).start()
     with pytest.raises(LeaseLost, match="turn 7"):
         speaking.result()
@@ -108,13 +109,13 @@ def test_who_cancels_says_what_the_waiting_side_gets(runner, turn):
         runner.run(
             Speaks(lambda _: asyncio.sleep(60)),
             turn(),
-            timeout_s=60,
+            timeout_s=patient(60),
             on_start=lambda speaking: speaking.cancel(SessionNotFound("it")),
         )
 
 
 def test_cancelling_a_turn_that_has_been_spoken_changes_nothing(runner, turn):
-    speaking = runner.start(Speaks(lambda _: TurnOutcome.say("in time")), turn(), timeout_s=5)
+    speaking = runner.start(Speaks(lambda _: TurnOutcome.say("in time")), turn(), timeout_s=patient(5))
     assert speaking.result() == TurnOutcome.say("in time")
     speaking.cancel()
     assert speaking.result() == TurnOutcome.say("in time")
@@ -124,7 +125,7 @@ def test_cancelling_a_turn_that_has_been_spoken_changes_nothing(runner, turn):
 def test_whatever_an_agent_raises_becomes_one_line_with_the_class_it_was(runner, turn, kind):
     error = ValueError("first\nsecond  line")
     with pytest.raises(AgentFailed, match=r"^ValueError: first second line$") as caught:
-        runner.run(kind(raising(error)), turn(), timeout_s=5)
+        runner.run(kind(raising(error)), turn(), timeout_s=patient(5))
     assert caught.value.retryable
     assert caught.value.__cause__ is error
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)  # noqa: S301
@@ -133,7 +134,7 @@ def test_whatever_an_agent_raises_becomes_one_line_with_the_class_it_was(runner,
 @pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
 def test_an_error_of_the_agent_tree_comes_through_as_it_is(runner, turn, kind):
     with pytest.raises(AgentFailed, match=r"^no more$") as caught:
-        runner.run(kind(raising(AgentFailed("no more", retryable=False))), turn(), timeout_s=5)
+        runner.run(kind(raising(AgentFailed("no more", retryable=False))), turn(), timeout_s=patient(5))
     assert not caught.value.retryable
 
 
@@ -142,8 +143,10 @@ def test_an_error_of_the_agent_tree_comes_through_as_it_is(runner, turn, kind):
 )
 def test_no_agent_can_end_the_loop_that_all_share(runner, turn, error):
     with pytest.raises(AgentFailed):
-        runner.run(Speaks(raising(error)), turn(), timeout_s=5)
-    assert runner.run(Speaks(lambda _: TurnOutcome.say("on")), turn(), timeout_s=5) == TurnOutcome.say("on")
+        runner.run(Speaks(raising(error)), turn(), timeout_s=patient(5))
+    assert runner.run(
+        Speaks(lambda _: TurnOutcome.say("on")), turn(), timeout_s=patient(5)
+    ) == TurnOutcome.say("on")
 
 
 @pytest.mark.parametrize(
@@ -158,14 +161,14 @@ def test_no_agent_can_end_the_loop_that_all_share(runner, turn, error):
 )
 def test_a_credential_in_an_error_is_not_shown(runner, turn, text):
     with pytest.raises(AgentFailed) as caught:
-        runner.run(Speaks(raising(RuntimeError(text))), turn(), timeout_s=5)
+        runner.run(Speaks(raising(RuntimeError(text))), turn(), timeout_s=patient(5))
     assert "hunter2" not in str(caught.value)
     assert "***" in str(caught.value)
 
 
 def test_a_very_long_error_is_cut(runner, turn):
     with pytest.raises(AgentFailed) as caught:
-        runner.run(Speaks(raising(RuntimeError("x" * 10_000))), turn(), timeout_s=5)
+        runner.run(Speaks(raising(RuntimeError("x" * 10_000))), turn(), timeout_s=patient(5))
     assert len(str(caught.value)) < 400
 
 
@@ -204,7 +207,7 @@ def test_an_answer_that_cannot_be_written_is_refused_with_field_rule_and_value(t
     runner = AgentRunner(max_message_bytes=100)
     try:
         with pytest.raises(BadOutcome) as caught:
-            runner.run(kind(lambda _: outcome), turn(), timeout_s=5)
+            runner.run(kind(lambda _: outcome), turn(), timeout_s=patient(5))
     finally:
         runner.close()
     assert str(caught.value) == said
@@ -214,7 +217,7 @@ def test_an_answer_that_cannot_be_written_is_refused_with_field_rule_and_value(t
 def test_a_message_of_exactly_the_limit_is_taken(turn):
     runner = AgentRunner(max_message_bytes=100)
     full = TurnOutcome.say("é" * 50)
-    assert runner.run(SpeaksNow(lambda _: full), turn(), timeout_s=5) == full
+    assert runner.run(SpeaksNow(lambda _: full), turn(), timeout_s=patient(5)) == full
 
 
 def test_all_turns_of_a_process_share_one_loop_thread(runner, turn):
@@ -225,7 +228,7 @@ def test_all_turns_of_a_process_share_one_loop_thread(runner, turn):
         return TurnOutcome.say("here")
 
     def one():
-        runner.run(Speaks(where), turn(), timeout_s=5)
+        runner.run(Speaks(where), turn(), timeout_s=patient(5))
 
     threads = [threading.Thread(target=one) for _ in range(20)]
     for thread in threads:
@@ -243,7 +246,7 @@ def test_turns_wait_side_by_side(runner, turn):
         await meet.wait()
         return TurnOutcome.say("met")
 
-    speaking = [runner.start(Speaks(lambda _: meeting()), turn(), timeout_s=10) for _ in range(10)]
+    speaking = [runner.start(Speaks(lambda _: meeting()), turn(), timeout_s=patient(10)) for _ in range(10)]
     assert [each.result() for each in speaking] == [TurnOutcome.say("met")] * 10
 
 
@@ -251,7 +254,7 @@ def test_an_instant_agent_answers_in_the_calling_thread_and_starts_no_other(turn
     before = set(threading.enumerate())
     where = []
     agent = SpeaksNow(lambda _: where.append(threading.get_ident()) or TurnOutcome.say("now"))
-    assert AgentRunner().run(agent, turn(), timeout_s=5) == TurnOutcome.say("now")
+    assert AgentRunner().run(agent, turn(), timeout_s=patient(5)) == TurnOutcome.say("now")
     assert where == [threading.get_ident()]
     assert set(threading.enumerate()) <= before
 
@@ -263,7 +266,7 @@ def test_the_instant_path_costs_microseconds(turn):
     def thousand():
         began = time.thread_time()
         for _ in range(1_000):
-            runner.start(agent, context, timeout_s=5).result()
+            runner.start(agent, context, timeout_s=patient(5)).result()
         return time.thread_time() - began
 
     assert min(thousand() for _ in range(5)) < 0.02  # 20 us each; it takes about 2
@@ -272,12 +275,12 @@ def test_the_instant_path_costs_microseconds(turn):
 def test_a_closed_runner_cancels_what_runs_and_can_be_used_again(turn):
     before = set(threading.enumerate())
     runner = AgentRunner()
-    speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(), timeout_s=60)
+    speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(), timeout_s=patient(60))
     runner.close()
     with pytest.raises(AgentFailed, match="cancelled"):
         speaking.result()
     assert not [it for it in set(threading.enumerate()) - before if it.name == "symposia-agents"]
-    assert runner.run(Speaks(lambda _: TurnOutcome.say("again")), turn(), timeout_s=5)
+    assert runner.run(Speaks(lambda _: TurnOutcome.say("again")), turn(), timeout_s=patient(5))
     runner.close()
 
 
@@ -285,13 +288,13 @@ def test_a_closed_runner_cancels_what_runs_and_can_be_used_again(turn):
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_forked_child_makes_a_loop_of_its_own(runner, turn):
     agent = Speaks(lambda _: TurnOutcome.say(str(os.getpid())))
-    parent = runner.run(agent, turn(), timeout_s=5)
+    parent = runner.run(agent, turn(), timeout_s=patient(5))
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            said = runner.run(agent, turn(), timeout_s=5).messages[0].content
+            said = runner.run(agent, turn(), timeout_s=patient(5)).messages[0].content
             os.write(writing, said.encode())
             status = 0
         finally:
@@ -302,4 +305,4 @@ def test_a_forked_child_makes_a_loop_of_its_own(runner, turn):
     with os.fdopen(reading) as pipe:
         assert pipe.read() == str(child)
     assert os.waitstatus_to_exitcode(status) == 0
-    assert runner.run(agent, turn(), timeout_s=5) == parent
+    assert runner.run(agent, turn(), timeout_s=patient(5)) == parent

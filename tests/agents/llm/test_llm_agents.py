@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from scaling import patient
 from servers.model_stub import Answer, completion, refusal
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
@@ -35,7 +36,8 @@ def agent(model):
 
 @pytest.fixture
 def speak(runner, turn, agent):
-    def spoken(context=None, *, timeout_s=10.0, **manner):
+    def spoken(context=None, *, timeout_s=None, **manner):
+        timeout_s = timeout_s or patient(10)
         return runner.run(agent(**manner), context or turn(timeout_s=timeout_s), timeout_s=timeout_s)
 
     return spoken
@@ -323,14 +325,16 @@ def test_one_request_may_have_less_time_than_the_turn(speak, model):
 def test_nobody_listening_is_a_failure_that_may_be_tried_again(runner, turn):
     agent = LLMAgent(lambda: [ModelSource(Endpoint("stub", "http://127.0.0.1:9/v1"))], LLMSettings(retries=0))
     with pytest.raises(AgentFailed, match="ModelConnectionError: request to model 'stub'") as error:
-        runner.run(agent, turn(), timeout_s=10)
+        runner.run(agent, turn(), timeout_s=patient(10))
     assert error.value.retryable
 
 
 def test_a_provider_nobody_knows_is_not_tried_again(runner, turn):
     with pytest.raises(AgentFailed, match="Unknown provider: nowhere") as error:
         runner.run(
-            LLMAgent(lambda: [ModelSource(Endpoint("nowhere:model"))], LLMSettings()), turn(), timeout_s=10
+            LLMAgent(lambda: [ModelSource(Endpoint("nowhere:model"))], LLMSettings()),
+            turn(),
+            timeout_s=patient(10),
         )
     assert not error.value.retryable
 
@@ -338,8 +342,8 @@ def test_a_provider_nobody_knows_is_not_tried_again(runner, turn):
 def test_turns_of_many_threads_share_one_pool_of_connections(runner, turn, agent, model):
     speaker = agent()
     for _ in range(5):
-        runner.run(speaker, turn(), timeout_s=10)
-        runner.run(agent(temperature=0.5), turn(), timeout_s=10)
+        runner.run(speaker, turn(), timeout_s=patient(10))
+        runner.run(agent(temperature=0.5), turn(), timeout_s=patient(10))
     assert len({asked.peer for asked in model.asked}) == 1
 
 
@@ -347,20 +351,20 @@ def test_turns_of_many_threads_share_one_pool_of_connections(runner, turn, agent
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
 def test_a_forked_child_opens_connections_of_its_own(runner, turn, agent, model):
     speaker = agent()
-    runner.run(speaker, turn(), timeout_s=10)
+    runner.run(speaker, turn(), timeout_s=patient(10))
     left_at = time.monotonic()
     child = os.fork()
     if child == 0:
         status = 1
         try:
-            runner.run(speaker, turn(), timeout_s=10)
+            runner.run(speaker, turn(), timeout_s=patient(10))
             status = 0
         finally:
             os._exit(status)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == 0
     idle_s = time.monotonic() - left_at
-    runner.run(speaker, turn(), timeout_s=10)
+    runner.run(speaker, turn(), timeout_s=patient(10))
     parents, childs, parents_again = (asked.peer for asked in model.asked)
     assert parents == parents_again or idle_s > 4  # a connection that is idle for five seconds is closed
     assert parents != childs
@@ -371,7 +375,7 @@ def test_turns_are_asked_side_by_side(runner, turn, agent, model):
     said = completion("together")
     said.gate = gate
     model.answers(said)
-    speaking = [runner.start(agent(), turn(), timeout_s=20) for _ in range(8)]
+    speaking = [runner.start(agent(), turn(), timeout_s=patient(20)) for _ in range(8)]
     while len(model.asked) < 8:
         gate.wait(0.01)
     gate.set()
@@ -390,8 +394,8 @@ def test_a_price_nobody_knows_is_no_cost(speak):
 def test_a_new_key_is_used_at_the_next_turn(runner, turn, model):
     keys = iter(["first", "second"])
     agent = LLMAgent(lambda: [ModelSource(Endpoint("stub", model.url, next(keys)))], LLMSettings())
-    runner.run(agent, turn(), timeout_s=10)
-    runner.run(agent, turn(), timeout_s=10)
+    runner.run(agent, turn(), timeout_s=patient(10))
+    runner.run(agent, turn(), timeout_s=patient(10))
     assert [asked.headers["authorization"] for asked in model.asked] == ["Bearer first", "Bearer second"]
 
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_ai.exceptions import ModelHTTPError, ModelRateLimitError
 
+from scaling import patient
 from servers.model_stub import StubModel, completion, refusal
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
@@ -40,9 +41,10 @@ def journal():
 def speak(runner, turn, model, journal):
     """Speaks a turn of a model agent, with the same journal each time."""
 
-    def spoken(context=None, *, others=(), price=None, timeout_s=20.0, **manner):
+    def spoken(context=None, *, others=(), price=None, timeout_s=None, **manner):
         endpoints = [Endpoint("stub", model.url, KEY), *(Endpoint("other", stub.url) for stub in others)]
         agent = LLMAgent(lambda: [ModelSource(it, price) for it in endpoints], LLMSettings(**manner))
+        timeout_s = timeout_s or patient(20)
         context = context or turn(timeout_s=timeout_s)
         return runner.start(agent, context, timeout_s=timeout_s, turn_services=TurnServices(journal)).result()
 

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from live import SUPPORT
+from scaling import patient
 from servers.model_stub import completion, refusal
 from stub_agents import tools as model_tools
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
@@ -77,9 +78,11 @@ def speak(runner, turn, model, tmp_path, journal, variables):
     registry = Registry.load(path, getenv=variables.get)
 
     def spoken(agent="secretary", **changes):
-        context = turn(timeout_s=30, **changes)
+        context = turn(timeout_s=patient(30), **changes)
         seat = registry.get_agent(AgentBinding(agent=agent))
-        return runner.start(seat, context, timeout_s=30, turn_services=TurnServices(journal)).result()
+        return runner.start(
+            seat, context, timeout_s=patient(30), turn_services=TurnServices(journal)
+        ).result()
 
     model_tools.calls.clear()
     return spoken

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from scaling import patient
 from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
@@ -38,12 +39,12 @@ def make(local_model):
 
 
 def spoken(runner, agent, context, **desk):
-    return runner.start(agent, context, timeout_s=120, turn_services=TurnServices(**desk)).result()
+    return runner.start(agent, context, timeout_s=patient(120), turn_services=TurnServices(**desk)).result()
 
 
 def test_its_words_come_one_by_one_and_are_the_message_in_the_end(runner, turn, make):
     ear = Ear()
-    outcome = spoken(runner, make(), turn(timeout_s=120), listener=ear)
+    outcome = spoken(runner, make(), turn(timeout_s=patient(120)), listener=ear)
     assert len(ear.heard) > 3
     assert "".join(ear.heard).strip().endswith(outcome.messages[0].content)
     assert (outcome.usage.requests, outcome.usage.output_tokens) == (1, 16)
@@ -51,22 +52,22 @@ def test_its_words_come_one_by_one_and_are_the_message_in_the_end(runner, turn, 
 
 
 def test_a_stream_costs_what_the_same_words_cost_at_once(runner, turn, make):
-    streamed = spoken(runner, make(), turn(timeout_s=120), listener=Ear())
-    at_once = spoken(runner, make(), turn(timeout_s=120))
+    streamed = spoken(runner, make(), turn(timeout_s=patient(120)), listener=Ear())
+    at_once = spoken(runner, make(), turn(timeout_s=patient(120)))
     assert streamed.usage.output_tokens == at_once.usage.output_tokens
     assert streamed.usage.input_tokens == at_once.usage.input_tokens
 
 
 def test_what_it_has_answered_it_is_not_asked_again(runner, turn, make):
     journal = InMemoryCallJournal()
-    first = spoken(runner, make(temperature=1.0), turn(timeout_s=120), journal=journal)
-    again = spoken(runner, make(temperature=1.0), turn(timeout_s=120), journal=journal)
+    first = spoken(runner, make(temperature=1.0), turn(timeout_s=patient(120)), journal=journal)
+    again = spoken(runner, make(temperature=1.0), turn(timeout_s=patient(120)), journal=journal)
     assert again == first
 
 
 def test_it_speaks_for_a_model_that_is_gone(runner, turn, make):
     agent = make(before=["http://127.0.0.1:9/v1"], retries=0)
-    assert spoken(runner, agent, turn(timeout_s=120)).messages[0].content
+    assert spoken(runner, agent, turn(timeout_s=patient(120))).messages[0].content
 
 
 def test_it_is_stopped_at_the_deadline(runner, turn, make):
@@ -76,5 +77,5 @@ def test_it_is_stopped_at_the_deadline(runner, turn, make):
 
 def test_what_it_refuses_is_told_in_its_words(runner, turn, make):
     with pytest.raises(AgentFailed, match="HTTP 4") as error:
-        spoken(runner, make(instructions="word " * 20_000), turn(timeout_s=120))
+        spoken(runner, make(instructions="word " * 20_000), turn(timeout_s=patient(120)))
     assert not error.value.retryable

@@ -8,12 +8,12 @@ import signal
 import stat
 import subprocess
 import sys
-import threading
-import time
 
 import psutil
 import pytest
 
+from live import until
+from scaling import patient
 from symposia.agents.local_model import server as local
 from symposia.agents.local_model.server import (
     LocalModelServer,
@@ -34,19 +34,14 @@ on_one_worker = pytest.mark.xdist_group("local-model")
 pytestmark = [pytest.mark.real_models, pytest.mark.timeout(240)]
 
 
-def wait_until(condition, timeout_s=20):
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        threading.Event().wait(0.02)
-
-
 @on_one_worker
 @pytest.mark.parametrize("name", ["ada", "local"])
 def test_it_speaks_through_the_registry(local_model, runner, turn, message, name):
     registry = Registry.load(DEMO_FILE, local_model=lambda: local_model.url)
     context = turn(messages=[message("bob", "A library needs light.")], turn_number=4)
-    outcome = runner.run(registry.get_agent(AgentBinding(agent=name, max_tokens=12)), context, timeout_s=100)
+    outcome = runner.run(
+        registry.get_agent(AgentBinding(agent=name, max_tokens=12)), context, timeout_s=patient(100)
+    )
     assert outcome.messages[0].content
     assert 0 < outcome.usage.output_tokens <= 12
     assert outcome.usage.input_tokens > 10
@@ -85,8 +80,8 @@ time.sleep(60)
     assert record
     assert record.is_alive()
     starter.send_signal(signal.SIGKILL)
-    starter.wait(10)
-    wait_until(lambda: not record.is_alive())
+    starter.wait(patient(10))
+    until(lambda: not record.is_alive())
 
 
 @on_one_worker

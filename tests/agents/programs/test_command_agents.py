@@ -15,6 +15,7 @@ import psutil
 import pytest
 
 from live import until
+from scaling import patient
 from symposia.agents.programs.agent import CommandAgent, CommandEntry
 from symposia.agents.programs.process import Program, run_program
 from symposia.models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome, LeaseLost
@@ -30,8 +31,8 @@ def agent(*argv, getenv=os.environ.get, **entry):
 
 @pytest.fixture
 def speak(runner, turn):
-    def say(*argv, timeout_s=30, context=None, **entry):
-        return runner.run(agent(*argv, **entry), context or turn(), timeout_s=timeout_s)
+    def say(*argv, timeout_s=None, context=None, **entry):
+        return runner.run(agent(*argv, **entry), context or turn(), timeout_s=timeout_s or patient(30))
 
     return say
 
@@ -193,7 +194,7 @@ def test_what_it_has_started_ends_with_it(speak, family):
 def test_at_its_own_deadline_the_whole_group_is_killed(runner, turn, family):
     notes, gone = family
     with pytest.raises(AgentTimeout, match="did not end within 2 s"):
-        runner.run(agent(*python(FAMILY), str(notes), "wait", timeout_s=2), turn(), timeout_s=60)
+        runner.run(agent(*python(FAMILY), str(notes), "wait", timeout_s=2), turn(), timeout_s=patient(60))
     until(gone, what="both are gone")
 
 
@@ -206,7 +207,7 @@ def test_at_the_turns_deadline_the_whole_group_is_killed(speak, family):
 
 def test_a_cancelled_turn_kills_the_whole_group(runner, turn, family):
     notes, gone = family
-    speaking = runner.start(agent(*python(FAMILY), str(notes), "wait"), turn(), timeout_s=60)
+    speaking = runner.start(agent(*python(FAMILY), str(notes), "wait"), turn(), timeout_s=patient(60))
     until(notes.exists)
     speaking.cancel()
     with pytest.raises(LeaseLost):
@@ -294,7 +295,7 @@ def test_many_run_side_by_side(runner, turn):
     said = []
 
     def one(number):
-        said.append(text(runner.run(agent("echo", str(number)), turn(), timeout_s=60)))
+        said.append(text(runner.run(agent("echo", str(number)), turn(), timeout_s=patient(60))))
 
     threads = [threading.Thread(target=one, args=(number,)) for number in range(12)]
     for thread in threads:

@@ -18,6 +18,7 @@ import pytest
 import symposia
 from live import until
 from processes.gone import is_gone
+from scaling import patient
 from symposia.agents.programs.process import Program, ProgramResult, end_with_parent, run_program, with_limits
 from symposia.state.redis.connect import connect
 
@@ -25,7 +26,7 @@ NAP = [sys.executable, "-c", "import time; time.sleep(600)"]
 
 
 def said_by(argv: list[str]) -> bytes:
-    return subprocess.run(argv, capture_output=True, check=True, timeout=20).stdout
+    return subprocess.run(argv, capture_output=True, check=True, timeout=patient(20)).stdout
 
 
 def test_the_program_has_the_id_the_arguments_and_the_pipes_of_its_launcher():
@@ -36,7 +37,7 @@ def test_the_program_has_the_id_the_arguments_and_the_pipes_of_its_launcher():
         stdout=subprocess.PIPE,
         text=True,
     ) as child:
-        said, _ = child.communicate("given", timeout=20)
+        said, _ = child.communicate("given", timeout=patient(20))
     assert said == f"{child.pid} ['--', '-x', 'a b', ''] given\n"
 
 
@@ -57,7 +58,9 @@ def test_signals_that_python_ignores_end_the_program():
 
 @pytest.mark.parametrize(("name", "code"), [("/no/such/program", 127), ("/", 126)])
 def test_what_is_no_program_ends_as_in_a_shell(name, code):
-    done = subprocess.run(with_limits([name], {}), capture_output=True, text=True, check=False, timeout=20)
+    done = subprocess.run(
+        with_limits([name], {}), capture_output=True, text=True, check=False, timeout=patient(20)
+    )
     assert done.returncode == code
     assert done.stderr.startswith(f"{name}: ")
     assert done.stderr.count("\n") == 1
@@ -90,14 +93,14 @@ def crowd(redis_url) -> Iterator[None]:
 
     def hold(lock: object) -> None:
         script()
-        ready.wait(20)
+        ready.wait(patient(20))
         with lock:  # type: ignore[attr-defined]
             over.wait()
 
     threads = [threading.Thread(target=hold, args=(client.connection_pool._lock,)) for _ in range(4)]
     for thread in threads:
         thread.start()
-    ready.wait(20)
+    ready.wait(patient(20))
     yield
     over.set()
     for thread in threads:
@@ -126,7 +129,7 @@ def _a_fork() -> int:
     ended: list[int] = []
     waiter = threading.Thread(target=lambda: ended.append(os.waitpid(pid, 0)[1]), daemon=True)
     waiter.start()
-    waiter.join(20)
+    waiter.join(patient(20))
     if not ended:
         os.kill(pid, signal.SIGKILL)
         waiter.join()

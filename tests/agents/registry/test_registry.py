@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from scaling import patient
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.python import PythonAgent
 from symposia.agents.registry.registry import BUILT_IN, DEMO_FILE, Registry
@@ -256,7 +257,7 @@ def test_only_variables_that_the_file_names_are_read(load):
 
 def test_a_missing_key_fails_the_turn_and_is_not_tried_again(load, runner, turn):
     with pytest.raises(AgentFailed, match="environment variable HOUSE_KEY is not set") as error:
-        runner.run(load().get_agent(bound("writer")), turn(), timeout_s=5)
+        runner.run(load().get_agent(bound("writer")), turn(), timeout_s=patient(5))
     assert not error.value.retryable
 
 
@@ -265,14 +266,14 @@ def test_a_local_model_that_does_not_run_may_be_tried_again(runner, turn, monkey
     with pytest.raises(
         AgentFailed, match="installed but not running on this machine: start or restart `symposia up`"
     ) as error:
-        runner.run(Registry().get_agent(bound("local")), turn(), timeout_s=5)
+        runner.run(Registry().get_agent(bound("local")), turn(), timeout_s=patient(5))
     assert error.value.retryable
 
 
 def test_a_missing_local_model_fails_once_and_says_what_to_install(runner, turn, monkeypatch):
     monkeypatch.setattr("symposia.agents.local_model.server.find_spec", lambda _name: None)
     with pytest.raises(AgentFailed, match="install the local model with `pip install 'symposia") as error:
-        runner.run(Registry().get_agent(bound("local")), turn(), timeout_s=5)
+        runner.run(Registry().get_agent(bound("local")), turn(), timeout_s=patient(5))
     assert not error.value.retryable
     assert "symposia up" not in str(error.value)
 
@@ -321,7 +322,7 @@ print([name for name in ("stub_agents.callables", "pydantic_ai", "openai") if na
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=patient(30),
         check=True,
     )
     assert done.stdout.strip() == "[]"

@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from scaling import patient
 from symposia.agents.registry.registry import Registry
 from symposia.agents.reviewers.code import extract_code, fence_text
 from symposia.models.protocol.collab import CollabMode
@@ -28,7 +29,7 @@ def review(runner, turn, message):
                 pytest.skip(f"{tool} is not installed")
         messages = [message("bob", text) for text in texts]
         context = turn(**{"mode": CollabMode.PAIR, "expects": Expects.REVIEW, "messages": messages, **more})
-        outcome = runner.run(Registry().get_agent(AgentBinding(agent=name)), context, timeout_s=50)
+        outcome = runner.run(Registry().get_agent(AgentBinding(agent=name)), context, timeout_s=patient(50))
         return outcome.messages[0].content
 
     return said

@@ -18,6 +18,7 @@ from sqlalchemy import event
 from chaos.arena import Arena
 from chaos.plays import plays
 from live import until
+from scaling import patient
 from servers.postgres import Postgres, own_database
 from sessions.archiving import archive_now, archived, archiver, live
 from sessions.table import Table
@@ -107,7 +108,7 @@ def test_sessions_go_on_while_somebody_else_holds_the_file(tmp_path: Path, away_
 
     @contextmanager
     def held() -> Iterator[None]:
-        with closing(sqlite3.connect(file, isolation_level=None, timeout=60)) as sql:
+        with closing(sqlite3.connect(file, isolation_level=None, timeout=patient(60))) as sql:
             sql.execute("BEGIN EXCLUSIVE")
             yield
             sql.execute("ROLLBACK")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from live import REGISTRY, LiveWorker, until
+from live import REGISTRY, LiveWorker, result_of, until
 from processes.terminal import Terminal
 from sessions.archiving import archived, live
 from symposia.archive.archive import Archive
@@ -101,7 +101,7 @@ def test_the_session_completes_with_every_message_archived_before_the_loss(
     said = terminal.run("restore", job.id, "--json")
     assert said.code == 0, said
     (tmp_path / "gate").touch()
-    result = client.get_job(job.id).result(timeout=50)
+    result = result_of(client.get_job(job.id), timeout_s=50)
     terminal.close()
 
     assert (result.ok, result.turns) == (True, TURNS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from live import result_of
 from sessions.archived_by_hand import archive_now, spoken
 from sessions.archiving import archived, live
 from sessions.by_hand import ByHand
@@ -103,7 +104,7 @@ def test_a_live_session_is_given_no_entries(hand: ByHand) -> None:
 def test_a_session_that_has_ended_is_shown_and_not_restored(hand: ByHand) -> None:
     job = spoken(hand, turns=2)
     archive_now(hand, job)
-    live_one = job.result(timeout=5)
+    live_one = result_of(job)
     hand.runtime.store.client.flushall()
     with pytest.raises(NotRestorable, match="it is completed"):
         hand.client.restore(job.id)

@@ -13,6 +13,7 @@ import pytest
 from redis import Redis
 
 from live import until
+from scaling import patient
 from symposia import AsyncClient, AsyncCollabJob, AsyncReviewJob, ClientClosed, ResultTimeout, SessionNotFound
 from symposia.client import Client
 from symposia.client.aio.async_methods import CallThreads
@@ -127,7 +128,7 @@ def test_calls_run_beside_the_event_loop_and_are_bounded(client: AsyncClient):
 
     def block() -> str:
         running.release()
-        assert release.wait(20)
+        assert release.wait(patient(20))
         return threading.current_thread().name
 
     async def main() -> list[str]:

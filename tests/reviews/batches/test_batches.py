@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from live import until
+from live import result_of, until
 from review_tools.rooms import Desk, panel, read
 from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
 from symposia.models.review.runs import ItemState, RunState
@@ -32,7 +32,7 @@ def states(run):
 
 
 def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(shared: Desk):
-    run = shared.review(panel("finds"), texts(6)).result(DEADLINE_S)
+    run = result_of(shared.review(panel("finds"), texts(6)), timeout_s=DEADLINE_S)
     assert (run.state, run.summary) == (RunState.COMPLETED, "6 items: 6 done.")
     assert sorted(shared.calls()) == sorted(it.item.path for it in texts(6))
     assert [it.path for it in run.findings] == [f"f{number}.txt" for number in range(1, 7)]
@@ -48,7 +48,7 @@ def test_no_more_sessions_run_side_by_side_than_the_panel_says(shared: Desk):
     view = job.progress()
     assert (view.running, view.waiting, view.settled) == (2, 3, 0)
     (shared.folder / "gate").touch()
-    assert job.result(DEADLINE_S).state is RunState.COMPLETED
+    assert result_of(job, timeout_s=DEADLINE_S).state is RunState.COMPLETED
     assert len(shared.calls()) == 5
 
 
@@ -56,21 +56,21 @@ def test_no_more_sessions_run_side_by_side_than_the_panel_says(shared: Desk):
 def test_what_is_known_already_is_not_reviewed_again(desk: Desk):
     desk.archive = True
     desk.start_worker()
-    first = desk.review(panel("finds"), texts(3)).result(DEADLINE_S)
+    first = result_of(desk.review(panel("finds"), texts(3)), timeout_s=DEADLINE_S)
     calls = len(desk.calls())
-    second = desk.review(panel("finds"), texts(4)).result(DEADLINE_S)
+    second = result_of(desk.review(panel("finds"), texts(4)), timeout_s=DEADLINE_S)
     assert desk.calls()[calls:] == ["f4.txt"]
     assert list(states(second).values()) == ["unchanged"] * 3 + ["done"]
     assert [it.status for it in second.findings] == ["still"] * 3 + ["new"]
     assert [it.fingerprint for it in second.findings[:3]] == [it.fingerprint for it in first.findings]
-    third = desk.review(panel("finds"), texts(3), everything=True).result(DEADLINE_S)
+    third = result_of(desk.review(panel("finds"), texts(3), everything=True), timeout_s=DEADLINE_S)
     assert len(desk.calls()) == calls + 1 + 3
     assert set(states(third).values()) == {"done"}
 
 
 def test_an_item_that_fails_is_told_with_the_reason_and_what_the_others_found(shared: Desk):
     reads = [read("good.txt", "x"), read("bad.txt", "x")]
-    run = shared.review(panel("finds", "fails", attempts=2), reads).result(DEADLINE_S)
+    run = result_of(shared.review(panel("finds", "fails", attempts=2), reads), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
     assert states(run) == {"good.txt": "done", "bad.txt": "failed"}
     (bad,) = (it for it in run.results if it.state is ItemState.FAILED)
@@ -81,10 +81,10 @@ def test_an_item_that_fails_is_told_with_the_reason_and_what_the_others_found(sh
 
 def test_what_failed_is_retried_by_itself(shared: Desk):
     job = shared.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
-    assert job.result(DEADLINE_S).state is RunState.PARTIAL
+    assert result_of(job, timeout_s=DEADLINE_S).state is RunState.PARTIAL
     (shared.folder / "mended").touch()
     assert job.retry() == 1
-    run = job.result(DEADLINE_S)
+    run = result_of(job, timeout_s=DEADLINE_S)
     assert (run.state, states(run)) == (RunState.COMPLETED, {"good.txt": "done", "bad.txt": "done"})
     assert shared.calls().count("good.txt") == 1
     assert job.retry() == 0
@@ -99,7 +99,7 @@ def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(shar
     until(lambda: job.progress().done, timeout_s=DEADLINE_S, what="one is done")
     (shared.folder / "gate").unlink(missing_ok=True)
     job.cancel("enough")
-    run = job.result(DEADLINE_S)
+    run = result_of(job, timeout_s=DEADLINE_S)
     assert run.state in (RunState.CANCELLED, RunState.COMPLETED)
     done = job.progress().done
     assert done >= 1
@@ -181,7 +181,7 @@ def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_be
     with pytest.raises(SessionNotFound):
         office.sessions.state(item_session_id(job.id, 1, first.attempt))
     desk.start_worker()
-    assert job.result(DEADLINE_S).state is RunState.COMPLETED
+    assert result_of(job, timeout_s=DEADLINE_S).state is RunState.COMPLETED
     assert desk.calls() == ["f1.txt"]
 
 
@@ -249,17 +249,17 @@ def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):
     job = desk.review(panel("finds", parallel=1), texts(3))
     job.cancel("no worker yet")
     desk.start_worker()
-    run = job.result(DEADLINE_S)
+    run = result_of(job, timeout_s=DEADLINE_S)
     assert (run.state, set(states(run).values())) == (RunState.CANCELLED, {"cancelled"})
     assert "no worker yet" in run.summary
     assert job.retry() == 3
-    run = job.result(DEADLINE_S)
+    run = result_of(job, timeout_s=DEADLINE_S)
     assert (run.state, sorted(desk.calls())) == (RunState.COMPLETED, ["f1.txt", "f2.txt", "f3.txt"])
 
 
 def test_a_batch_spends_no_more_than_it_may(shared: Desk):
     asked = panel("spends", parallel=1, batch={"max_tokens": 250})
-    run = shared.review(asked, texts(5)).result(DEADLINE_S)
+    run = result_of(shared.review(asked, texts(5)), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
     assert run.usage.tokens <= 300, "at most one turn more than there was"
     assert "cancelled" in states(run).values()
@@ -270,19 +270,22 @@ def test_a_batch_spends_no_more_than_it_may(shared: Desk):
 def test_a_batch_whose_time_is_over_ends_with_what_it_has(desk: Desk):
     desk.start_worker()
     job = desk.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))
-    run = job.result(DEADLINE_S)
+    run = result_of(job, timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
     assert "time limit exceeded" in run.summary
     assert set(states(run).values()) == {"cancelled"}
 
 
 def test_an_empty_source_is_a_run_with_nothing_in_it(desk: Desk):
-    run = desk.review(panel("finds"), []).result(DEADLINE_S)
+    run = result_of(desk.review(panel("finds"), []), timeout_s=DEADLINE_S)
     assert (run.state, run.results, run.summary) == (RunState.COMPLETED, (), "Nothing to review.")
 
 
 def test_what_the_panel_does_not_look_at_is_skipped_with_the_reason(desk: Desk):
-    run = desk.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]).result(DEADLINE_S)
+    run = result_of(
+        desk.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]),
+        timeout_s=DEADLINE_S,
+    )
     assert {it.path: it.reason for it in run.skipped} == {
         "f1.txt": "the panel reviews *.py only",
         "blank.py": "empty",
@@ -290,7 +293,7 @@ def test_what_the_panel_does_not_look_at_is_skipped_with_the_reason(desk: Desk):
 
 
 def test_an_agent_nobody_knows_fails_the_items_with_its_name(shared: Desk):
-    run = shared.review(panel("nobody", attempts=1), texts(1)).result(DEADLINE_S)
+    run = result_of(shared.review(panel("nobody", attempts=1), texts(1)), timeout_s=DEADLINE_S)
     assert run.state is RunState.FAILED
     assert "nobody" in run.results[0].error
 
@@ -299,12 +302,12 @@ def test_the_same_batch_started_twice_is_one(shared: Desk):
     batch_id = new_id()
     for _ in range(2):
         job = shared.review(panel("finds"), texts(2), batch_id=batch_id)
-    assert len(job.result(DEADLINE_S).results) == len(shared.calls()) == 2
+    assert len(result_of(job, timeout_s=DEADLINE_S).results) == len(shared.calls()) == 2
 
 
 def test_what_a_session_was_opened_with_is_kept_by_the_session_alone(shared: Desk):
     job = shared.review(panel("finds"), texts(2))
-    run = job.result(DEADLINE_S)
+    run = result_of(job, timeout_s=DEADLINE_S)
     keys = [
         key
         for key in shared.client._installation.reviews.store._client.scan_iter("symposia:{review:*")

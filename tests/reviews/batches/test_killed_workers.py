@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from live import until
+from live import result_of, until
 from review_tools.rooms import Desk, panel, read
 from symposia.models.review.runs import ReviewRun, RunState
 from symposia.reviews.batches.item_sessions import item_session_id
@@ -41,7 +41,7 @@ def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
     until(lambda: job.progress().done >= 10, timeout_s=40, what="ten are done")
     first.kill()
     (desk.folder / "gate").touch()
-    check(desk, job.result(50), 60)
+    check(desk, result_of(job, timeout_s=50), 60)
     assert set(desk.calls()) == set(names)
 
 
@@ -55,7 +55,7 @@ def test_the_only_worker_is_killed_and_another_one_goes_on(desk: Desk):
     desk.workers[0].kill()
     (desk.folder / "gate").touch()
     desk.start_worker()
-    check(desk, job.result(50), 4)
+    check(desk, result_of(job, timeout_s=50), 4)
 
 
 @pytest.mark.soak
@@ -68,7 +68,7 @@ def test_500_files_with_program_agents_and_a_worker_killed_in_the_middle(desk: D
     job = desk.review(find_panel("code").with_model(None), reads)
     until(lambda: job.progress().done >= 100, timeout_s=900, what="a hundred are done")
     desk.workers[0].kill()
-    run = job.result(1_500)
+    run = result_of(job, timeout_s=1_500)
     check(desk, run, count)
     assert Counter((it.path, it.start_line) for it in run.findings if it.rule == "F401") == Counter(
         (it.item.path, 1) for it in reads

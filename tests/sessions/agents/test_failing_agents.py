@@ -7,7 +7,7 @@ import inspect
 import pytest
 
 import live
-from live import until
+from live import result_of, until
 from stub_agents import live as live_agents
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
@@ -26,7 +26,7 @@ def test_a_failed_turn_is_tried_again(shared, checked):
     job = shared.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 1}
     )
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert outcomes(job) == [("ann", "failed"), ("ann", "message"), ("bob", "message")]
     checked(job, result)
 
@@ -35,7 +35,7 @@ def test_after_the_last_try_the_session_is_aborted_and_says_why(shared, checked)
     job = shared.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
     )
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert (result.ok, result.reason, result.collab.status) == (False, "failed", "cancelled")
     assert "ann" in result.detail
     assert "mood 2" in result.detail
@@ -47,7 +47,7 @@ def test_an_exception_leaves_a_traceback_in_the_log_and_its_place_in_the_journal
     job = stage.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
     )
-    job.result(timeout=20)
+    result_of(job)
     line = next(
         i for i, code in enumerate(inspect.getsourcelines(live_agents)[0], 1) if "RuntimeError(f" in code
     )
@@ -68,7 +68,7 @@ def test_a_participant_who_cannot_speak_is_skipped(shared, checked):
         policies={"ann": {**FAST, "then": "skip"}},
         parameters={"fails": 9},
     )
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert [m.speaker for m in result.dialog.messages] == ["bob", "bob"]
     assert [pair for pair in outcomes(job) if pair[1] != "failed"] == [
         ("ann", "skipped"),
@@ -86,7 +86,7 @@ def test_a_session_of_skipped_turns_is_cancelled(shared, checked, mode):
         policy={"attempts": 1, "then": "skip"},
         parameters={"fails": 9},
     )
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert (result.ok, result.collab.status, result.reason) == (False, "cancelled", "all_turns_failed")
     assert result.detail.startswith("2 of 2 turns failed or were skipped, last: ")
     assert "AgentFailed: " in result.detail or "mood 1" in result.detail
@@ -102,7 +102,7 @@ def test_a_substitute_takes_the_seat(shared, checked):
         policies={"ann": {**FAST, "then": "substitute", "substitute": "say"}},
         parameters={"fails": 9},
     )
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert [m.speaker for m in result.dialog.messages] == ["ann", "bob"]
     checked(job, result)
 
@@ -115,7 +115,7 @@ def test_a_hanging_agent_is_cut_off_at_its_deadline(shared, checked):
         policies={"ann": {"attempts": 1, "then": "skip", "turn_timeout_s": 0.5}},
         parameters={"gate": str(shared.folder / "never")},
     )
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert outcomes(job) == [("ann", "skipped"), ("bob", "message")]
     checked(job, result)
     (shared.folder / "never").touch()
@@ -124,7 +124,7 @@ def test_a_hanging_agent_is_cut_off_at_its_deadline(shared, checked):
 @pytest.mark.parametrize("agent", ["unspeakable", "misshapen"])
 def test_what_cannot_be_written_fails_at_once_and_is_not_asked_for_again(shared, checked, agent):
     job = shared.submit("pair", {"ann": agent, "bob": "say"}, stop=MaxTurns(2), policy={"attempts": 1})
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert (result.ok, result.reason) == (False, "failed")
     assert len(shared.calls()) == 1
     checked(job, result)
@@ -138,7 +138,7 @@ def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed
         messages=["Look."],
         policies={"ann": {"attempts": 10, "backoff_s": 0.01, "then": "substitute", "substitute": "say"}},
     )
-    result = job.result(timeout=30)
+    result = result_of(job)
     assert [m.speaker for m in result.dialog.messages] == [None, "ann", "bob"]
     assert shared.calls()[-2]["seen"] == ["Look."]
     checked(job, result)
@@ -160,7 +160,7 @@ def test_an_agent_that_one_worker_does_not_know_is_found_on_another(stage, check
     file.write_text(registry)
     stage.start_worker()
     behind.close()
-    result = job.result(timeout=40)
+    result = result_of(job)
     assert (result.ok, result.turns) == (True, 1)
     assert outcomes(job)[-1] == ("say", "message")
     checked(job, result)

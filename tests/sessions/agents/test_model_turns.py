@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from live import result_of
 from servers.model_stub import StubModel, completion, refusal
 from stub_agents.patient import PATIENCE_S
 from symposia.models.protocol.events import MAPEventType
@@ -53,7 +54,7 @@ def results(job):
 def test_what_a_turn_a_participant_and_a_session_spent_is_told(shared, shared_model):
     shared_model.answers(completion("one", cached=4), completion("two"))
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(3))
-    result = job.result(timeout=90)
+    result = result_of(job, timeout_s=90)
     cheap = Usage(input_tokens=11, output_tokens=7, cached_tokens=4, requests=1, cost_micros=7 * 2 + 4 + 70)
     dear = Usage(input_tokens=11, output_tokens=7, requests=1, cost_micros=22 + 70)
     assert job.usage() == {"ann": cheap + dear, "bob": dear}
@@ -64,7 +65,7 @@ def test_what_a_turn_a_participant_and_a_session_spent_is_told(shared, shared_mo
 def test_what_was_left_out_for_want_of_room_is_recorded_with_the_turn(shared, shared_model):
     shared_model.answers(completion("a message of about ten tokens, more or less"))
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(4))
-    job.result(timeout=90)
+    result_of(job, timeout_s=90)
     assert [result.get("left_out", 0) for result in results(job)] == [0, 0, 1, 2]
 
 
@@ -72,7 +73,7 @@ def test_a_turn_that_failed_for_good_has_cost_what_its_attempts_spent(shared, sh
     shared_model.answers(completion(" "))
     policy = FailurePolicy(attempts=2, backoff_s=0, then=AfterRetries.SKIP)
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(1), policy=policy)
-    usage = job.result(timeout=90).usage
+    usage = result_of(job, timeout_s=90).usage
     told = [result["usage"]["requests"] for result in results(job)]
     assert (usage.requests, sum(told)) == (len(shared_model.asked), usage.requests), (
         "each attempt tells its own"
@@ -88,7 +89,7 @@ def test_a_provider_that_asks_for_patience_is_asked_again_after_that(stage, mode
         stop=MaxTurns(1),
         policy=FailurePolicy(attempts=2, backoff_s=0),
     )
-    assert job.result(timeout=90).dialog.messages[0].content == "now"
+    assert result_of(job, timeout_s=90).dialog.messages[0].content == "now"
     first, second = map(json.loads, (stage.folder / "asked.jsonl").read_text().splitlines())
     assert second - first >= PATIENCE_S - 0.1
 
@@ -96,6 +97,6 @@ def test_a_provider_that_asks_for_patience_is_asked_again_after_that(stage, mode
 def test_errors_of_a_provider_are_told_in_the_session_and_end_it_by_policy(shared, shared_model):
     shared_model.answers(refusal(401, "Incorrect API key provided."))
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(2))
-    result = job.result(timeout=90)
+    result = result_of(job, timeout_s=90)
     assert (result.ok, result.reason, len(shared_model.asked)) == (False, "failed", 1)
     assert "HTTP 401 from model 'stub': Incorrect API key provided." in result.detail

@@ -7,7 +7,7 @@ import sys
 import psutil
 import pytest
 
-from live import until
+from live import result_of, until
 from processes.gone import is_gone
 
 PROGRAM = """
@@ -42,7 +42,7 @@ def asleep(stage, pids):
 def test_a_program_speaks_in_turn_and_hears_the_dialog(stage, pids, checked):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "counter", "bob": "say"}, stop={"max_turns": 4})
-    result = job.result(timeout=40)
+    result = result_of(job)
     assert [m.content for m in result.dialog.messages if m.speaker == "ann"] == ["0 so far", "2 so far"]
     checked(job, result)
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from live import until
+from live import result_of, until
+from scaling import patient
 from servers.model_stub import completion
 from symposia.models.protocol.dialog import Message
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -74,7 +75,7 @@ class Reader:
         until(lambda: text in self.seen, timeout_s=90, what=f"{text!r} is seen, not only {self.seen}")
 
     def finish(self) -> list[str]:
-        self._thread.join(90)
+        self._thread.join(patient(90))
         assert not self._thread.is_alive()
         return self.written
 
@@ -117,7 +118,7 @@ def test_the_words_of_a_killed_attempt_are_gone(stage, model, checked):
     late = Reader(stage.client.get_job(job.id).stream())
     assert late.finish() == [FIRST, TEXT]
     assert late.seen == []
-    checked(job, job.result(timeout=40))
+    checked(job, result_of(job))
 
 
 @pytest.mark.parametrize("end", ["cut", "ends_early"])
@@ -142,7 +143,7 @@ def test_what_is_being_said_is_kept_for_a_while_only(shared, shared_model):
 
 def test_nothing_is_streamed_or_published_while_nobody_reads_along(shared, shared_model):
     job = shared.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
-    job.result(timeout=90)
+    result_of(job, timeout_s=90)
     assert not shared_model.asked[0].body.get("stream")
     with connect(shared.redis_url) as client:
         assert not client.exists(session_key(job.id, "deltas"))

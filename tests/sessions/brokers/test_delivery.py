@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import until
+from live import result_of, until
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
@@ -31,7 +31,7 @@ def test_each_turn_delivered_twice_at_the_same_time_is_spoken_once(stage, checke
     stage.start_workers(2, app="processes.apps:twice")
     agents, options = MODES[mode]
     job = stage.submit(mode, agents, **options)
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert result.ok
     assert len(dispatches(job)) == len(stage.calls()) == result.turns
@@ -63,13 +63,13 @@ def test_turns_delivered_again_while_the_session_runs_and_after_it_ended_change_
     sent = deliver_again(stage, job, mode)
     until(lambda: worker.log().count("succeeded") >= handled + sent, what="the old deliveries were answered")
     gate.touch()
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert (result.turns, len(result.dialog.messages)) == (6, 6)
 
     handled = worker.log().count("succeeded")
     sent = deliver_again(stage, job, mode)
     until(lambda: worker.log().count("succeeded") >= handled + sent, what="the late deliveries were answered")
-    assert job.result(timeout=40) == result
+    assert result_of(job) == result
     checked(job, result)
 
 

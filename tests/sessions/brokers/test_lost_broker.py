@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from live import LiveWorker, until
+from live import LiveWorker, result_of, until
 from servers.killing import kill_server
 from servers.ports import own_port
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -83,7 +83,7 @@ def test_a_worker_with_turns_in_flight_outlives_the_server(stage, server, checke
     server.start()
     open_the_gate(stage)
     for job in jobs:
-        result = job.result(timeout=40)
+        result = result_of(job)
         assert (result.ok, result.turns) == (True, 6)
         checked(job, result)
 
@@ -102,7 +102,7 @@ def test_words_that_are_said_while_the_server_is_away_are_written_when_it_is_bac
     open_the_gate(stage)
     until(lambda: "failed, retrying: " in worker.log(), what="the agent has spoken")
     server.start()
-    result = job.result(timeout=40)
+    result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 6)
     assert [(call["turn"], call["attempt"]) for call in stage.calls()] == [(n, 1) for n in range(1, 7)]
@@ -125,9 +125,9 @@ def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server
         )
         server.start()
         aside = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
-        assert aside.result(timeout=40).ok
+        assert result_of(aside).ok
     open_the_gate(stage)
-    result = job.result(timeout=40)
+    result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 6)
     assert worker.process.poll() is None, worker.log()
@@ -143,7 +143,7 @@ def test_a_worker_whose_connections_are_cut_goes_on(stage, server, checked):
     stage.client._installation.sessions.workers._client.client_kill_filter(_type="pubsub", skipme=True)
     finds_the_broker_lost(worker)
     open_the_gate(stage)
-    result = job.result(timeout=40)
+    result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 6)
     assert [(call["turn"], call["attempt"]) for call in stage.calls()] == [(n, 1) for n in range(1, 7)]

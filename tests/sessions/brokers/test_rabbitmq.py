@@ -7,7 +7,7 @@ import json
 import pytest
 from kombu import Connection
 
-from live import until
+from live import result_of, until
 from servers.rabbit import Rabbit
 from symposia.config.celery import QUEUE
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
@@ -63,7 +63,7 @@ def submit_gated(stage, gate: str) -> list:
 
 def check_ended(stage, gate: str, jobs: list, checked) -> None:
     for job in jobs:
-        result = job.result(timeout=60)
+        result = result_of(job, timeout_s=60)
         assert (result.ok, result.turns) == (True, 4)
         checked(job, result)
     once = [(turn, 1) for turn in range(1, 5)]
@@ -81,7 +81,7 @@ def test_sessions_of_every_mode_run(stage, rabbit: Rabbit, amqp_url, checked):
     stage.start_worker()
     jobs = [stage.submit(mode, agents, **options) for mode, (agents, options) in MODES.items()]
     for job in jobs:
-        result = job.result(timeout=60)
+        result = result_of(job, timeout_s=60)
         assert result.ok
         checked(job, result)
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
@@ -125,7 +125,7 @@ def test_large_message_is_refused_undecoded(stage, rabbit: Rabbit, amqp_url, che
     for told in ("bytes exceed the limit of 1,048,576", "compressed messages are not accepted"):
         until(lambda told=told: told in worker.log(), what="the message is refused")
     job = stage.submit("pair", MODES["pair"][0])
-    result = job.result(timeout=60)
+    result = result_of(job, timeout_s=60)
     assert result.ok
     checked(job, result)
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is settled")

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from checks import ledger
-from live import until
+from live import result_of, until
+from scaling import patient
 from servers.redis_nodes import Cluster, own_cluster
 from symposia import AsyncClient
 from symposia.client import Client
@@ -52,12 +53,12 @@ def submitted(client: Client, cluster: Cluster, on: int):
     return client.submit(collab, agents={"ann": "say", "bob": "say"}, stop={"max_rounds": 10})
 
 
-def result_of(job):
+def result_after_failover(job):
     """The result, asked for until the cluster has a new master."""
 
     def ended():
         try:
-            return job.result(timeout=60)
+            return result_of(job, timeout_s=60)
         except RedisUnavailable:
             return None
 
@@ -74,7 +75,7 @@ def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
     until(lambda: all(job.dialog().messages for job in jobs), what="all are under way")
     cluster.masters[0].kill()
     for job in jobs:
-        result = result_of(job)
+        result = result_after_failover(job)
         assert (result.collab.status, result.turns) == ("completed", 20)
         checked(job, result)
 
@@ -120,7 +121,7 @@ def test_a_node_of_a_cluster_is_told_in_one_line(tmp_path, redis_url):
                 cwd=tmp_path,
                 capture_output=True,
                 text=True,
-                timeout=50,
+                timeout=patient(50),
                 check=False,
             )
             assert ended.returncode == 2, ended.stderr
@@ -143,7 +144,7 @@ def test_a_worker_without_another_broker_does_not_start(tmp_path):
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=50,
+        timeout=patient(50),
         check=False,
     )
     assert ended.returncode == 2

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from checks import ledger
-from live import until
+from live import result_of, until
+from scaling import patient
 from servers.redis_nodes import own_sentinels
 from symposia import AsyncClient
 from symposia.config.settings import load_settings
@@ -19,12 +20,12 @@ from symposia.workers.doctor.server_checks import Grade
 PASSWORD, OF_SENTINELS = "hunter22", "hunter33"
 
 
-def result_of(job):
+def result_after_failover(job):
     """The result, asked for until there is a new master."""
 
     def ended():
         try:
-            return job.result(timeout=60)
+            return result_of(job, timeout_s=60)
         except RedisUnavailable:
             return None
 
@@ -43,11 +44,13 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
         until(lambda: all(job.dialog().messages for job in jobs), what="all are under way")
         watched.fail_over()
         for job in jobs:
-            result = result_of(job)
+            result = result_after_failover(job)
             assert result.collab.status == "completed"
             checked(job, result)
         later = stage.submit("pair", {"ann": "say", "bob": "navigator"}, stop={"max_rounds": 2})
-        assert result_of(later).collab.status == "completed", "a session that was begun on the new master"
+        assert result_after_failover(later).collab.status == "completed", (
+            "a session that was begun on the new master"
+        )
 
         async def followed():
             async with AsyncClient(stage.client.settings) as client:
@@ -61,7 +64,7 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
         findings = list(run_checks(load_settings(**stage.settings)))
         assert [it for it in findings if it.grade is Grade.BAD] == []
         conf = until(
-            stage.client._installation.app.control.inspect(timeout=5).conf,
+            stage.client._installation.app.control.inspect(timeout=patient(5)).conf,
             what="the worker shows its settings",
         )
         log = worker.log()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from live import until
+from live import result_of, until
 from servers.half_open import Wire, half_open_wire
 from servers.ports import own_port
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -47,7 +47,7 @@ def test_a_worker_whose_connections_went_silent_makes_new_ones_within_seconds(st
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(6))
     waited = until(lambda: OVERDUE.search(worker.log()), timeout_s=60, what="the worker notices")
     assert int(waited[1]) < KOMBUS_OWN_S
-    result = job.result(timeout=60)
+    result = result_of(job, timeout_s=60)
 
     assert (result.ok, result.turns) == (True, 6)
     assert worker.process.poll() is None, worker.log()
@@ -61,7 +61,7 @@ def test_a_worker_that_is_there_before_its_server_waits_for_it(stage, server, ch
     server.start()
     worker.wait_ready()
     job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 2)
     checked(job, result)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from live import result_of
+from scaling import patient
 from symposia import AsyncClient, AsyncCollabJob, Client, JobResult, Message
 
 TABLE = {"title": "t", "purpose": "p", "mode": "round_robin"}
@@ -18,7 +20,7 @@ def test_sessions_run_and_are_followed_together(shared):
             stop={"max_turns": 4},
             parameters={"log": str(shared.folder / "calls.jsonl")},
         )
-        return await asyncio.gather(said(job), streamed(job), job.result(timeout=50))
+        return await asyncio.gather(said(job), streamed(job), job.result(timeout=patient(50)))
 
     async def main() -> list[tuple[list[str], list[str], JobResult]]:
         async with AsyncClient(shared.client.settings, max_threads=2) as client:
@@ -27,7 +29,7 @@ def test_sessions_run_and_are_followed_together(shared):
     with Client(shared.client.settings) as client:
         for messages, pieces, result in asyncio.run(main()):
             job = client.get_job(result.collab.collab_id[:13])
-            assert result == job.result(timeout=1)
+            assert result == result_of(job)
             assert messages == pieces == [it.content for it in job.messages()]
             assert (result.collab.status, result.turns) == ("completed", 4)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from live import until
+from live import result_of, until
 from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
 
 SPENDS = {"agent": "noop", "parameters": {"replies": [{"say": "ok", "usage": {"output_tokens": 100}}]}}
@@ -13,7 +13,7 @@ def test_fifty_turns_side_by_side_spend_no_more_than_there_is(stage, checked):
     agents = {f"p{i}": SPENDS for i in range(50)}
     stop = TokenBudget(1_000) | MaxRounds(1)
     job = stage.submit("broadcast", agents, stop=stop, limits={"turn_tokens": 100})
-    result = job.result(timeout=50)
+    result = result_of(job, timeout_s=50)
     assert (result.reason, result.usage.tokens, result.turns) == ("token_budget", 1_000, 10)
     checked(job, result)
 
@@ -32,7 +32,7 @@ def test_who_comes_and_goes_does_so_on_every_worker(stage, checked):
     job.remove_participant("bob")
     job.post("Mind the gap.")
     gate.touch()
-    result = job.result(timeout=50)
+    result = result_of(job, timeout_s=50)
     speakers = [message.speaker for message in result.dialog.messages]
     assert speakers == ["ann", None, "bob", "ann", "cyd", "ann", "cyd"]
     checked(job, result)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from live import until
+from live import result_of, until
+from scaling import patient
 from symposia import AsyncClient
 from symposia.models.errors import IllegalTransition, SessionConflict
 from symposia.models.protocol.events import MAPEventType
@@ -35,7 +36,7 @@ def test_what_is_said_while_suspended_is_held_and_written_on_resume(shared, gate
     assert len(list(job.messages())) == 1
 
     job.resume()
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert [m.turn_number for m in result.dialog.messages] == [1, 2, 3, 4]
     assert result.dialog.status == "completed"
     checked(job, result)
@@ -45,7 +46,7 @@ def test_what_is_said_after_cancel_is_dropped_and_recorded(shared, gated_job, ch
     job, gate = gated_job
     job.cancel("changed our minds")
     gate.touch()
-    result = job.result(timeout=40)
+    result = result_of(job)
     assert (result.collab.status, result.dialog.status, result.reason) == (
         "cancelled",
         "cancelled",
@@ -67,14 +68,14 @@ def test_cancelling_a_suspended_session_goes_by_the_protocols_edges(shared, gate
     gate.touch()
     moves = [e.event_type for e in job.collab().events if e.event_type.startswith("session.")]
     assert moves[-3:] == ["session.suspended", "session.active", "session.cancelled"]
-    checked(job, job.result(timeout=40))
+    checked(job, result_of(job))
 
 
 def test_stop_lets_the_turn_in_flight_finish(shared, gated_job, checked):
     job, gate = gated_job
     job.stop()
     gate.touch()
-    result = job.result(timeout=20)
+    result = result_of(job)
     assert (result.collab.status, result.reason, result.turns) == ("completed", "stop_requested", 2)
     checked(job, result)
 
@@ -84,12 +85,12 @@ def test_the_turn_state_tells_who_speaks(shared, gated_job):
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_order, state.turn_index) == ("bob", ("ann", "bob"), 1)
     gate.touch()
-    job.result(timeout=20)
+    result_of(job)
 
 
 def test_the_turn_state_of_a_session_that_has_ended_names_who_spoke_last(shared, checked):
     job = shared.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxTurns(5))
-    job.result(timeout=20)
+    result_of(job)
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_index) == ("bob", 1)
 
@@ -112,7 +113,7 @@ def test_the_turn_state_names_nobody_whose_turn_was_dropped(shared, checked):
         options={"quorum": 2},
         parameters={"gate": str(gate), "gate_turn": 1},
     )
-    result = job.result(timeout=20)
+    result = result_of(job)
     gate.touch()
     assert {m.speaker for m in result.dialog.messages} == {"bob", "cyd"}
     assert job.turn_state().current_turn_holder in {"bob", "cyd"}
@@ -143,11 +144,11 @@ def test_asyncio_followers_and_results_are_the_same(shared, gated_job):
     async def both():
         async with AsyncClient(shared.client.settings) as client:
             found = await client.get_job(job.id)
-            return await asyncio.gather(_follow(found), found.result(timeout=20))
+            return await asyncio.gather(_follow(found), found.result(timeout=patient(20)))
 
     events, result = asyncio.run(both())
     assert events == [event.event_type for event in job.events()]
-    assert result == job.result(timeout=1)
+    assert result == result_of(job)
 
 
 def test_the_same_collab_submitted_twice_is_one_session(shared):
@@ -159,6 +160,6 @@ def test_the_same_collab_submitted_twice_is_one_session(shared):
     first = shared.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
     second = shared.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(2))
     assert first.id == second.id
-    assert first.result(timeout=20).turns == 2
+    assert result_of(first).turns == 2
     with pytest.raises(SessionConflict):
         shared.client.submit(collab, agents={"a": "say", "b": "say"}, stop=MaxTurns(3))

@@ -10,6 +10,7 @@ from collections import defaultdict
 
 import pytest
 
+from live import result_of
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
 from symposia.models.protocol.collab import CollabMode
@@ -44,9 +45,9 @@ def test_two_hundred_sessions_of_twenty_turns_submitted_at_once_all_complete(qui
         for _ in range(200)
     ]
     for job in jobs:
-        result = job.result(timeout=150)
+        result = result_of(job, timeout_s=150)
         assert (result.ok, result.turns, len(result.dialog.messages)) == (True, 20, 20)
-    checked(jobs[0], jobs[0].result(timeout=1))
+    checked(jobs[0], result_of(jobs[0]))
 
 
 def take_message(redis):
@@ -87,8 +88,8 @@ def test_turn_two_thousand_costs_what_turn_one_costs(quiet_stage):
         if len(sizes) == 1_500 and short is None:  # from here on they take turns
             short = quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(500))
 
-    assert job.result(timeout=5).turns == len(sizes) == 2_000
-    assert short.result(timeout=5).turns == len(seconds[short.id]) == 500
+    assert result_of(job).turns == len(sizes) == 2_000
+    assert result_of(short).turns == len(seconds[short.id]) == 500
     # Base64 carries three bytes in four; the number stands in the arguments and in their readable form.
     assert max(sizes) - min(sizes) < 24
     assert statistics.median(seconds[job.id][-500:]) < 3 * statistics.median(seconds[short.id]) + 0.005

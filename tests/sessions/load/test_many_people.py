@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import until
+from live import result_of, until
 from symposia.config.celery import QUEUE
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import connect
@@ -38,13 +38,13 @@ def check_that_waiting_costs_nothing(stage, *, sessions):
     others = [
         stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop={"max_turns": 10}) for _ in range(10)
     ]
-    assert {job.result(timeout=60).turns for job in others} == {10}
+    assert {result_of(job, timeout_s=60).turns for job in others} == {10}
     assert redis.zcard(INBOX) == sessions, "nobody has answered for Ben"
 
     for job in waiting:
         job.reply("ben", f"APPROVED: {job.id}")
     for job in waiting:
-        result = job.result(timeout=600)
+        result = result_of(job, timeout_s=600)
         assert (result.reason, result.turns) == ("approved", 2)
         assert [message.content for message in result.dialog.messages] == ["ok", f"APPROVED: {job.id}"]
     assert client.inbox("ben") == []

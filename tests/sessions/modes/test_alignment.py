@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import REGISTRY
+from live import REGISTRY, result_of
 from stub_agents.alignment import EXPERTS
 from symposia.models.alignment.document import parse, render, summary
 from symposia.models.alignment.transcript import lint_transcript
@@ -31,7 +31,7 @@ def panel(stage):
 
 def test_five_experts_converge_and_the_transcript_is_clean(panel, checked):
     job = panel("round_robin", "expert", stop=MaxRounds(9))
-    result = job.result(timeout=40)
+    result = result_of(job)
     assert (result.reason, result.rounds) == ("converged", 3)
     checked(job, result)
 
@@ -62,7 +62,7 @@ def test_five_experts_converge_and_the_transcript_is_clean(panel, checked):
 
 def test_experts_who_go_on_finding_tensions_stop_at_their_limit(panel):
     job = panel("round_robin", "stubborn", stop=MaxRounds(3))
-    result = job.result(timeout=40)
+    result = result_of(job)
     assert (result.reason, result.rounds) == ("max_rounds", 3)
     assert len(job.ledger().open_tensions) == 15
     assert lint_transcript(job.transcript()) == []
@@ -72,7 +72,7 @@ def test_a_judge_scores_the_experts_and_the_totals_are_added_up(panel):
     job = panel(
         "orchestrated", "expert", more={"lead": "judge"}, roles={"lead": "orchestrator"}, stop=MaxRounds(9)
     )
-    result = job.result(timeout=40)
+    result = result_of(job)
     assert result.reason == "converged"
     text = job.transcript()
     assert lint_transcript(text) == []
@@ -90,7 +90,7 @@ def test_a_participant_who_joins_is_an_expert(stage):
     job = stage.submit("round_robin", agents, protocol="alignment", stop=MaxRounds(3))
     job.add_participant({"participant_id": "gale", "role_id": "critic"}, "stubborn")
     stage.start_worker()
-    job.result(timeout=40)
+    result_of(job)
     text = job.transcript()
     assert lint_transcript(text) == []
     assert "| 🧁 gale | critic |" in text
@@ -100,7 +100,7 @@ def test_a_participant_who_joins_is_an_expert(stage):
 
 def test_a_turn_with_findings_is_sent_back_once(panel):
     job = panel("round_robin", "sloppy", stop=MaxRounds(2))
-    result = job.result(timeout=40)
+    result = result_of(job)
     assert result.ok
     assert {message.content for message in result.dialog.messages if message.turn_number <= 5} == {
         "[TENSION T01: Loose]"
@@ -110,7 +110,7 @@ def test_a_turn_with_findings_is_sent_back_once(panel):
 def test_a_session_without_the_protocol_has_no_transcript(stage):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
-    job.result(timeout=30)
+    result_of(job)
     with pytest.raises(InvalidInput, match="must be `alignment`"):
         job.transcript()
 

@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from live import result_of
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
 
@@ -29,7 +30,7 @@ def turn_events(job):
 
 def test_round_robin_speaks_in_roster_order_and_everyone_sees_all_that_was_said(shared, checked):
     job = shared.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxRounds(2))
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert result.ok
     assert (result.reason, result.turns, result.rounds) == ("max_rounds", 6, 2)
@@ -46,7 +47,7 @@ def test_round_robin_stops_in_the_middle_of_a_round_when_told_so(shared, checked
     job = shared.submit(
         "round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(3), messages=["Hello, you two."]
     )
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert speakers(result) == [None, "ann", "bob", "ann"]
     assert shared.calls()[0]["seen"] == ["Hello, you two."]
@@ -56,7 +57,7 @@ def test_round_robin_stops_in_the_middle_of_a_round_when_told_so(shared, checked
 def test_orchestrated_follows_the_orchestrators_choices(shared, checked):
     agents = {"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}
     job = shared.submit("orchestrated", agents)
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert (result.reason, result.ok) == ("satisfied", True)
     said = speakers(result)
@@ -76,7 +77,7 @@ def test_orchestrated_follows_the_orchestrators_choices(shared, checked):
 
 def test_pair_alternates_until_the_navigator_approves(shared, checked):
     job = shared.submit("pair", {"driver": "say", "navigator": "navigator"})
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert speakers(result) == ["driver", "navigator"] * 2
     assert (result.reason, result.rounds) == ("approved", 2)
@@ -87,7 +88,7 @@ def test_pair_alternates_until_the_navigator_approves(shared, checked):
 def test_broadcast_asks_all_at_once_and_nobody_sees_the_others_within_the_round(shared, checked):
     agents = {"ann": "say", "bob": "say", "cyd": "say", "sum": "say"}
     job = shared.submit("broadcast", agents, options={"aggregator": "sum"}, messages=["What do you think?"])
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     said = speakers(result)
     assert sorted(said[1:4]) == ["ann", "bob", "cyd"]
@@ -108,7 +109,7 @@ def test_swarm_empties_the_board_and_each_item_is_worked_on_once(shared, checked
         roles={"tess": "tester"},
         options={"items": [{"text": "plan"}, {"text": "paint"}]},
     )
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert result.reason == "board_empty"
     worked = Counter(call["item"] for call in shared.calls())
@@ -122,7 +123,7 @@ def test_swarm_empties_the_board_and_each_item_is_worked_on_once(shared, checked
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast", "pair"])
 def test_what_is_written_is_valid_under_the_protocols_schemas(shared, mode, mplp):
     job = shared.submit(mode, {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["Go."])
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     mplp.validate("collab", result.collab.to_wire())
     mplp.validate("dialog", result.dialog.to_wire())

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from checks.expiry import wrong_keys
-from live import LiveWorker, until
+from live import LiveWorker, result_of, until
 from servers.flower import FlowerServer
 from symposia.models.sessions.stop_conditions import MaxTurns
 
@@ -33,7 +33,7 @@ def test_lines_of_a_failed_turn_name_it(stage, json_logs):
         policy={"attempts": 2, "backoff_s": 0.05},
         parameters={"fails": 1},
     )
-    assert job.result(timeout=40).reason == "max_turns"
+    assert result_of(job).reason == "max_turns"
     until(lambda: f'session {job.id} completed: max_turns"' in worker.log(), what="the end is logged")
     (failed,) = [it for it in lines_of(worker) if "failed (attempt 1 of 2)" in str(it["message"])]
     assert failed["logger"] == "symposia.tasks.turns.ending"
@@ -71,6 +71,6 @@ def test_libraries_are_quiet_in_the_log_of_a_worker(stage, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
     worker = stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(1))
-    assert job.result(timeout=40).reason == "max_turns"
+    assert result_of(job).reason == "max_turns"
     until(lambda: not wrong_keys(stage.redis_url), what="the session is archived")
     assert "alembic" not in worker.log()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import until
+from live import result_of, until
 from symposia.models.sessions.stop_conditions import MaxRounds
 
 
@@ -23,7 +23,7 @@ def test_each_task_is_told_as_sent(stage, monitor, pool, options, mode):
     stage.start_worker(concurrency=2, options=("--pool", pool, *options))
     agents = {"ann": "say", "bob": "say", "cyd": "say"}
     job = stage.submit(mode, agents, stop=MaxRounds(4))
-    assert job.result(timeout=40).turns == 12
+    assert result_of(job).turns == 12
 
     def told() -> bool:
         sent, ended = monitor.told("task-sent"), monitor.told("task-succeeded")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from celery.events.state import State
 
-from live import until
+from live import result_of, until
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 ONCE_MORE = {"attempts": 2, "backoff_s": 0.05}
@@ -46,7 +46,7 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
         policies={"bob": {**ONCE_MORE, "then": "skip"}},
         parameters={"fails": 9},
     )
-    job.result(timeout=40)
+    result_of(job)
     spoken = next(iter(job.messages())).content
     told = waits(monitor, job, 3)
     assert told[1] == [("SUCCESS", repr(f"said {len(spoken)} characters"))]
@@ -65,7 +65,7 @@ def test_a_failure_that_ends_the_session_is_a_failed_task(stage, monitor):
     job = stage.submit(
         "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}
     )
-    assert job.result(timeout=20).reason == "failed"
+    assert result_of(job).reason == "failed"
     ((state, text),) = waits(monitor, job, 1)[1]
     assert (state, "failed: RuntimeError: mood 1; the session is cancelled" in text) == ("FAILURE", True)
 
@@ -85,7 +85,7 @@ def test_a_parked_turn_is_shown_as_waiting_until_it_is_answered(stage, monitor):
         ("AWAITING_HUMAN", repr("parked: waiting for ann"))
     ]
     job.reply("ann", "Here I am.")
-    job.result(timeout=20)
+    result_of(job)
     assert waits_for_state(monitor, job, 1, "SUCCESS") == [("SUCCESS", repr("answered by ann"))]
     until(lambda: "'session completed: max_turns'" in worker.log(), what="the plan is told")
     assert "'planned turn 1'" in worker.log()
@@ -101,7 +101,7 @@ def test_a_parked_turn_of_an_ended_session_waits_no_longer(stage, monitor, way):
     job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
     waits_for_state(monitor, job, 1, "AWAITING_HUMAN")
     getattr(job, way)()
-    job.result(timeout=20)
+    result_of(job)
     waits_for_state(monitor, job, 1, "CANCELLED")
 
 
@@ -109,7 +109,7 @@ def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
     stage.start_worker()
     seat = {"agent": "human", "wait": {"deadline_s": 0.5, "then": "skip"}}
     job = stage.submit("round_robin", {"ann": seat}, stop=MaxTurns(1))
-    job.result(timeout=20)
+    result_of(job)
     told = waits(monitor, job, 2)[1]
     assert ("SUCCESS", repr("no answer in time")) in told
     until(lambda: not [it for it in tasks_of(monitor, job)[1] if it[0] == "AWAITING_HUMAN"], what="it ended")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import until
+from live import result_of, until
 from scaling import patient
 from servers.model_stub import StubModel, completion
 from servers.otlp_receiver import OtlpReceiver
@@ -55,7 +55,7 @@ def test_a_session_in_each_mode_is_one_trace(stage, collector):
     stage.start_workers(2)
     for mode, (agents, options) in SESSIONS.items():
         job = stage.submit(mode, agents, **options)
-        result = job.result(timeout=40)
+        result = result_of(job)
         root, *turns = collector.complete_trace(job.id, result.turns + 1)
         assert (root.name, root.id, root.parent) == (f"session {mode}", session_span_id(job.id), "")
         assert root.error is None
@@ -79,7 +79,7 @@ def test_model_requests_and_tool_calls_are_below_their_turn(stage, collector, mo
     worker = stage.start_worker()
     model.answers(completion(tool=("look", {"place": "the shelf"})), completion("all is well"))
     job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
-    assert job.result(timeout=60).ok
+    assert result_of(job, timeout_s=60).ok
     spans = collector.complete_trace(job.id, 6)
     parents = {it.id: it for it in spans}
     tree = {(it.name, parents[it.parent].name if it.parent else None) for it in spans}
@@ -119,7 +119,7 @@ def test_content_is_exported_on_request(stage, collector, model: StubModel, monk
     stage.start_worker()
     model.answers(completion("all is well"))
     job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
-    assert job.result(timeout=60).ok
+    assert result_of(job, timeout_s=60).ok
     spans = collector.complete_trace(job.id, 4)
     assert "all is well" in str([it.attributes for it in spans])
 
@@ -134,7 +134,7 @@ def test_a_retried_turn_links_to_the_failed_attempt(stage, collector):
         policies={"bob": {"attempts": 1, "then": "skip"}},
         parameters={"fails": 1},
     )
-    job.result(timeout=40)
+    result_of(job)
     turns = [it for it in collector.complete_trace(job.id, 4) if it.parent]
     first, second, skipped = turns
     assert (first.error, first.attributes["symposia.outcome"]) == ("RuntimeError: mood 1", "failed")
@@ -157,7 +157,7 @@ def test_a_takeover_links_to_the_attempt_of_the_killed_worker(stage, collector):
     stage.start_worker()
     first.kill()
     gate.touch()
-    assert job.result(timeout=60).ok
+    assert result_of(job, timeout_s=60).ok
     turns = [it for it in collector.complete_trace(job.id, 4) if it.parent]
     assert [(it.attributes["symposia.turn"], it.attributes["symposia.attempt"]) for it in turns] == [
         (1, 1),
@@ -172,7 +172,7 @@ def test_a_failed_session_and_a_cancelled_one_have_their_span(stage, collector):
     failed = stage.submit(
         "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}
     )
-    failed.result(timeout=40)
+    result_of(failed)
     root, turn = collector.complete_trace(failed.id, 2)
     assert root.error == "failed: ann: RuntimeError: mood 1"
     assert turn.attributes["symposia.outcome"] == "failed"
@@ -194,7 +194,7 @@ def test_a_worker_that_stops_exports_the_last_spans(stage, collector, monkeypatc
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "600000")
     worker = stage.start_worker(concurrency=1, options=("--pool", pool))
     job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(2))
-    job.result(timeout=40)
+    result_of(job)
     assert collector.trace_of(job.id) == []
     worker.ask_to_stop()
     assert len(collector.complete_trace(job.id, 3)) == 3
@@ -204,14 +204,14 @@ def test_a_collector_that_fails_delays_no_turn(stage, collector):
     collector.status = 503
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
-    assert job.result(timeout=40).ok
+    assert result_of(job).ok
 
 
 def test_a_collector_that_does_not_answer_delays_neither_turns_nor_the_end_of_a_worker(stage, collector):
     collector.gate.clear()
     worker = stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
-    assert job.result(timeout=40).ok
+    assert result_of(job).ok
     until(lambda: collector.headers, what="an export waits")
     worker.ask_to_stop()
     worker.process.wait(patient(25))
@@ -221,6 +221,6 @@ def test_without_the_variables_no_part_of_tracing_is_imported(stage, monkeypatch
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "modules"}, stop=MaxTurns(1))
-    job.result(timeout=40)
+    result_of(job)
     (message,) = job.messages()
     assert message.content == "modules: []"

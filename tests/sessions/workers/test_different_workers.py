@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import LiveWorker
+from live import LiveWorker, result_of
 from symposia.models.sessions.options import FailurePolicy
 from symposia.models.sessions.stop_conditions import MaxTurns
 
@@ -26,7 +26,7 @@ def test_a_turn_waits_for_a_worker_that_knows_its_agent_and_no_attempt_is_lost(s
     stage.workers[-1].wait_ready()
     job.resume()
 
-    result = job.result(timeout=45)
+    result = result_of(job, timeout_s=45)
     assert (result.ok, result.turns) == (True, 8)
     completed = [e.payload["result"] for e in job.events() if e.event_type == "MAPTurnCompleted"]
     assert [it["outcome"] for it in completed] == ["message"] * 8

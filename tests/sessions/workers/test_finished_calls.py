@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from live import until
+from live import result_of, until
 from servers.model_stub import completion, refusal
 from symposia.models.sessions.options import AfterRetries, FailurePolicy
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -35,7 +35,7 @@ def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answe
     until((stage.folder / "before-commit").exists, timeout_s=90, what="the answer is there and not written")
     first.kill()
     stage.start_worker()
-    result = job.result(timeout=stage.lease_s + 90)
+    result = result_of(job, timeout_s=stage.lease_s + 90)
 
     assert len(model.asked) == 1
     assert result.dialog.messages[0].content == "paid for once"
@@ -45,7 +45,7 @@ def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answe
 
 def test_what_was_kept_for_another_attempt_is_gone_when_the_turn_is_written(shared, shared_model):
     job = shared.submit("round_robin", {"ann": "model", "bob": "model"}, stop=MaxTurns(2))
-    job.result(timeout=90)
+    result_of(job, timeout_s=90)
     with connect(shared.redis_url) as client:
         until(lambda: not list(client.scan_iter("symposia:*:calls:*")), what="no finished calls are left")
 
@@ -82,7 +82,7 @@ def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_to
     until(lambda: len(model.asked) == 2, timeout_s=90, what="the tool has run and the model is asked again")
     first.kill()
     stage.start_worker()
-    result = job.result(timeout=stage.lease_s + 90)
+    result = result_of(job, timeout_s=stage.lease_s + 90)
 
     assert len(model.asked) == 3, "the unfinished request is asked again, the finished one is not"
     assert len(log.read_text().splitlines()) == 1
@@ -110,7 +110,7 @@ def test_what_a_killed_worker_had_paid_is_counted_although_a_person_takes_the_se
     until(job.pending, timeout_s=stage.lease_s + 90, what="the person is asked")
     (question,) = job.pending()
     job.reply(question.asked[0], "I booked it.")
-    result = job.result(timeout=90)
+    result = result_of(job, timeout_s=90)
 
     assert [it.content for it in result.dialog.messages] == ["I booked it."]
     assert result.usage == job.usage()["ann"] == Usage(input_tokens=11, output_tokens=7, requests=1)

@@ -6,7 +6,8 @@ import signal
 
 import pytest
 
-from live import until
+from live import result_of, until
+from scaling import patient
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 # A machine that is loaded takes its time to start workers.
@@ -35,9 +36,9 @@ def test_a_warm_shutdown_lets_the_turn_finish_and_another_worker_goes_on(stage, 
     worker.ask_to_stop()
     until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
     (stage.folder / "gate").touch()
-    assert worker.process.wait(30) == 0, worker.log()
+    assert worker.process.wait(patient(30)) == 0, worker.log()
     stage.start_worker()
-    result = job.result(timeout=30)
+    result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 4)
     assert attempts(stage) == [(1, 1), (2, 1), (3, 1), (4, 1)]
@@ -58,12 +59,12 @@ def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, ch
         if number:
             until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
         worker.process.send_signal(signal.Signals[name])
-    worker.process.wait(30)
+    worker.process.wait(patient(30))
     assert "Unrecoverable error" not in worker.log()
     assert "lease lost, discarding output" in worker.log()
     (stage.folder / "gate").touch()
     stage.start_worker()
-    result = job.result(timeout=40)
+    result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 4)
     assert attempts(stage) == [(1, 1), (2, 1), (2, 2), (3, 1), (4, 1)]
@@ -75,10 +76,10 @@ def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, ch
 def test_a_cold_shutdown_ends_the_worker_whatever_the_signal_interrupts(stage, checked, doing):
     worker = stage.start_worker(app=f"processes.apps:interrupted_{doing}", wait=False)
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
-    worker.process.wait(30)
+    worker.process.wait(patient(30))
     assert "Cold shutdown" in worker.log()
     stage.start_worker()
-    result = job.result(timeout=40)
+    result = result_of(job)
 
     assert (result.ok, result.turns) == (True, 2)
     checked(job, result)

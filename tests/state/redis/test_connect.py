@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from redis import Redis
 
+from scaling import patient
 from servers.ports import own_port
 from symposia.models.errors import RedisUnavailable
 from symposia.models.text.ids import new_id
@@ -217,7 +218,7 @@ def test_at_the_end_of_a_process_no_finalizer_waits_for_a_thread_that_was_ended_
         held.wait()
         finalizer = threading.Thread(target=finalize, args=(client._lanes.lane, client))
         finalizer.start()
-        finalizer.join(10)
+        finalizer.join(patient(10))
         is_done = not finalizer.is_alive()
         over.set()
         for thread in (holder, finalizer):

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from checks import ledger
+from scaling import patient
 from sessions.table import Table, turn, until
 from symposia.models.errors import IllegalTransition
 from symposia.models.sessions.plan import Finish, Step
@@ -115,8 +116,8 @@ def storm(url: str, table: Table, *, turns: int, seed: int) -> None:
     with ThreadPoolExecutor(WORKERS + 1) as pool:
         pausing = pool.submit(pause_now_and_then, url, table)
         working = [pool.submit(worker.run) for worker in crew]
-        claimed = [text for work in working for text in work.result(600)]
-        assert pausing.result(10)
+        claimed = [text for work in working for text in work.result(patient(600))]
+        assert pausing.result(patient(10))
     written = table.texts()
     assert len(set(written)) == len(written) >= turns
     assert set(written) <= set(claimed), "everybody whose turn was written was told so"

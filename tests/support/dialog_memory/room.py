@@ -18,7 +18,7 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.workers.local.embedded import EmbeddedServer
 
 #: Seconds for which no turn goes on without its memory, whatever else the machine does.
-LONG_S = 20.0
+LONG_S = patient(20)
 
 
 @dataclass

@@ -153,7 +153,7 @@ class Bench:
         started = psutil.Process(self._child.pid).children(recursive=True) if self._child.is_alive() else []
         if self._child.is_alive():
             os.kill(self._child.pid or 0, signal.SIGINT)  # pytest ends its servers
-            self._child.join(30)
+            self._child.join(patient(30))
         if self._child.is_alive():
             self._child.kill()
             self._child.join()

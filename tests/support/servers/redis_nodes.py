@@ -133,7 +133,7 @@ class Watched:
         """The master is killed when its replica has what there is; the Sentinels make that one the master."""
         with self.master.client.client() as one:
             one.set("failing-over", 1)  # only what this connection wrote is waited for
-            assert one.wait(1, 10_000) == 1, "the replica has it all"
+            assert one.wait(1, round(patient(10_000))) == 1, "the replica has it all"
         self.master.kill()
         until(self._decides, what="a Sentinel decides")
         port = self.replica.port

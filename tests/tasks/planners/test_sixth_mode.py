@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from live import result_of
 from servers.model_stub import StubModel, completion
 from sessions.office import Office
 from symposia.models.protocol import collab
@@ -79,7 +80,7 @@ def test_it_runs_with_scripted_agents(office):
     spoken = [(message.speaker, message.content) for message in job.messages()]
     names = ["cyd", "bob", "ann"]
     assert spoken == [(name, "first") for name in names] + [(name, "second") for name in names]
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.rounds, result.collab.mode) == ("max_rounds", 2, "backwards")
     assert Collab.model_validate(result.collab.to_wire()).mode is result.collab.mode
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import until
+from live import result_of, until
 from symposia.models.errors import InvalidInput, ReplyRefused
 from symposia.models.protocol.collab import CollabStatus
 from symposia.state.turns.parked import ParkedTurnStore, ReplyRule
@@ -73,7 +73,7 @@ def test_a_default_is_said_in_the_persons_name(office, asked):
 def test_cancel_ends_the_session(office, asked):
     job = asked(then="cancel")
     office.sweep_until(job, lambda: job.state().is_final)
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.collab.status, result.reason) == (CollabStatus.CANCELLED, "no_answer")
     assert result.detail == "ben did not answer in time"
     end = next(it for it in office.ends if it.word == "cancelled")
@@ -106,7 +106,7 @@ def test_a_seat_that_goes_round_among_those_who_never_answer_fails_in_the_end(of
     job = office.submit("round_robin", {"ann": "noop", "ben": "hasty"})
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert result.reason == "failed"
     assert "reassigned 8 times" in result.detail
 
@@ -118,7 +118,7 @@ def test_escalate_lets_somebody_else_answer_too(office, asked):
     assert event["asked"] == ["ben", "chief"]
     assert office.client.inbox("chief") == office.client.inbox("ben") == list(job.pending())
     office.sweep_until(job, lambda: job.state().is_final)
-    assert "no answer in time" in job.result(timeout=5).detail
+    assert "no answer in time" in result_of(job).detail
 
 
 def test_whoever_answers_an_escalated_question_first_is_heard(make_office):
@@ -161,7 +161,7 @@ def test_a_wait_without_a_deadline_lasts_until_the_sessions_own(office):
     office.work()
     assert job.pending()[0].until is None
     office.sweep_until(job, lambda: job.state().is_final)
-    assert job.result(timeout=5).reason == "deadline"
+    assert result_of(job).reason == "deadline"
 
 
 def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):

@@ -6,6 +6,7 @@ import dataclasses
 
 import pytest
 
+from live import result_of
 from symposia.state.redis.keys import lock_key
 from symposia.state.turns.parked import ParkedTurnStore
 from symposia.tasks.runtime.runtime import Boundary
@@ -30,7 +31,7 @@ def test_a_look_at_the_inbox_while_a_turn_is_being_parked_strikes_nothing_out(of
     assert [question.turn_number for question in office.client.inbox("ben")] == [2]
     job.reply("ben", "here I am")
     office.work()
-    assert job.result(timeout=5).turns == 2
+    assert result_of(job).turns == 2
     assert office.client.inbox("ben") == []
 
 
@@ -52,4 +53,4 @@ def test_a_worker_that_parks_too_late_leaves_the_question_of_the_one_who_parked(
     assert [question.turn_number for question in office.client.inbox("ben")] == [2]
     job.reply("ben", "here I am")
     office.work()
-    assert job.result(timeout=5).turns == 2
+    assert result_of(job).turns == 2

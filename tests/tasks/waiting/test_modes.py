@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from live import result_of
+
 ITEMS = {"items": [{"text": "write it"}, {"text": "read it", "role": "ben"}]}
 
 
@@ -17,13 +19,13 @@ def test_in_a_broadcast_the_others_answer_while_a_person_thinks(office):
     job.reply("ben", "I agree")
     office.work()
     assert said(job)[-1] == ("ben", "I agree")
-    assert job.result(timeout=5).rounds == 1
+    assert result_of(job).rounds == 1
 
 
 def test_a_quorum_does_not_wait_for_a_person(office):
     job = office.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"], options={"quorum": 2})
     office.work()
-    assert job.result(timeout=5).turns == 2
+    assert result_of(job).turns == 2
     assert job.pending() == ()
     assert office.client.inbox() == []
 
@@ -37,7 +39,7 @@ def test_a_stop_condition_does_not_wait_for_a_person(office):
         options={"quorum": 3},
     )
     office.work()
-    assert job.result(timeout=5).collab.status == "completed"
+    assert result_of(job).collab.status == "completed"
 
 
 def test_in_a_swarm_a_person_takes_an_item_and_adds_another(office):
@@ -49,7 +51,7 @@ def test_in_a_swarm_a_person_takes_an_item_and_adds_another(office):
     job.reply("ben", "There is a mistake.\nITEM ann: mend it")
     office.work()
     assert said(job)[-1] == ("ann", "ok")
-    assert job.result(timeout=5).reason == "board_empty"
+    assert result_of(job).reason == "board_empty"
 
 
 def test_two_people_are_asked_side_by_side_and_answer_in_any_order(office):
@@ -60,7 +62,7 @@ def test_two_people_are_asked_side_by_side_and_answer_in_any_order(office):
     job.reply("ben", "first, second")
     office.work()
     assert said(job) == [("cyd", "second, first"), ("ben", "first, second")]
-    assert job.result(timeout=5).turns == 2
+    assert result_of(job).turns == 2
 
 
 def test_the_failure_policy_may_put_a_person_in_an_agents_seat(make_office):

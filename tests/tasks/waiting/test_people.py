@@ -7,7 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from live import until
+from live import result_of, until
+from scaling import patient
 from stub_agents import callables
 from symposia.models.errors import InvalidInput, MessageTooLarge, ReplyRefused
 from symposia.models.protocol.collab import CollabStatus
@@ -62,7 +63,7 @@ def test_a_reply_is_the_turns_words_and_the_session_goes_on(office, asked):
     assert [m.speaker for m in asked.messages()] == ["ann", "ben", "ann"]
     asked.reply("ben", "APPROVED: reads well")
     office.work()
-    result = asked.result(timeout=5)
+    result = result_of(asked)
     assert (result.reason, result.turns) == ("approved", 4)
     assert asked.pending() == ()
 
@@ -78,7 +79,7 @@ def test_a_person_may_pass(office):
     job.reply("ben", "PASS")
     office.work()
     assert [m.speaker for m in job.messages()] == ["ann", "ann"]
-    assert job.result(timeout=5).turns == 3
+    assert result_of(job).turns == 3
 
 
 def test_a_person_may_lead(office):
@@ -89,7 +90,7 @@ def test_a_person_may_lead(office):
     assert [m.speaker for m in job.messages()] == ["orchestrator", "ann"]
     job.reply("orchestrator", "DONE: that will do")
     office.work()
-    assert job.result(timeout=5).reason == "satisfied"
+    assert result_of(job).reason == "satisfied"
 
 
 @pytest.mark.parametrize("text", ["", "  \n", None, 7])
@@ -174,7 +175,7 @@ def test_a_parked_turn_survives_a_pause(office, asked):
 def test_a_stop_ends_a_session_that_waits_at_once(office, asked):
     asked.stop()
     office.work()
-    result = asked.result(timeout=5)
+    result = result_of(asked)
     assert (result.reason, result.collab.status) == ("stop_requested", CollabStatus.COMPLETED)
     with pytest.raises(ReplyRefused) as refused:
         asked.reply("ben", "too late")
@@ -187,14 +188,14 @@ def test_a_stop_that_was_asked_for_before_the_turn_was_parked_ends_the_session_a
         office.deliver()
     job.stop()
     office.work()
-    assert job.result(timeout=5).reason == "stop_requested"
+    assert result_of(job).reason == "stop_requested"
 
 
 def test_a_stop_nobody_was_told_of_is_found_by_the_sweep(office, asked):
     asked.stop()
     office.queue.waiting.clear()
     office.sweep_until(asked, lambda: asked.state().is_final)
-    assert asked.result(timeout=5).reason == "stop_requested"
+    assert result_of(asked).reason == "stop_requested"
 
 
 def test_a_cancel_ends_a_session_that_waits_at_once(office, asked):
@@ -256,7 +257,7 @@ def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(
     with ThreadPoolExecutor(1) as pool:
         try:
             speaking = pool.submit(office.deliver)
-            assert callables.running.acquire(timeout=20)
+            assert callables.running.acquire(timeout=patient(20))
             quick = office.submit("pair", {"ann": "noop"}, people=["ben"])
             office.work()
             (question,) = quick.pending()
@@ -264,7 +265,7 @@ def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(
             until(lambda: moment_from_ms(office.runtime.index.now_ms() - 2) > question.asked_at)
         finally:
             callables.release.set()
-        assert speaking.result(20) == "parked"
+        assert speaking.result(patient(20)) == "parked"
     assert [question.session_id for question in office.client.inbox()] == [quick.id, slow.id]
     assert [question.session_id for question in office.client.inbox(limit=1)] == [quick.id]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from live import result_of
 from symposia.models.errors import InvalidInput
 
 ASKERS = """
@@ -81,14 +82,14 @@ def test_the_agent_goes_on_with_the_answer_and_the_dialog_tells_all(office):
     ]
     assert {message.turn_number for message in job.messages()} == {1}
     assert outcomes(job) == ["asked", "message"]
-    assert job.result(timeout=5).turns == 1
+    assert result_of(job).turns == 1
 
 
 def test_what_was_spent_before_the_question_is_counted(office):
     job = ask(office)
     job.reply("ben", "no")
     office.work()
-    assert job.result(timeout=5).usage.requests == 2
+    assert result_of(job).usage.requests == 2
 
 
 def test_only_the_choices_are_taken(office):
@@ -144,7 +145,7 @@ def test_a_question_may_be_passed_on_to_somebody_else(office):
 
 def test_who_asks_nobody_fails_and_is_told_whom_it_may_ask(office):
     job = ask(office, agent="lost", policy={"attempts": 1})
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert result.reason == "failed"
     assert "must be a participant of kind human: ben (got 'zed')" in result.detail
 
@@ -153,7 +154,7 @@ def test_a_stop_does_not_wait_for_the_answer(office):
     job = ask(office)
     job.stop()
     office.work()
-    assert job.result(timeout=5).reason == "stop_requested"
+    assert result_of(job).reason == "stop_requested"
     assert outcomes(job) == ["cancelled"]
 
 
@@ -180,4 +181,4 @@ def test_an_agent_that_only_ever_asks_fails_in_the_end(make_office):
     for _ in range(20):
         job.reply("ben", "go on")
         office.work()
-    assert "exceeds the limit of 20 questions in a turn" in job.result(timeout=5).detail
+    assert "exceeds the limit of 20 questions in a turn" in result_of(job).detail

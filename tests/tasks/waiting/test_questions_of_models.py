@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from live import result_of
 from servers.model_stub import StubModel, completion, refusal
 from symposia.state.redis.keys import calls_key
 
@@ -50,14 +51,14 @@ def test_what_a_model_has_spent_before_its_question_is_counted_once(ask, model):
     model.answers(completion("ASK ben: May I?"), completion("Done."))
     _, job = ask()
     assert [it.content for it in job.messages()] == ["May I?", "yes", "Done."]
-    usage = job.result(timeout=5).usage
+    usage = result_of(job).usage
     assert (len(model.asked), usage.requests, usage.tokens) == (2, 2, 2 * TOKENS)
 
 
 def test_of_a_turn_that_fails_after_the_answer_too(ask, model):
     model.answers(completion("ASK ben: May I?"), refusal(400, "no"))
     _, job = ask(policy={"attempts": 1})
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, result.usage.requests, result.usage.tokens) == ("failed", 1, TOKENS)
 
 
@@ -68,7 +69,7 @@ def test_what_was_spent_before_a_question_and_in_an_attempt_that_failed_is_booke
     (turn,) = job.state().open_turns()
     assert (turn.reserved.tokens, job.state().usage.tokens) == (0, TOKENS)
     office.sweep_until(job, lambda: job.state().is_final)
-    assert job.result(timeout=5).usage.tokens == 2 * TOKENS
+    assert result_of(job).usage.tokens == 2 * TOKENS
 
 
 def test_a_deadline_is_kept_although_the_model_may_not_be_asked_now(make_office, model):
@@ -80,7 +81,7 @@ def test_a_deadline_is_kept_although_the_model_may_not_be_asked_now(make_office,
     job = office.submit("round_robin", {"ann": "model", "ben": ben}, people=["ben"])
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
-    assert (job.result(timeout=5).reason, len(model.asked)) == ("no_answer", 1)
+    assert (result_of(job).reason, len(model.asked)) == ("no_answer", 1)
 
 
 def test_its_tenant_pays_once_for_what_came_before_the_question_and_what_came_after(ask, model):
@@ -103,7 +104,7 @@ def test_what_a_model_has_spent_in_vain_is_counted_although_another_takes_its_se
         job.reply(question.asked[0], "ok")
         office.work()
     assert len(model.asked) > 0
-    assert job.result(timeout=5).usage.tokens == TOKENS * len(model.asked)
+    assert result_of(job).usage.tokens == TOKENS * len(model.asked)
     assert office.client.tenant("acme").tokens == TOKENS * len(model.asked)
 
 
@@ -117,7 +118,7 @@ def test_of_an_answer_that_is_mended_in_a_second_attempt_each_request_is_counted
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
     assert [it.content for it in job.messages()] == ["[TENSION T01: Loose]"]
-    assert job.result(timeout=5).usage.tokens == TOKENS * len(model.asked) == TOKENS * 5
+    assert result_of(job).usage.tokens == TOKENS * len(model.asked) == TOKENS * 5
 
 
 def test_what_a_turn_has_spent_is_counted_although_its_session_is_cancelled_before_it_is_tried_again(
@@ -131,7 +132,7 @@ def test_what_a_turn_has_spent_is_counted_although_its_session_is_cancelled_befo
     paid = TOKENS * len(model.asked)
     assert office.client.tenant("acme").tokens == paid > 0
     job.cancel()
-    assert job.result(timeout=5).usage.tokens == job.usage()["ann"].tokens == paid
+    assert result_of(job).usage.tokens == job.usage()["ann"].tokens == paid
 
 
 def test_finished_calls_of_a_turn_are_kept_while_it_waits_and_gone_when_it_is_written(make_office, model):

@@ -11,7 +11,8 @@ from collections.abc import Callable
 
 import pytest
 
-from live import until
+from live import result_of, until
+from scaling import patient
 from servers.ports import own_port
 from servers.remote_system import SECRET, RemoteSystem, call, post
 from sessions.office import Office
@@ -74,7 +75,7 @@ def callbacks(office):
     until(lambda: _answers(url), what="the receiver listens")
     yield url
     loop.call_soon_threadsafe(task.cancel)
-    thread.join(10)
+    thread.join(patient(10))
     loop.close()
 
 
@@ -198,7 +199,7 @@ def test_a_refused_delivery_is_not_tried_again(office, system):
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
-    assert job.result(timeout=5).detail == "bot: not delivered: 127.0.0.1 answered HTTP 403"
+    assert result_of(job).detail == "bot: not delivered: 127.0.0.1 answered HTTP 403"
     assert len(system.deliveries) == 1
 
 
@@ -228,7 +229,7 @@ def test_a_delivery_to_this_machine_is_refused_unless_its_network_is_allowed(
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
-    assert "127.0.0.1 resolves to 127.0.0.1, which is neither public" in job.result(timeout=5).detail
+    assert "127.0.0.1 resolves to 127.0.0.1, which is neither public" in result_of(job).detail
     assert system.deliveries == []
 
 
@@ -239,7 +240,7 @@ def test_a_signed_callback_completes_the_turn(office, callbacks, told):
     job, letter = told
     assert call(callbacks, letter, "APPROVED: looks right") == (200, {"status": "taken"})
     office.work()
-    result = job.result(timeout=5)
+    result = result_of(job)
     assert (result.reason, texts(job)[-1]) == ("approved", "APPROVED: looks right")
 
 
@@ -247,7 +248,7 @@ def test_a_system_may_answer_before_its_delivery_has_ended(office, system):
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     system.heard = lambda letter: job.reply("bot", "APPROVED: at once", token=letter["reply_token"])
     office.work()
-    assert job.result(timeout=5).reason == "approved"
+    assert result_of(job).reason == "approved"
     assert [event["participant_id"] for event in notes(job, "webhook.delivered")] == ["bot"]
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from itertools import count
 
+from scaling import patient
 from sessions.task_room import ANN, BEN, CHAIR, CYD, TaskRoom
 from symposia.models.errors import ConversationArchivedError, SymposiaError, TaskClosedError
 from symposia.models.workspace.task import TaskStatus
@@ -22,7 +23,7 @@ def at_once(*works: Callable[[], None]) -> None:
 
     def run(work: Callable[[], None]) -> None:
         try:
-            begin.wait(30)
+            begin.wait(patient(30))
             work()
         except BaseException as error:  # noqa: BLE001 - told below
             errors.append(error)
@@ -31,7 +32,7 @@ def at_once(*works: Callable[[], None]) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(50)
+        thread.join(patient(50))
     if errors:
         raise errors[0]
     assert not any(thread.is_alive() for thread in threads)
@@ -98,7 +99,7 @@ def test_what_was_sent_before_a_task_closed_is_there_and_nothing_after(room: Tas
         return work
 
     def close() -> None:
-        under_way.wait(50)
+        under_way.wait(patient(50))
         room.desk.task_close(CHAIR, conversation.task_id)
 
     at_once(write(ANN), write(BEN), close)

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from scaling import patient
 from sessions.task_room import ANN, APP, BEN, CHAIR, CYD, EVE, TaskRoom
 from symposia.models.errors import (
     ConversationFullError,
@@ -112,7 +113,7 @@ def test_whatever_is_no_yes_rejects(room: TaskRoom, judge, reason: str) -> None:
 
 def test_a_task_manager_that_is_late_rejects_and_may_not_change_its_mind(room: TaskRoom) -> None:
     late = threading.Event()
-    room.verdict(lambda _: late.wait(50), timeout_s=0.05)
+    room.verdict(lambda _: late.wait(patient(50)), timeout_s=0.05)
     with pytest.raises(TaskRejectedError, match=r"did not decide within 0\.05 s"):
         room.desk.request_task(APP, ANN)
     late.set()

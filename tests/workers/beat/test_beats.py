@@ -7,6 +7,7 @@ import json
 import pytest
 
 from live import until
+from scaling import patient
 from servers.redis_nodes import own_cluster, own_sentinels
 from symposia.models.errors import RedisUnavailable
 from symposia.models.schedules.schedule import RunOutcome
@@ -78,7 +79,7 @@ def test_a_beat_says_that_it_runs_and_that_it_stops(place):
         book, beat = BeatPresence(client), place.start_beat()
         until(book.list_alive, what="it is heard of")
         beat.process.terminate()
-        assert beat.process.wait(20) == 0
+        assert beat.process.wait(patient(20)) == 0
         assert book.list_alive() == []
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from processes.terminal import Terminal
+from scaling import patient
 from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.jobs.session_file import SessionFile
@@ -69,7 +70,7 @@ def test_the_python_example_runs(busy: Terminal):
         capture_output=True,
         text=True,
         check=True,
-        timeout=40,
+        timeout=patient(40),
     )
     assert said.stdout.splitlines() == [
         *("coder: return a - b", "reviewer: That subtracts."),
@@ -87,7 +88,7 @@ def test_the_example_with_a_person_runs(busy: Terminal):
         capture_output=True,
         text=True,
         check=True,
-        timeout=50,
+        timeout=patient(50),
     )
     assert "Books, and more." in said.stdout
     assert said.stdout.splitlines()[-1].endswith("completed: approved (good) after 4 turns")

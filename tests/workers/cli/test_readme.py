@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from processes.terminal import Running, Terminal
+from scaling import patient
 
 #: They start many processes one after the other.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
@@ -51,7 +52,7 @@ def printed(terminal: Terminal, program: str) -> str:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=patient(60),
     )
     return done.stdout
 

@@ -6,13 +6,14 @@ import subprocess
 
 import pytest
 
+from scaling import patient
 from servers.ports import own_port
 from symposia.workers.local.processes import end_process, free_port
 
 
 def test_a_process_that_listens_is_asked() -> None:
     process = subprocess.Popen(["sleep", "60"])
-    end_process(process, timeout_s=5)
+    end_process(process, timeout_s=patient(5))
     assert process.returncode == -signal.SIGTERM
 
 

@@ -15,6 +15,7 @@ from types import FrameType
 import pytest
 
 from live import until
+from scaling import patient
 from symposia.models.errors import ServiceEnded, StateError
 from symposia.workers.local import services
 from symposia.workers.local.services import ProcessService, worker_command
@@ -195,7 +196,7 @@ class Finalized:
 
 def finalize_and_wait(do: Callable[[], object]) -> None:
     [Finalized(do)].clear()
-    threading.Event().wait(50)
+    threading.Event().wait(patient(50))
 
 
 class Slow(threading.Timer):
@@ -245,11 +246,11 @@ def test_while_things_are_put_away_a_signal_means_hurry_also_where_an_error_of_a
 
 def test_an_interrupt_is_not_kept_waiting_by_another_thread_that_tells_of_an_error(monkeypatch):
     tells, goes_on = threading.Event(), threading.Event()
-    monkeypatch.setattr(sys, "unraisablehook", lambda _: tells.set() or goes_on.wait(50))
+    monkeypatch.setattr(sys, "unraisablehook", lambda _: tells.set() or goes_on.wait(patient(50)))
     with Interrupts():
         other = threading.Thread(target=[Finalized(lambda: 1 / 0)].clear)
         other.start()
-        assert tells.wait(50)
+        assert tells.wait(patient(50))
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGTERM)
         goes_on.set()

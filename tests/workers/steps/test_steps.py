@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from live import until
+from scaling import patient
 from symposia.config.settings import load_settings
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
@@ -20,5 +21,5 @@ def test_a_worker_says_that_it_is_there_before_its_first_look_at_the_sessions(re
         book = WorkerPresence(client)
         until(book.list_alive, what="the worker has announced itself")
         thread.close()
-        thread.join(20)
+        thread.join(patient(20))
         assert book.list_alive() == [], "it says when it leaves, too"

@@ -52,7 +52,7 @@ class Pair:
         until(lambda: len(arena.ids) == arena.expected, timeout_s=60, what="all sessions are submitted")
         with arena.server.client.client() as one:
             one.set("all-submitted", 1)  # only what this connection wrote is waited for
-            assert one.wait(1, 10_000) == 1, "the replica has them all"
+            assert one.wait(1, round(patient(10_000))) == 1, "the replica has them all"
         arena.server.kill()
         port = str(self._replica.port)
         until(self._decides, timeout_s=40, what="the Sentinel decides")

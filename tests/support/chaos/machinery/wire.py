@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import TypeVar, cast
 
+from scaling import patient
+
 T = TypeVar("T")
 HOST = "127.0.0.1"
 
@@ -39,7 +41,7 @@ class Wire:
         self.flows = asyncio.Event()
         self.flows.set()
         listening = _loop().create_server(lambda: _Near(_Line(self)), HOST, 0)
-        self._server = asyncio.run_coroutine_threadsafe(listening, _loop()).result(10)
+        self._server = asyncio.run_coroutine_threadsafe(listening, _loop()).result(patient(10))
         self.port: int = self._server.sockets[0].getsockname()[1]
         self.url = f"redis://{HOST}:{self.port}/0"
 
@@ -80,7 +82,7 @@ def _in_loop(act: Callable[[], T]) -> T:
     async def acting() -> T:
         return act()
 
-    return asyncio.run_coroutine_threadsafe(acting(), _loop()).result(10)
+    return asyncio.run_coroutine_threadsafe(acting(), _loop()).result(patient(10))
 
 
 class _Line:

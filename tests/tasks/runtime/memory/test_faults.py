@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from dialog_memory.room import Room, open_room
-from live import until
+from live import result_of, until
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
 
@@ -62,7 +62,7 @@ def test_without_its_redis_a_turn_runs_without_memory_and_is_told_so(forlorn):
     assert view["parameters"] == {"to": "London"}
     assert view["ask"] == ["from"]
     job = forlorn.submit("parser", "connector", turns=6, user_id=1, room_id="r")
-    result = job.result(timeout=50)
+    result = result_of(job, timeout_s=50)
     assert (result.reason, result.turns) == ("max_turns", 6)
     until(lambda: "dialog memory unavailable, running turns without it" in forlorn.worker.log())
     assert "hush-hush" not in forlorn.worker.log()

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from live import until
+from live import result_of, until
+from scaling import patient
 from symposia.models.errors import InvalidInput
 from symposia.state.redis.connect import connect
 
@@ -155,7 +156,7 @@ def test_a_failed_attempt_writes_nothing(room):
         service="travel",
         said={"to": "London"},
     )
-    job.result(timeout=50)
+    result_of(job, timeout_s=50)
     assert room.client.memory.get(50, "r") == {}
 
 
@@ -178,7 +179,7 @@ def test_the_user_may_have_something_forgotten_and_no_earlier_turn_brings_it_bac
 
 
 def test_a_turn_that_says_nothing_may_learn_all_the_same(room):
-    room.submit("silent", turns=1, user_id=54, room_id="r").result(timeout=50)
+    result_of(room.submit("silent", turns=1, user_id=54, room_id="r"), timeout_s=50)
     assert room.client.memory.get(54, "r")["parameters"] == {"query": "quiet places"}
 
 
@@ -187,7 +188,7 @@ def test_turns_side_by_side_lose_nothing_of_each_other(room):
     job = room.submit(
         *names, turns=6, mode="broadcast", user_id=55, room_id="r", as_=dict.fromkeys(names, "learner")
     )
-    job.result(timeout=50)
+    result_of(job, timeout_s=50)
     parameters = room.client.memory.get(55, "r")["parameters"]
     assert sorted(parameters) == [f"p{n}" for n in range(1, 7)]
 
@@ -265,7 +266,7 @@ def test_the_example_runs_as_it_says(room):
         capture_output=True,
         text=True,
         check=True,
-        timeout=50,
+        timeout=patient(50),
     )
     assert said.stdout.splitlines() == [
         "> Find me flights from Nairobi to London",

@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from checks.counting import counting_client
+from scaling import patient
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.memory.store import MemoryStore
 from symposia.state.memory.values import MemoryRules
@@ -46,7 +47,7 @@ def test_two_processes_write_different_parameters_a_thousand_times_and_none_is_l
         writer.stdin.write("go\n")
         writer.stdin.close()
     for writer in writers:
-        assert writer.wait(55) == 0
+        assert writer.wait(patient(55)) == 0
         writer.stdout.close()
     state = DialogMemory(redis_url).get(42, "r")
     last = range(WRITES - 10, WRITES)

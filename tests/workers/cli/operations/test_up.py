@@ -13,6 +13,7 @@ import pytest
 from live import until
 from processes.gone import command_of
 from processes.terminal import Running, Terminal
+from scaling import patient
 from servers.ports import keep_port, own_port
 from symposia.state.redis.connection_errors import ADVICE
 
@@ -172,7 +173,7 @@ def test_flower_shows_the_workers_and_no_password_stands_in_any_command_line(bar
 
 def opened(url: str) -> str:
     try:
-        with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
+        with build_opener(ProxyHandler({})).open(url, timeout=patient(5)) as answer:
             return answer.read().decode()
     except OSError:
         return ""
