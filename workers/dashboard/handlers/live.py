@@ -7,18 +7,12 @@ what changed since, also from another Flower process. What happened in the same 
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing
 
 from tornado.iostream import StreamClosedError
 
-from ....models.errors import SessionNotFound
-from ....models.text.ids import is_uuid4
 from ....models.text.redact import json_text
-from ....state.redis.keys import session_key
-from ....state.redis.readers import END_MARK
 from ..live.positions import BEGINNING, read_position
 from ..live.session_list import ListedRow
-from ..live.session_streams import StreamEntry
 from ..views.collab_list import ListFilter
 from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
 from .collabs import read_filter
@@ -113,56 +107,10 @@ class CollabsChanges(DataHandler):
         }
 
 
-class SessionStream(StreamHandler):
-    """Entries of one session: the event is the stream (`events`, `journal`, `dialog`, `deltas`), the data the record."""
-
-    async def send_events(self, *parts: str) -> None:
-        """Send the entries since the position of the page, then each new one, until the session has ended."""
-        session_id = parts[0]
-        await check_live(self, session_id)
-        streams, position = self.services.hub.streams, self.position()
-        await self.send(_OPENING)
-        async with aclosing(streams.follow(session_id, since=position, idle_s=PING_S)) as entries:
-            async for entry in entries:
-                await self.send(": ping\n\n" if entry is None else _entry_event(entry))
-                if entry is not None and is_end(entry):
-                    await self.send("event: end\ndata: {}\n\n")
-                    return
-
-
-class SessionChanges(DataHandler):
-    """The same entries for a page that polls."""
-
-    async def data(self, *parts: str) -> object:
-        """Return the entries since a position."""
-        session_id = parts[0]
-        await check_live(self, session_id)
-        position = position_of(self)
-        found = await self.services.hub.streams.read_since(session_id, position)
-        return {
-            "position": found[-1].position if found else position,
-            "entries": [{"position": it.position, "part": it.part, "text": it.text} for it in found],
-            "ended": any(map(is_end, found)),
-        }
-
-
 def position_of(handler: DashboardHandler) -> str:
     """Return the position that a page has. Raises InvalidInput."""
     header = handler.request.headers.get("Last-Event-ID")
     return read_position(header or handler.query_text("after", BEGINNING), name="after")
-
-
-async def check_live(handler: DashboardHandler, session_id: str) -> None:
-    """Refuse a session that is not live: the archive has no streams to follow. Raises SessionNotFound."""
-    if not is_uuid4(session_id) or not await handler.services.redis.exists(
-        session_key(session_id, "session")
-    ):
-        raise SessionNotFound(session_id)
-
-
-def is_end(entry: StreamEntry) -> bool:
-    """Return whether an entry is the last event of a session."""
-    return entry.part == "events" and END_MARK in entry.text
 
 
 def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
@@ -177,8 +125,3 @@ def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
 
 def _gone_event(session_id: str) -> str:
     return f"event: gone\ndata: {json_text({'id': session_id})}\n\n"
-
-
-def _entry_event(entry: StreamEntry) -> str:
-    text = " ".join(entry.text.splitlines())  # a line break would end the event's data
-    return f"id: {entry.position}\nevent: {entry.part}\ndata: {text}\n\n"

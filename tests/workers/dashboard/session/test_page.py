@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from live import result_of
 from stub_agents.alignment import EXPERTS
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.stop_conditions import MaxRounds
@@ -97,7 +98,7 @@ def check_parts(shared, job: CollabJob) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", MODES)
 def test_each_mode_is_shown_live_and_archived(shared, mode):
     job = shared.submit(mode, **MODES[mode], title=f"A <b>{mode}</b> session")
-    job.result(timeout=60)
+    result_of(job)
     live = check_parts(shared, job)
     assert bool(live["session"]["board"]) is (mode == "swarm")
     assert (live["session"]["decisions"] is not None) is (mode == "orchestrated")
@@ -121,7 +122,7 @@ def test_alignment_session_has_tensions_and_its_document(shared):
     job = shared.submit(
         "round_robin", dict.fromkeys(EXPERTS, "expert"), protocol="alignment", stop=MaxRounds(9)
     )
-    job.result(timeout=60)
+    result_of(job)
     session = shared.get(job)
     assert [it["id"] for it in session["ledger"]["tensions"]] == ["T01", "T02", "T03", "T04", "T05"]
     assert {it["state"] for it in session["ledger"]["tensions"]} == {"resolved"}
@@ -137,7 +138,7 @@ def test_hostile_text_stays_text(shared):
     job = shared.submit(
         "pair", {"ann": "say", "bob": "say"}, title=title, messages=HOSTILE, stop=MaxRounds(1)
     )
-    job.result(timeout=60)
+    result_of(job)
 
     page = shared.page(job).text
     elements = Elements(page)
@@ -170,7 +171,7 @@ def links_of(nodes: list[Any]) -> list[dict[str, Any]]:
 def test_long_message_is_cut_and_whole_on_request(shared):
     text = "word " * 4_000
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, messages=[text], stop=MaxRounds(1))
-    job.result(timeout=60)
+    result_of(job)
     message = shared.get(job, "/messages")["messages"][0]
     assert (message["is_cut"], message["characters"]) == (True, len(text))
     assert len(text_of(message["nodes"])) < len(text)
@@ -180,7 +181,7 @@ def test_long_message_is_cut_and_whole_on_request(shared):
 def test_page_of_a_long_session_reads_a_page(shared):
     messages = [f"message {number} " + "x" * 1_000 for number in range(4_000)]
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, messages=messages, stop=MaxRounds(1))
-    job.result(timeout=60)
+    result_of(job)
     with connect(shared.settings["redis_url"]) as redis:
 
         def sent_bytes() -> int:
@@ -208,7 +209,7 @@ def test_bad_page_is_refused(shared, query):
 def test_memory_is_masked(shared):
     shared.client.memory.store(7, "room", {"to": ["bob@mail.example"], "subject": "Hi"}, service="email")
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, user_id=7, room_id="room", stop=MaxRounds(1))
-    job.result(timeout=60)
+    result_of(job)
     assert shared.get(job)["has_memory"] is True
     values = {it["name"]: it["value"] for it in shared.get(job, "/memory")["memory"]["parameters"]}
     assert values == {"to": ["****@mail.example"], "subject": "Hi"}
@@ -219,7 +220,7 @@ def test_failed_attempts_are_red_and_counted(shared):
     job = shared.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxRounds(1), policy=policy, parameters={"fails": 1}
     )
-    job.result(timeout=60)
+    result_of(job)
     spans = {it["key"]: it for it in shared.get(job, "/timeline")["spans"]}
     assert (spans["1.1"]["outcome"], spans["1.1"]["retried"]) == ("failed", True)
     assert "mood 1" in spans["1.1"]["error"]

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaling import patient
 from symposia import workers
 from symposia.models.protocol.base import Event
 from symposia.models.protocol.events import MapEvent
@@ -177,7 +178,7 @@ def lay_out(timelines: list[dict]) -> list[dict]:
     cases = [{"spans": it["spans"], "marks": it["marks"], "nowMs": 2_000_000} for it in timelines]
     command = [node, "--input-type=module", "-e", SCRIPT, LAYOUT.as_uri()]
     done = subprocess.run(
-        command, input=json.dumps(cases), capture_output=True, text=True, timeout=60, check=False
+        command, input=json.dumps(cases), capture_output=True, text=True, timeout=patient(60), check=False
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
