@@ -18,9 +18,9 @@ from .flower_pages.task_list import TaskRows, add_columns
 from .handlers.assets import STATIC_PATH, AssetHandler
 from .handlers.collabs import CollabsData, CollabsPage
 from .handlers.inbox import inbox_routes
+from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
-from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.session_routes import session_handlers
 from .page_templates import DashboardLoader, NavbarTemplate
 

@@ -107,7 +107,7 @@ def test_metrics_are_exported_on_request(stage, collector, model: StubModel, mon
     worker = stage.start_worker()
     model.answers(completion("all is well"))
     job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
-    assert job.result(timeout=60).ok
+    assert result_of(job).ok
     collector.complete_trace(job.id, 4)
     worker.ask_to_stop()
     wanted = {"symposia.turn.duration", "symposia.sessions.ended", "gen_ai.client.token.usage"}

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 import pytest
 
 from live import until
+from scaling import patient
 from servers.flower import FlowerServer
 from symposia.client import Client
 from symposia.models.protocol.collab import Collab, Participant
@@ -76,7 +77,7 @@ def test_the_list_of_tasks_shows_sessions_participants_modes_and_results(start_f
     assert "parked: waiting for cyd" in flower.get(f"/task/{waiting['uuid']}").text
 
     job.reply("cyd", "Here I am.")
-    job.result(timeout=40)
+    job.result(timeout=patient(40))
 
     def answered():
         return [it for it in turns(flower, job) if it["uuid"] == waiting["uuid"] and it["state"] == "SUCCESS"]
@@ -108,7 +109,7 @@ def test_the_page_of_the_broker_shows_waiting_and_taken_messages(start_flower, c
     assert '<td class="broker-secondary-column">4</td> <td>2</td>' in text
     gate.touch()
     for job in jobs:
-        job.result(timeout=40)
+        job.result(timeout=patient(40))
 
 
 def test_the_columns_that_an_operator_chose_stay(start_flower):

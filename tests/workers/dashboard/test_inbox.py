@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from live import until
+from scaling import patient
 from servers.flower import action_headers, basic
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -69,7 +70,7 @@ def test_a_question_is_answered_in_place_and_the_session_goes_on(guarded, client
 
     accepted = guarded.post("/api/inbox/reply", body, **headers)
     assert accepted.json() == {"session": job.id, "turn": 2, "participant": "ben"}
-    result = job.result(timeout=40)
+    result = job.result(timeout=patient(40))
     assert (result.ok, result.turns) == (True, 3)
     assert [it.content for it in result.dialog.messages if it.speaker == "ben"] == [f"Dear {HOSTILE}"]
     assert guarded.json("/api/inbox", **user) == {"questions": [], "next": None}

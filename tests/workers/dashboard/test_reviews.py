@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 import pytest
 
 from live import until
+from scaling import patient
 from servers.flower import action_headers, basic
 from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus
@@ -45,7 +46,7 @@ def test_a_review_is_shown_with_its_findings_and_reports(flower, client, project
     job = client.review(project)
     (row,) = until(lambda: flower.json("/api/reviews")["reviews"], what="the review is listed")
     assert (row["id"], row["root"], row["panel"]) == (job.id, "project", "code")
-    job.result(timeout=60)
+    job.result(timeout=patient(60))
     review = flower.json(f"/api/reviews/{job.id}")
     assert (review["state"], review["settled"], review["total"]) == ("completed", 2, 2)
     assert review["severities"].get("high")
@@ -90,7 +91,7 @@ def test_a_review_is_shown_with_its_findings_and_reports(flower, client, project
     next_page = flower.json(f"/api/reviews?{urlencode({'limit': 1, 'after': first_page['next']})}")
     assert [it["id"] for it in first_page["reviews"] + next_page["reviews"]] == [second.id, job.id]
     assert next_page["next"] is None
-    second.result(timeout=60)
+    second.result(timeout=patient(60))
 
 
 @pytest.mark.leaves_keys
