@@ -11,7 +11,7 @@ fail. The error texts stay: redis-py's list its clients.
 Cluster (`InterruptiblePool`): if an exception such as KeyboardInterrupt arrives between a command and its
 answer, the cluster client of redis-py 8.1 returns the connection to its pool with the answer unread, and the
 next command gets that answer. Upstream: no issue found. Remove it when
-`test_redis_py_gives_a_command_the_answer_of_an_interrupted_one` (`tests/state/redis/test_interrupted.py`) fails.
+`test_redis_py_mixes_up_answers_after_an_interrupt` (`tests/state/redis/test_interrupted.py`) fails.
 
 Packing (`PACKER`): hiredis 3.5.0 asks Python for the text of a number and does not check the result. Python
 runs signal handlers there: if a handler raises, as for Ctrl-C, the process ends in a segmentation fault. So

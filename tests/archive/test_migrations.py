@@ -69,7 +69,7 @@ print("alembic" in sys.modules)
 
 
 @pytest.mark.timeout(150)
-def test_who_finds_the_newest_schema_changes_nothing_and_does_not_load_what_would(database_url: str) -> None:
+def test_current_schema_loads_no_migration(database_url: str) -> None:
     def loaded() -> str:
         command = [sys.executable, "-c", LOADED, database_url]
         return subprocess.run(
@@ -85,7 +85,7 @@ def test_who_finds_the_newest_schema_changes_nothing_and_does_not_load_what_woul
     database.close()
 
 
-def test_a_newer_schema_is_told_and_left_as_it_is(database_url: str) -> None:
+def test_newer_schema_is_refused_unchanged(database_url: str) -> None:
     archive = Archive(database_url)
     archive.prepare()
     with archive.database.writing() as connection:
@@ -97,9 +97,7 @@ def test_a_newer_schema_is_told_and_left_as_it_is(database_url: str) -> None:
         it.close()
 
 
-def test_what_the_first_revision_held_is_there_after_an_upgrade_and_found(
-    database_url: str, table: Table
-) -> None:
+def test_upgrade_keeps_sessions_searchable(database_url: str, table: Table) -> None:
     archive = Archive(database_url)
     migrate(archive.database, "0001")
     table.speak(table.plan_one(), "a blue door")
@@ -113,9 +111,7 @@ def test_what_the_first_revision_held_is_there_after_an_upgrade_and_found(
     archive.close()
 
 
-def test_the_way_back_behind_conversations_leaves_sessions_and_what_is_found_of_them(
-    database_url: str, client: Redis
-) -> None:
+def test_downgrade_keeps_sessions_searchable(database_url: str, client: Redis) -> None:
     archive = Archive(database_url)
     archive.prepare()
     conversation = TaskRoom(archive).conversation()
@@ -165,7 +161,7 @@ def test_archives_that_start_at_once_migrate_once(database_url: str) -> None:
         archive.close()
 
 
-def test_who_opens_a_new_file_while_somebody_else_writes_to_it_waits(tmp_path: Path) -> None:
+def test_opening_a_locked_new_file_waits(tmp_path: Path) -> None:
     file = tmp_path / "archive.sqlite3"
     with closing(sqlite3.connect(file, isolation_level=None, check_same_thread=False)) as other:
         other.execute("BEGIN IMMEDIATE")

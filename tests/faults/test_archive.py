@@ -45,7 +45,7 @@ def archived(arena, tmp_path_factory):
     return Evidence(arena.server.client, play.id), file
 
 
-def test_an_archive_has_what_is_live(archived):
+def test_archive_matches_the_live_session(archived):
     evidence, file = archived
     assert not differences(file, evidence)
 
@@ -62,7 +62,7 @@ def test_an_archive_has_what_is_live(archived):
         "DELETE FROM collab",
     ],
 )
-def test_whatever_is_changed_in_an_archive_is_found(archived, tmp_path, change):
+def test_checker_finds_changes_of_the_archive(archived, tmp_path, change):
     evidence, file = archived
     changed = tmp_path / FILE
     changed.write_bytes(file.read_bytes())
@@ -72,10 +72,10 @@ def test_whatever_is_changed_in_an_archive_is_found(archived, tmp_path, change):
     assert differences(changed, evidence)
 
 
-def test_sessions_do_not_wait_for_an_archive_that_somebody_else_holds(survives):
+def test_sessions_do_not_wait_for_a_locked_archive(survives):
     survives(archive_locked)
 
 
-def test_after_faults_the_archive_has_what_is_live(arena, survives):
+def test_archive_matches_live_sessions_after_faults(arena, survives):
     survives(archive_locked, kill_at(Boundary.BEFORE_COMMIT))
     assert not arena.archived()

@@ -133,7 +133,7 @@ def rewrite(redis, script, changed_id, changes):
         (never_expire, "end"),
     ],
 )
-def test_whatever_is_changed_in_what_a_session_left_is_found(ended, change, kind):
+def test_checker_finds_every_change_of_a_session(ended, change, kind):
     arena, script, calls = ended
     redis = arena.server.client
     names = [key(script, part) for part in ("session", "dialog", "events")]
@@ -149,7 +149,7 @@ def test_whatever_is_changed_in_what_a_session_left_is_found(ended, change, kind
     assert not audit(Evidence(redis, script.session), script, calls, lease_ms=1_000)
 
 
-def test_words_that_nobody_noted_are_found(ended):
+def test_checker_finds_messages_without_a_call(ended):
     arena, script, calls = ended
     nonce = next(iter(calls))
     known = {name: call for name, call in calls.items() if name != nonce}

@@ -17,7 +17,7 @@ from servers.ports import own_port
 pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 
 
-def test_whatever_an_agent_does_its_turn_is_skipped_and_all_others_are_written(arena):
+def test_misbehaving_agent_costs_only_its_turn(arena):
     arena.crew.wait_ready()
     lives = [member.lives for member in arena.crew.members]
     random = Random(1)
@@ -27,7 +27,7 @@ def test_whatever_an_agent_does_its_turn_is_skipped_and_all_others_are_written(a
     assert [member.lives for member in arena.crew.members] == lives, "no worker died of it"
 
 
-def test_a_model_endpoint_that_is_gone_for_a_while_costs_retries_and_no_turn(tmp_path):
+def test_model_outage_costs_retries_and_no_turn(tmp_path):
     registry = (
         '[models.stub]\nmodel = "stub-model"\nbase_url = "{}"\n[agents.model]\nkind = "llm"\nmodel = "stub"\n'
     )

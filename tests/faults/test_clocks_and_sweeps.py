@@ -34,9 +34,9 @@ def test_sessions_survive_a_worker_whose_clock_is_an_hour_ahead(tmp_path, surviv
         assert latest_s < int(now_s) + 60, "messages carry the server's time"
 
 
-def test_sweeps_that_run_at_once_send_nothing_that_changes_a_session(survives):
+def test_concurrent_sweeps_change_no_session(survives):
     survives(sweeps_at_once)
 
 
-def test_sessions_that_are_paused_again_and_again_come_to_their_end(survives):
+def test_repeatedly_suspended_sessions_end(survives):
     survives(suspend_and_resume, sweeps_at_once)

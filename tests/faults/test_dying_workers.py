@@ -16,9 +16,7 @@ pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(
 
 
 @pytest.mark.parametrize("boundary", Boundary)
-def test_sessions_survive_a_worker_that_is_killed_and_one_that_freezes_at_a_step_of_a_turn(
-    survives, boundary
-):
+def test_sessions_survive_a_killed_and_a_frozen_worker(survives, boundary):
     assert survives(workers.kill_at(boundary), workers.freeze_at(boundary)).befell == [True, True]
 
 
@@ -28,14 +26,14 @@ def test_sessions_survive_the_death_of_all_workers_at_once(arena, survives):
     assert all(m.lives > before for m, before in zip(arena.crew.members, lives, strict=True))
 
 
-def test_sessions_survive_a_rolling_restart_and_impatient_shutdowns(arena, survives):
+def test_sessions_survive_rolling_restarts(arena, survives):
     lives = [member.lives for member in arena.crew.members]
     survives(workers.rolling_restart)
     survives(workers.stop_warm, workers.stop_twice)
     assert all(m.lives > before for m, before in zip(arena.crew.members, lives, strict=True))
 
 
-def test_sessions_survive_a_worker_whose_network_is_silent_for_longer_than_its_lease(survives):
+def test_sessions_survive_a_worker_without_network(survives):
     survives(workers.cut_off)
 
 
@@ -49,7 +47,7 @@ def test_a_late_writer_is_refused_on_record_and_changes_nothing(arena, survives)
     assert refused
 
 
-def test_a_message_lost_between_the_queue_and_the_note_of_it_is_sent_again(arena, survives):
+def test_message_lost_before_its_note_is_sent_again(arena, survives):
     """Idle workers are stopped with their pops pending; one takes a message without knowing, and dies with it."""
     lost = []
 

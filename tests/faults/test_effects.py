@@ -37,7 +37,7 @@ def test_a_turn_that_is_asked_again_has_the_same_effect_id(tmp_path):
 
 
 @pytest.mark.parametrize(("then", "reason"), [("skip", "all_turns_failed"), ("abort", "failed")])
-def test_a_turn_that_kills_its_workers_is_given_up_and_its_policy_decides(tmp_path, redis_url, then, reason):
+def test_turn_that_kills_workers_fails_by_policy(tmp_path, redis_url, then, reason):
     office = Office(tmp_path, redis_url, '[agents.deadly]\nkind = "scripted"\nreplies = ["never said"]\n')
     job = office.submit(
         "round_robin", {"ann": "deadly"}, stop={"max_turns": 1}, policy={"attempts": 1, "then": then}

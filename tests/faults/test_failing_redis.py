@@ -20,15 +20,15 @@ def post(tmp_path_factory):
         yield arena.with_workers(2)
 
 
-def test_sessions_survive_a_server_that_is_killed_and_started_on_its_append_only_file(survives):
+def test_sessions_survive_a_killed_server(survives):
     survives(redis.server_killed)
 
 
-def test_sessions_survive_a_server_that_does_not_answer_for_ten_seconds(survives):
+def test_sessions_survive_a_frozen_server(survives):
     survives(partial(redis.server_frozen, for_s=10))
 
 
-def test_sessions_survive_cut_connections_killed_clients_and_flushed_scripts(survives):
+def test_sessions_survive_lost_connections_and_scripts(survives):
     survives(workers.connections_cut, redis.clients_killed, redis.scripts_flushed)
 
 
@@ -49,26 +49,26 @@ def test_sessions_survive_a_server_that_is_read_only_for_a_while(survives, witho
     survives(redis.read_only)
 
 
-def test_a_command_whose_answer_was_lost_is_repeated_without_harm(arena, survives):
+def test_repeated_command_after_a_lost_answer_is_harmless(arena, survives):
     before = sum(wire.lost for wire in arena.wires)
     survives(workers.answers_lost)
     assert sum(wire.lost for wire in arena.wires) > before
 
 
-def test_a_queue_that_disappears_with_all_notes_of_it_is_refilled_by_the_sweep(survives):
+def test_sweep_refills_a_lost_queue(survives):
     survives(redis.queue_deleted)
 
 
-def test_a_lock_that_has_another_token_refuses_the_turn_that_held_it(survives):
+def test_changed_lock_token_refuses_the_old_holder(survives):
     # A turn that nobody waits for any more, as others have answered, is dropped and not refused.
     assert any(survives(redis.tampered(redis.another_token)).refused for _ in range(5))
 
 
-def test_a_fencing_number_that_goes_back_lets_nobody_write_who_should_not(survives):
+def test_reset_fencing_number_lets_no_late_writer_write(survives):
     survives(redis.tampered(redis.lower_fence))
 
 
-def test_messages_that_come_three_times_in_any_order_do_what_they_do_once(post, survives):
+def test_tripled_messages_take_effect_once(post, survives):
     survives(redis.tripled, on=post)
     assert post.courier.copied
 

@@ -34,7 +34,7 @@ def test_every_promise_names_tests_that_exist(promise):
     assert not missing
 
 
-def test_what_the_page_links_to_exists():
+def test_linked_files_exist():
     targets = re.findall(r"\]\(([^)#]+)", PAGE)
     missing = [target for target in targets if not (ROOT / "docs" / target).exists()]
     assert not missing

@@ -38,33 +38,33 @@ def found(tmp_path):
     return run
 
 
-def test_without_the_token_check_a_late_writer_writes_over_the_one_who_speaks(found):
+def test_missing_token_check_is_found(found):
     assert "fence" in found("no token check", [workers.late_writer], kind=round_robin)
 
 
-def test_without_the_sweep_a_lost_message_is_lost_for_good(found):
+def test_missing_sweep_is_found(found):
     faults = [redis.queue_deleted, workers.kill_at(Boundary.SPEAKING)]
     assert "stuck" in found("no sweep", faults, kind=round_robin, timeout_s=8)
 
 
-def test_without_the_dedupe_of_turns_a_message_that_comes_again_is_spoken_again(found):
+def test_missing_turn_dedupe_is_found(found):
     assert "doubled" in found("no turn dedupe", [redis.tripled], kind=broadcast, timeout_s=10)
 
 
-def test_without_the_owner_check_a_late_writer_takes_the_floor_from_the_one_who_has_it(found):
+def test_missing_owner_check_is_found(found):
     assert "fence" in found("release without owner check", [workers.late_writer], kind=round_robin)
 
 
-def test_without_compare_and_set_a_step_is_planned_twice(found):
+def test_missing_compare_and_set_is_found(found):
     assert found("plan without compare-and-set", [redis.tripled]) & {"order", "fence", "doubled"}
 
 
-def test_dispatched_before_the_commit_a_turn_arrives_before_there_is_one_and_waits_for_the_sweep(found):
+def test_dispatch_before_commit_is_found(found):
     late = Pace(lease_s=5, grace_s=60)
     assert "stuck" in found("dispatch before commit", [], kind=round_robin, pace=late, timeout_s=10)
 
 
-def test_without_the_watermark_the_queue_of_waiting_sessions_grows(tmp_path):
+def test_missing_watermark_is_found(tmp_path):
     with Arena(tmp_path, defect="messages sent again while they wait") as arena:
         outcome = run_waiting(arena.with_workers(2), waiting_plays(Random(1), 60), [], seed=1)
     assert {finding.kind for finding in outcome.findings} == {"queue"}

@@ -14,7 +14,7 @@ from symposia.config.settings import Settings
 pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 
 
-def test_the_turns_of_a_killed_worker_are_begun_again_within_its_lease_and_five_seconds(tmp_path):
+def test_turns_of_a_killed_worker_resume_after_its_lease(tmp_path):
     pace = Pace(lease_s=3)
     with recovery_arena(tmp_path, pace=pace) as arena:
         waits = recover(arena, Random(1))

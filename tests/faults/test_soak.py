@@ -62,14 +62,14 @@ def test_one_round_over_amqp_survives_a_broker_restart():
         ),
     ],
 )
-def test_a_round_of_waiting_sessions_survives_the_loss_of_its_queue(broker, loss):
+def test_waiting_sessions_survive_a_lost_queue(broker, loss):
     faults = ("--fault", loss, "--fault", "worker killed, speaking")
     told = soak("--seed", "13", "--waiting", "--sessions", "100", "--broker", broker, *faults)
     assert "100 sessions that wait" in told
     assert "rounds in which all sessions wait" in told
 
 
-def test_what_was_found_is_counted_and_its_seed_is_told():
+def test_findings_are_counted_with_their_seed():
     tally = Tally(seed=1)
     tally.add(Round(sessions=3, turns=9, befell=[True, False]), ["a fault", "another"], seed=1)
     found = Round(sessions=3, findings=[Finding("s", "lost", "turn 2"), Finding("s", "stuck", "")], befell=[])

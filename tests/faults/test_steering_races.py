@@ -111,7 +111,7 @@ def settled(table: Table) -> None:
 
 
 @pytest.mark.long
-def test_whoever_wins_a_turn_is_written_once_or_not_at_all_a_thousand_times(redis_url):
+def test_turn_is_written_at_most_once_in_steering_races(redis_url):
     random, seen = Random(), Counter()
     players = [Player(redis_url), Player(redis_url)]
     with connect(redis_url) as client, ThreadPoolExecutor(2) as pool:

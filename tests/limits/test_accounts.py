@@ -151,5 +151,5 @@ def test_no_order_of_events_books_anything_twice_or_never(redis_url):
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_no_order_of_events_books_anything_twice_or_never_for_long(redis_url):
+def test_usage_is_booked_once_in_any_order_of_events(redis_url):
     run(redis_url, examples=3_000, steps=80)

@@ -208,7 +208,7 @@ def test_a_grant_whose_answer_was_lost_sets_aside_once(redis_url):
         table.cancel()
 
 
-def test_a_turn_that_is_put_off_comes_again_at_its_time_and_not_before(redis_url):
+def test_delayed_turn_returns_at_its_time(redis_url):
     with connect(redis_url) as client:
         table = Table(client)
         (number,) = table.plan(turn())

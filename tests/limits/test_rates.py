@@ -46,12 +46,12 @@ def pass_time(client, seconds):
         client.expire(key, 100)
 
 
-def test_so_many_requests_a_minute_and_no_more(book):
+def test_requests_per_minute_are_limited(book):
     answers = [book.admit(REQUESTS) for _ in range(8)]
     assert [isinstance(answer, Permit) for answer in answers] == [True] * 5 + [False] * 3
 
 
-def test_who_is_sent_away_is_told_a_time_of_their_own(book, client):
+def test_each_delayed_request_gets_its_own_time(book, client):
     began_ms = server_ms(client)
     for _ in range(5):
         book.admit(REQUESTS)
@@ -60,7 +60,7 @@ def test_who_is_sent_away_is_told_a_time_of_their_own(book, client):
     assert all(later - sooner > 5_000 for sooner, later in pairwise(waits))
 
 
-def test_so_many_tokens_a_minute_and_what_was_not_taken_is_for_others(book):
+def test_tokens_per_minute_are_limited_and_returned(book):
     first, second, third = (book.admit(TOKENS) for _ in range(3))
     assert isinstance(first, Permit)
     assert isinstance(second, Permit)
@@ -140,7 +140,7 @@ def let_go_on(office, job, number):
     client.hset(turns, str(number), json.dumps({**record, "not_before": 1, "dispatched_ms": 1}))
 
 
-def test_a_turn_beyond_the_minute_is_put_off_without_a_worker_and_without_a_failure(busy, client):
+def test_turn_beyond_the_rate_limit_is_delayed(busy, client):
     office, stub = busy
     job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
     words = office.work()
@@ -180,7 +180,7 @@ def test_a_message_that_comes_twice_takes_no_second_permit(busy, client):
 
 
 @pytest.mark.parametrize("how", ["substitute", "reassign"])
-def test_whoever_takes_a_seat_over_is_counted_like_any_other(busy, client, how):
+def test_substitute_counts_against_the_rate_limit(busy, client, how):
     office, stub = busy
     fails = {"agent": "noop", "parameters": {"replies": [{"fail": "no"}]}}
     absent = {"agent": "human", "wait": {"deadline_s": 0.05, "then": "reassign", "to": "writer"}}
@@ -238,7 +238,7 @@ def models(stub):
     return [asked.body["model"] for asked in stub.asked]
 
 
-def test_a_model_that_is_fallen_back_on_is_counted_and_passed_over_when_its_minute_is_full(falling, client):
+def test_fallback_model_has_its_own_rate_limit(falling, client):
     office, stub = falling
     stub.answers(refusal(401, "no"), completion("one"), refusal(401, "no"), completion("two"))
     job = office.submit("round_robin", {"ann": "steadier"}, stop=MaxRounds(2))
@@ -247,7 +247,7 @@ def test_a_model_that_is_fallen_back_on_is_counted_and_passed_over_when_its_minu
     assert [it.content for it in job.messages()] == ["one", "two"]
 
 
-def test_a_turn_for_which_no_fallback_has_room_is_tried_again_when_one_has(falling, client):
+def test_turn_waits_until_a_fallback_has_room(falling, client):
     office, stub = falling
     stub.answers(
         refusal(401, "no"), completion("one"), refusal(401, "no"), refusal(401, "no"), completion("two")

@@ -23,7 +23,7 @@ def fields(office, job, *names):
     return office.runtime.store.client.hmget(session_key(job.id, "session"), names)
 
 
-def test_a_turn_that_no_longer_fits_ends_the_session_with_the_reason(office, costing):
+def test_turn_over_budget_ends_the_session(office, costing):
     job = office.submit(
         "round_robin",
         {"ann": costing(400)},
@@ -50,14 +50,14 @@ def test_a_limit_on_cost_holds_as_well(office, costing):
     assert result.detail == "0.2 US dollars left, but a turn of ann may use 0.4 US dollars"
 
 
-def test_what_an_agent_may_spend_is_known_from_its_entry_and_cut_to_what_is_left(office, costing):
+def test_reservation_is_cut_to_the_remaining_budget(office, costing):
     job = office.submit("round_robin", {"ann": costing(400)}, stop=TokenBudget(1_000) | MaxRounds(9))
     office.work()
     result = result_of(job)
     assert (result.reason, result.turns) == ("token_budget", 3)
 
 
-def test_an_agent_that_nothing_is_known_of_gets_its_share_and_is_told(office):
+def test_unknown_cost_gets_a_share_of_the_budget(office):
     spender = {"agent": "spender", "parameters": {"tokens": 300}}
     agents = {"ann": spender, "bob": spender}
     job = office.submit("broadcast", agents, stop=TokenBudget(1_000) | MaxRounds(1))
@@ -67,7 +67,7 @@ def test_an_agent_that_nothing_is_known_of_gets_its_share_and_is_told(office):
     assert told == {"500 tokens are mine", "700 tokens are mine"}
 
 
-def test_side_by_side_no_more_turns_begin_than_the_budget_is_good_for(office, costing):
+def test_parallel_turns_fit_into_the_budget(office, costing):
     agents = dict.fromkeys(NAMES, costing(100))
     job = office.submit(
         "broadcast", agents, stop=TokenBudget(300) | MaxRounds(1), limits={"turn_tokens": 100}
@@ -81,7 +81,7 @@ def test_side_by_side_no_more_turns_begin_than_the_budget_is_good_for(office, co
     assert outcomes(job) == ["message"] * 3, "what never began is dropped without a trace of a grant"
 
 
-def test_turns_that_spend_less_than_they_set_aside_leave_room_for_others(office, costing):
+def test_unspent_reservation_is_returned(office, costing):
     agents = dict.fromkeys(NAMES, costing(50))
     job = office.submit(
         "broadcast", agents, stop=TokenBudget(450) | MaxRounds(1), limits={"turn_tokens": 100}
@@ -115,7 +115,7 @@ def two_at_once(office, tmp_path):
     pool.shutdown()
 
 
-def test_a_turn_waits_for_means_without_a_worker_and_goes_on_when_some_come_back(office, two_at_once):
+def test_turn_waits_for_budget_without_a_worker(office, two_at_once):
     begin, gate = two_at_once
     job, word = begin(150, tokens=60)
     assert word == "short"
@@ -128,7 +128,7 @@ def test_a_turn_waits_for_means_without_a_worker_and_goes_on_when_some_come_back
     assert (result.reason, result.usage.tokens) == ("max_rounds", 120)
 
 
-def test_a_turn_that_fails_gives_back_what_it_has_set_aside(office, two_at_once):
+def test_failed_turn_returns_its_reservation(office, two_at_once):
     begin, gate = two_at_once
     job, word = begin(150, fails=1, tokens=60)
     assert word == "short"
@@ -138,7 +138,7 @@ def test_a_turn_that_fails_gives_back_what_it_has_set_aside(office, two_at_once)
     assert result_of(job).usage.tokens == 120
 
 
-def test_what_a_dead_worker_had_set_aside_goes_to_whoever_takes_its_turn_over(office, two_at_once):
+def test_takeover_keeps_the_reservation_of_a_dead_worker(office, two_at_once):
     begin, _gate = two_at_once
     job, word = begin(150, tokens=60, takeover_passes=True)
     assert word == "short"
@@ -149,7 +149,7 @@ def test_what_a_dead_worker_had_set_aside_goes_to_whoever_takes_its_turn_over(of
     assert result_of(job).usage.tokens == 120
 
 
-def test_a_turn_that_waits_for_a_person_holds_nothing_others_could_use(office):
+def test_parked_turn_holds_no_reservation(office):
     asks = {"agent": "asker", "parameters": {"ask": "eve"}}
     spends = {"agent": "spender", "parameters": {"tokens": 60}}
     stop = TokenBudget(150) | MaxRounds(1)

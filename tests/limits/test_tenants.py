@@ -50,7 +50,7 @@ def settle(books, name, tokens, *, request=None, turns=1, **how):
     books.book_usage("acme", name, settlement)
 
 
-def test_what_is_set_aside_and_spent_never_exceeds_the_limit(books):
+def test_reserved_and_spent_never_exceed_the_limit(books):
     assert [reserve(books, f"r{i}") for i in range(4)] == ["reserved", "reserved", "reserved", "short"]
     for i in range(3):
         settle(books, f"r{i}", 29)
@@ -75,7 +75,7 @@ def test_settled_again_it_changes_nothing(books):
     assert books.read_usage_today("acme") == TenantUsage(tokens=30, turns=1)
 
 
-def test_what_is_left_of_a_reservation_is_kept_for_the_next_attempt_which_fills_it_up(books, client):
+def test_next_attempt_refills_its_reservation(books, client):
     assert reserve(books, "r1") == reserve(books, "r2") == "reserved"
     settle(books, "r1", 20, turns=0, action=ReservationAction.KEEP, keep_ms=LATE_MS)
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "40"
@@ -88,24 +88,24 @@ def test_what_is_left_of_a_reservation_is_kept_for_the_next_attempt_which_fills_
     assert books.read_usage_today("acme") == TenantUsage(tokens=50, turns=1)
 
 
-def test_who_lost_a_turn_pays_and_leaves_the_reservation_to_who_has_it_now(books, client):
+def test_late_worker_pays_and_leaves_the_reservation(books, client):
     reserve(books, "r1")
     settle(books, "r1", 5, turns=0, action=ReservationAction.LEAVE)
     assert books.read_usage_today("acme") == TenantUsage(tokens=5)
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == "30"
 
 
-def test_what_a_dead_worker_had_set_aside_is_given_back(books):
+def test_reservation_of_a_dead_worker_is_returned(books):
     assert reserve(books, "r1", SpendingBounds(tokens=100, cost_micros=0), expires_in_ms=1) == "reserved"
     until(lambda: reserve(books, "r2") == "reserved", what="the reservation expires")
 
 
-def test_of_a_turn_nobody_knows_the_cost_of_a_usual_one_is_set_aside(books, client):
+def test_unknown_cost_reserves_a_usual_amount(books, client):
     reserve(books, "r1", SpendingBounds(), limits=DailyLimits(tokens=10 * UNKNOWN_TOKENS))
     assert client.hget(tenant_keys("acme")[0], "reserved_tokens") == str(UNKNOWN_TOKENS)
 
 
-def test_a_new_day_begins_with_nothing_spent_and_with_what_is_under_way(books, client):
+def test_new_day_keeps_open_reservations(books, client):
     reserve(books, "r1")
     reserve(books, "r2")
     settle(books, "r1", 60)
@@ -149,7 +149,7 @@ def frugal(tmp_path, redis_url):
     office.close()
 
 
-def test_a_session_whose_tenant_has_used_up_its_day_ends_and_says_so(frugal, costing):
+def test_exhausted_tenant_ends_the_session(frugal, costing):
     def session():
         stop = MaxRounds(9)
         job = frugal.submit("round_robin", {"ann": costing(30)}, tenant="acme", stop=stop)
@@ -163,7 +163,7 @@ def test_a_session_whose_tenant_has_used_up_its_day_ends_and_says_so(frugal, cos
     assert frugal.client.tenant("acme") == TenantUsage(tokens=90, turns=3)
 
 
-def test_a_session_of_nobody_s_is_not_counted(frugal, costing):
+def test_session_without_a_tenant_is_not_counted(frugal, costing):
     job = frugal.submit("round_robin", {"ann": costing(90)}, stop=MaxRounds(3))
     frugal.work()
     assert result_of(job).reason == "max_rounds"
@@ -185,7 +185,7 @@ def test_a_tenant_is_a_plain_name(frugal, costing):
         frugal.submit("round_robin", {"ann": costing(1)}, tenant="a b}")
 
 
-def test_what_is_due_for_a_turn_that_waits_for_somebody_needs_nothing_of_its_tenant(tmp_path, redis_url):
+def test_parked_turn_needs_no_tenant_budget(tmp_path, redis_url):
     """Nor does a message for a turn that is over: only who is to speak is refused."""
     office = Office(tmp_path, redis_url, tenant_daily_turns=1)
     wait = {"deadline_s": 0.05, "then": "default", "default": "No objection."}
@@ -206,7 +206,7 @@ def test_what_is_due_for_a_turn_that_waits_for_somebody_needs_nothing_of_its_ten
     office.close()
 
 
-def test_what_is_spent_before_a_question_is_booked_while_the_answer_is_waited_for(frugal):
+def test_usage_before_a_question_is_booked_at_once(frugal):
     usage = {"output_tokens": 30, "requests": 1}
     asks = {"agent": "noop", "parameters": {"replies": [{"say": "ASK ben: And now?", "usage": usage}]}}
     job = frugal.submit("round_robin", {"ann": asks}, people=["ben"], tenant="acme", stop=MaxRounds(1))

@@ -30,7 +30,7 @@ def test_a_silent_worker_is_not_alive_until_it_speaks_again(client):
     assert [worker.agents for worker in book.list_alive()] == [("a", "b")]
 
 
-def test_those_silent_for_long_are_struck_out_by_whoever_writes_next(client):
+def test_silent_workers_are_removed_by_the_next_writer(client):
     book = WorkerPresence(client)
     book.announce("gone", [])
     silent_for(client, "gone", 10 * workers_module.SILENT_MS + 1_000)

@@ -67,7 +67,7 @@ def test_a_paused_schedule_runs_by_hand_only(book, claim):
     assert claim(by_hand=True)[1] == "running"
 
 
-def test_what_is_left_out_says_why(book, claim):
+def test_skipped_runs_have_a_reason(book, claim):
     claim()
     assert claim("skip")[1] == "skipped"
     assert claim("cancel")[1] == "busy"
@@ -123,7 +123,7 @@ def test_one_worker_has_a_schedule_until_its_lease_ends(book):
     assert book.release(NAME, "a", look_ms=FAR_MS) == "other"
 
 
-def test_a_release_after_a_word_looks_once_more(book):
+def test_release_after_a_notice_checks_again(book):
     book.take_lease(NAME, "a", lease_ms=60_000)
     book.take_lease(NAME, "b", lease_ms=60_000)
     assert book.release(NAME, "a", look_ms=FAR_MS) == "again"
@@ -133,7 +133,7 @@ def test_a_release_after_a_word_looks_once_more(book):
     assert book.take_lease(NAME, "b", lease_ms=60_000) == "mine"
 
 
-def test_a_pause_leaves_out_what_was_due(book):
+def test_pause_skips_due_runs(book):
     before_ms = book.now_ms()
     book.pause(NAME, paused=False)
     assert book.get(NAME).last_ms <= before_ms, "it was not paused"
@@ -168,7 +168,7 @@ def test_a_replaced_schedule_stays_paused_and_keeps_its_grid(book):
     assert book.get(NAME).origin_ms == 1_000
 
 
-def test_there_are_at_most_so_many_schedules(book, monkeypatch):
+def test_number_of_schedules_is_capped(book, monkeypatch):
     monkeypatch.setattr("symposia.state.schedule_store.MOST_SCHEDULES", 2)
     two, three = (book.get(NAME).schedule.model_copy(update={"name": name}) for name in ("two", "three"))
     assert book.put(two) == "added"

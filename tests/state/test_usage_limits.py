@@ -45,14 +45,14 @@ def held(client, reservation):
     return client.hget(books, f"held:{reservation}"), client.zscore(expiries, reservation)
 
 
-def test_what_a_turn_holds_already_is_found(books):
+def test_existing_reservation_is_found(books):
     assert reserve(books, "one", 60) == "reserved"
     settle(books, "two", 90)
     assert reserve(books, "one", 60) == "found", "it is its own, whatever others have spent since"
     assert reserve(books, "three", 1) == "short"
 
 
-def test_what_nobody_reserved_is_booked(books):
+def test_usage_without_a_reservation_is_booked(books):
     settle(books, "one", 7)
     assert books.read_usage_today("acme").tokens == 7
 
@@ -63,7 +63,7 @@ def test_a_released_reservation_leaves_nothing(books, client):
     assert held(client, "one") == (None, None)
 
 
-def test_a_kept_reservation_is_lessened_by_what_was_spent(books, client):
+def test_kept_reservation_is_reduced_by_the_usage(books, client):
     reserve(books, "one", 60)
     settle(books, "one", 10, ReservationAction.KEEP)
     text, expires_ms = held(client, "one")

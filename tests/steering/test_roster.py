@@ -34,7 +34,7 @@ def trio(office):
     return begin
 
 
-def test_who_is_added_takes_part_from_the_next_round_on(office, trio):
+def test_added_participant_joins_in_the_next_round(office, trio):
     job = trio()
     job.add_participant("dan", "noop", by="lena")
     assert list(job.state().records.values())[-1].participant == "cyd"
@@ -45,7 +45,7 @@ def test_who_is_added_takes_part_from_the_next_round_on(office, trio):
     assert [p.participant_id for p in job.collab().participants] == ["ann", "bob", "cyd", "dan"]
 
 
-def test_who_is_removed_finishes_the_round(office, trio):
+def test_removed_participant_finishes_the_round(office, trio):
     job = trio()
     job.remove_participant("ann")
     office.work()
@@ -81,7 +81,7 @@ def test_a_broadcast_asks_those_who_are_there_in_the_round(office):
     assert sorted(speakers(job)) == ["ann", "bob", "bob", "cyd"]
 
 
-def test_in_a_swarm_which_has_no_rounds_they_come_and_go_with_the_next_step(office):
+def test_swarm_roster_changes_with_the_next_step(office):
     items = [{"text": f"item {number}"} for number in range(6)]
     job = office.submit("swarm", {"ann": "noop", "bob": "noop"}, options={"items": items})
     office.deliver()
@@ -95,7 +95,7 @@ def test_in_a_swarm_which_has_no_rounds_they_come_and_go_with_the_next_step(offi
     assert "cyd" in said
 
 
-def test_an_orchestrator_may_choose_whoever_is_there(office):
+def test_orchestrator_chooses_from_the_current_roster(office):
     decide = [
         {"say": "go", "decision": {"next": ["bob"]}},
         {"say": "go on", "decision": {"next": ["cyd"]}},
@@ -111,7 +111,7 @@ def test_an_orchestrator_may_choose_whoever_is_there(office):
     assert speakers(job) == ["lead", "bob", "lead", "cyd", "lead"]
 
 
-def test_those_who_passed_and_left_do_not_end_a_session_for_those_who_came(office):
+def test_passes_of_removed_participants_do_not_count(office):
     passes = {"agent": "noop", "parameters": {"replies": [{"pass": True}]}}
     job = office.submit("round_robin", {"ann": passes, "bob": "noop", "cyd": passes}, stop=MaxTurns(6))
     for _ in range(3):
@@ -145,7 +145,7 @@ def test_those_who_passed_and_left_do_not_end_a_session_for_those_who_came(offic
         (lambda job: job.post("x", role="agent"), "role: must be user or system"),
     ],
 )
-def test_what_could_not_be_submitted_is_refused_and_changes_nothing(trio, change, said):
+def test_invalid_roster_change_is_refused(trio, change, said):
     job = trio()
     before = job.state().version
     with pytest.raises(InvalidInput) as caught:
@@ -165,7 +165,7 @@ def test_the_last_one_cannot_be_removed_nor_a_pair_be_three(office):
     office.work()
 
 
-def test_in_an_alignment_session_nobody_who_must_agree_can_leave(office):
+def test_expert_cannot_leave_an_alignment_session(office):
     job = office.submit(
         "round_robin", {"ann": "noop", "bob": "noop"}, protocol="alignment", stop=MaxRounds(1)
     )
@@ -204,7 +204,7 @@ def test_those_who_steer_at_once_do_not_undo_each_other(office, trio):
     assert sorted(speakers(job)[6:]) == sorted(names)
 
 
-def test_a_suspended_session_is_steered_for_when_it_goes_on(office, trio):
+def test_suspended_session_can_be_steered(office, trio):
     job = trio()
     job.suspend()
     job.add_participant("dan", "noop")

@@ -43,7 +43,7 @@ def speaking(office, tmp_path):
     pool.shutdown()
 
 
-def test_what_is_posted_is_seen_by_the_next_who_speaks(office):
+def test_posted_message_is_seen_by_the_next_speaker(office):
     job = office.submit("round_robin", {"ann": "parrot", "bob": "parrot"}, stop=MaxRounds(1))
     office.deliver()
     job.post("Mind the gap.", by="lena")
@@ -53,7 +53,7 @@ def test_what_is_posted_is_seen_by_the_next_who_speaks(office):
     assert next(job.messages()).role is Role.USER
 
 
-def test_what_is_posted_while_somebody_speaks_stands_behind_their_words(office, speaking):
+def test_message_posted_during_a_turn_follows_it(office, speaking):
     begin, gate = speaking
     job, spoken = begin()
     job.post("Stop it.", role="system")
@@ -65,7 +65,7 @@ def test_what_is_posted_while_somebody_speaks_stands_behind_their_words(office, 
     assert texts(job) == ["ann speaks in turn 1", "Stop it.", "Really.", "bob after Really."]
 
 
-def test_what_is_posted_in_the_last_turn_is_not_lost(speaking):
+def test_message_posted_in_the_last_turn_is_kept(speaking):
     begin, gate = speaking
     job, spoken = begin()
     job.post("Before it is too late.")
@@ -87,7 +87,7 @@ def test_a_change_whose_answer_was_lost_is_made_once(office, redis_url):
     office.work()
 
 
-def test_only_so_many_messages_wait(speaking):
+def test_waiting_messages_are_capped(speaking):
     begin, gate = speaking
     job, spoken = begin()
     for number in range(100):
@@ -99,14 +99,14 @@ def test_only_so_many_messages_wait(speaking):
     assert len(texts(job)) >= 101
 
 
-def test_what_is_too_long_is_refused(office):
+def test_too_long_message_is_refused(office):
     job = office.submit("round_robin", {"ann": "parrot"}, stop=MaxRounds(1))
     with pytest.raises(InvalidInput, match="at most"):
         job.post("x" * 2_000_000)
     office.work()
 
 
-def test_an_instruction_holds_from_the_next_turn_on_in_this_round(office):
+def test_instruction_holds_from_the_next_turn(office):
     job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(1))
     office.deliver()
     job.instruct("bob", "Be brief.", by="lena")
@@ -116,7 +116,7 @@ def test_an_instruction_holds_from_the_next_turn_on_in_this_round(office):
     assert notes(job, "participant.instructed") == [told]
 
 
-def test_whoever_comes_with_the_next_round_may_be_told_something_before(office):
+def test_participant_to_be_added_can_be_instructed(office):
     job = office.submit("round_robin", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
     office.deliver()
     office.deliver()
@@ -128,7 +128,7 @@ def test_whoever_comes_with_the_next_round_may_be_told_something_before(office):
     assert [agents[name].instructions for name in ("ann", "bob", "cyd")] == ["Be brief.", None, "Be kind."]
 
 
-def test_what_is_sent_again_under_its_key_is_done_once_whoever_came_in_between(office):
+def test_repeated_request_is_applied_once(office):
     job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     for text, key in (("One.", "k1"), ("Two.", "k2"), ("One.", "k1"), ("Two.", "k2"), ("Two.", None)):
         job.post(text, key=key)
@@ -141,7 +141,7 @@ def test_what_is_sent_again_under_its_key_is_done_once_whoever_came_in_between(o
     office.work()
 
 
-def test_only_so_many_keys_are_known(office, redis_url):
+def test_known_idempotency_keys_are_capped(office, redis_url):
     job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     for number in range(200):
         job.post("x", key=f"k{number}")

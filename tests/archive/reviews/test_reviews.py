@@ -66,7 +66,7 @@ def test_a_nul_is_carried_as_a_sign_of_it(archive: Archive) -> None:
     assert (run.summary, run.findings[0].message) == ("\ufffd", "a\ufffdb")
 
 
-def test_a_run_that_goes_on_takes_the_place_of_itself(archive: Archive) -> None:
+def test_running_run_is_replaced_by_its_newer_state(archive: Archive) -> None:
     first = a_run(a_result(state=ItemState.RUNNING), state=RunState.RUNNING, ended_at=None)
     assert written(archive, first) == first
     last = compare_run(first.model_copy(update={"results": (a_result(a_finding()),), "ended_at": utcnow()}))
@@ -89,7 +89,7 @@ def test_a_run_that_is_not_there_is_not_found(archive: Archive) -> None:
 # -- what need not be looked at again ----------------------------------------------------------
 
 
-def test_what_a_panel_has_reviewed_is_known_by_its_text(archive: Archive) -> None:
+def test_reviewed_text_is_known(archive: Archive) -> None:
     result = a_result(a_finding(), summary="fine", session_id=new_id())
     archive.review_writer.write(a_run(result))
     known = archive.review_reader.cached_results("p1", [result.item, an_item("b.py")])
@@ -106,7 +106,7 @@ def test_what_a_panel_has_reviewed_is_known_by_its_text(archive: Archive) -> Non
     ],
     ids=["another panel", "another text", "another path", "other lines"],
 )
-def test_what_may_be_judged_otherwise_is_not_known(
+def test_changed_panel_or_item_is_not_known(
     archive: Archive, panel_sha: str, changes: dict[str, Any]
 ) -> None:
     archive.review_writer.write(a_run(a_result(a_finding())))
@@ -114,7 +114,7 @@ def test_what_may_be_judged_otherwise_is_not_known(
 
 
 @pytest.mark.parametrize("state", sorted(set(ItemState) - {ItemState.DONE, ItemState.UNCHANGED}))
-def test_what_was_not_reviewed_to_its_end_is_not_known(archive: Archive, state: ItemState) -> None:
+def test_incomplete_review_is_not_known(archive: Archive, state: ItemState) -> None:
     archive.review_writer.write(a_run(a_result(a_finding(), state=state)))
     assert archive.review_reader.cached_results("p1", [an_item()]) == {}
 
@@ -164,14 +164,14 @@ def test_findings_of_a_deleted_file_are_gone_once(archive: Archive) -> None:
     assert previous(archive) == []
 
 
-def test_a_run_that_is_told_again_is_not_held_against_itself(archive: Archive) -> None:
+def test_repeated_run_is_not_compared_with_itself(archive: Archive) -> None:
     run = a_run(a_result(a_finding()))
     archive.review_writer.write(run)
     assert previous(archive) == [("app.py", "F401")]
     assert previous(archive, without=run.id) == []
 
 
-def test_the_last_revision_is_that_of_the_newest_run_that_completed(archive: Archive) -> None:
+def test_last_revision_is_of_the_newest_completed_run(archive: Archive) -> None:
     assert archive.review_reader.last_revision("shop", "code") is None
     began = utcnow()
     for minutes, revision, state in ((0, "r1", "completed"), (1, "r2", "partial"), (2, "", "completed")):
@@ -213,9 +213,7 @@ def test_a_run_is_found_by_the_beginning_of_its_id(archive: Archive) -> None:
     assert archive.review_reader.ids("%") == []
 
 
-def test_pruning_takes_old_runs_with_all_that_is_theirs_but_for_the_newest(
-    client: Redis, archive: Archive
-) -> None:
+def test_pruning_removes_old_runs_but_the_newest(client: Redis, archive: Archive) -> None:
     long_ago = utcnow() - timedelta(days=100)
     old, newest = (a_run(a_result(a_finding()), started_at=long_ago, ended_at=long_ago) for _ in range(2))
     for run in (old, newest):
@@ -229,7 +227,7 @@ def test_pruning_takes_old_runs_with_all_that_is_theirs_but_for_the_newest(
     assert len(archive.review_reader.run(newest.id).findings) == 1
 
 
-def test_with_a_session_goes_what_reviewers_said_of_it(archive: Archive) -> None:
+def test_pruning_a_session_removes_its_findings(archive: Archive) -> None:
     keys = [f"session:{new_id()}" for _ in range(2)]
     results = [a_result(a_finding(path=key), item=an_item(key, kind=ItemKind.SESSION)) for key in keys]
     run = compare_run(a_run(*results))

@@ -157,7 +157,7 @@ LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
 @pytest.mark.usefixtures("pace")
 @pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("how", ["opened", "restored"])
-def test_while_somebody_looks(hand: ByHand, opening: Callable[[str], object], looker: str, how: str) -> None:
+def test_while_it_is_looked_up(hand: ByHand, opening: Callable[[str], object], looker: str, how: str) -> None:
     """All of it happens between two commands of the one who looks."""
     other = Client(hand.client.settings, app=Celery(broker=hand.client.redis_url, set_as_current=False))
     client = (
@@ -185,7 +185,7 @@ def test_a_restored_session_is_listed_among_those_of_its_time(hand: ByHand) -> N
     assert [job.id for job in hand.client.jobs()] == [new.id, old.id]
 
 
-def test_what_is_not_there_is_looked_for_no_more_after_an_hour(hand: ByHand) -> None:
+def test_missing_session_is_dropped_after_an_hour(hand: ByHand) -> None:
     client, (lost, opening) = hand.client._installation.sessions.connections.redis, (new_id(), new_id())
     left_behind(client, lost)
     hand.client._installation.sessions.connections.index.add_session(opening, look_in_ms=0, archived=True)

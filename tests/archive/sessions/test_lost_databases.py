@@ -103,7 +103,7 @@ def test_sessions_go_on_while_postgresql_is_stopped(
 
 
 @outages
-def test_sessions_go_on_while_somebody_else_holds_the_file(tmp_path: Path, away_s: float) -> None:
+def test_sessions_continue_while_the_file_is_locked(tmp_path: Path, away_s: float) -> None:
     file = tmp_path / "archive.sqlite3"
 
     @contextmanager
@@ -119,9 +119,7 @@ def test_sessions_go_on_while_somebody_else_holds_the_file(tmp_path: Path, away_
             survives(arena.with_workers(2), archive, held, away_s=away_s)
 
 
-def test_a_disk_that_is_full_leaves_all_of_a_session_owed_and_none_of_it_written(
-    client: Redis, tmp_path: Path
-) -> None:
+def test_full_disk_leaves_a_session_unarchived(client: Redis, tmp_path: Path) -> None:
     table = Table(client, opened=False)
     SessionIndex(client).add_session(table.id, look_in_ms=0, archived=True)
     table.open(archived=True)

@@ -79,7 +79,7 @@ def spoken(streams: dict[str, list[Any]]) -> tuple[list[Any], list[Any]]:
     return streams["dialog"], streams["events"]
 
 
-def test_the_session_completes_with_every_message_archived_before_the_loss(
+def test_restored_session_keeps_archived_messages(
     client: Client, worker: LiveWorker, archive: Archive, settings: dict[str, Any], tmp_path: Path
 ) -> None:
     job = submitted(client, tmp_path)

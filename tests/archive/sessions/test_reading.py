@@ -45,7 +45,7 @@ def test_pages_neither_skip_nor_repeat_while_sessions_are_added(client: Redis, a
     assert third.cursor is None
 
 
-def test_sessions_are_found_by_what_they_are(client: Redis, archive: Archive) -> None:
+def test_sessions_are_filtered_by_their_fields(client: Redis, archive: Archive) -> None:
     (one,) = tables(client, archive, "x")
     state = one.state()
     for wanted in (
@@ -78,7 +78,7 @@ def test_messages_are_found_by_their_words_newest_first(client: Redis, archive: 
 @pytest.mark.parametrize(
     "words", ['blue "door', "blue OR nothing", "content: blue", "blue*", "NEAR(blue)", "blue:*", "'; --blue"]
 )
-def test_what_is_searched_for_is_text_and_no_query(client: Redis, archive: Archive, words: str) -> None:
+def test_search_term_is_text_not_a_query(client: Redis, archive: Archive, words: str) -> None:
     tables(client, archive, "a blue door")
     assert set(found(archive, words)) <= {"a blue door"}
 
@@ -89,7 +89,7 @@ def test_a_search_without_a_word_is_refused(archive: Archive, words: str) -> Non
         archive.reader.search(words)
 
 
-def test_search_pages_go_on_behind_a_cursor(client: Redis, archive: Archive) -> None:
+def test_search_pages_continue_after_a_cursor(client: Redis, archive: Archive) -> None:
     tables(client, archive, *(f"door {number}" for number in range(5)))
     first = archive.reader.search("door", limit=3)
     rest = archive.reader.search("door", limit=3, after=first.cursor)
@@ -135,7 +135,7 @@ def test_pruning_takes_all_of_old_sessions_and_leaves_live_ones(client: Redis, a
                 assert len(rows) <= 1, table
 
 
-def test_pruning_keeps_what_is_younger(client: Redis, archive: Archive) -> None:
+def test_pruning_keeps_younger_sessions(client: Redis, archive: Archive) -> None:
     (table,) = tables(client, archive, "x")
     updated_ms = table.state().updated_ms
     client.delete(table.key("session"))

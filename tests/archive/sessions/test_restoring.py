@@ -18,7 +18,7 @@ from symposia.state.sessions.archiving import Restorer
 pytestmark = pytest.mark.leaves_keys
 
 
-def test_after_a_loss_the_session_completes_with_every_archived_message(hand: ByHand) -> None:
+def test_lost_session_completes_with_archived_messages(hand: ByHand) -> None:
     job = spoken(hand)
     archive = archive_now(hand, job)
     before = live(hand.runtime.store.client, job.id)
@@ -57,7 +57,7 @@ def test_restoring_twice_changes_nothing(hand: ByHand) -> None:
     assert live(hand.runtime.store.client, job.id) == before
 
 
-def test_a_restoring_whose_answer_was_lost_is_answered_again_and_another_is_not(hand: ByHand) -> None:
+def test_repeated_restore_is_answered_again(hand: ByHand) -> None:
     job = spoken(hand)
     archive = archive_now(hand, job)
     documents, snapshot = archive.reader.session(job.id).documents, archive.reader.snapshot(job.id)
@@ -69,7 +69,7 @@ def test_a_restoring_whose_answer_was_lost_is_answered_again_and_another_is_not(
     assert (other.word, other.state) == ("exists", None)
 
 
-def test_who_restores_what_another_left_half_entered_enters_it(hand: ByHand) -> None:
+def test_restore_finishes_an_interrupted_restore(hand: ByHand) -> None:
     job = hand.open("ann", "ben", turns=4, agents={"ann": "echo", "ben": "human"})
     assert [hand.turn(job, number) for number in (1, 2)] == ["committed", "parked"]
     archive_now(hand, job)
@@ -117,7 +117,7 @@ def test_a_session_that_has_ended_is_shown_and_not_restored(hand: ByHand) -> Non
         found.cancel()
 
 
-def test_what_was_never_archived_is_not_found(hand: ByHand) -> None:
+def test_unarchived_session_is_not_found(hand: ByHand) -> None:
     with pytest.raises(SessionNotFound):
         hand.client.restore(new_id())
     with pytest.raises(SessionNotFound):

@@ -60,7 +60,7 @@ def test_a_page_costs_the_same_in_an_archive_four_times_as_large(
     assert many <= 2 * few + 10 * EVERY
 
 
-def test_a_search_costs_a_few_steps_for_each_message_that_has_the_word(
+def test_search_cost_grows_with_its_hits(
     archives: tuple[Archive, Archive],
 ) -> None:
     _, many = archives

@@ -33,7 +33,7 @@ def test_the_archive_has_every_message_and_event(table: Table, archive: Archive)
     assert archived(archive, table.id) == live(table.client, table.id)
 
 
-def test_it_goes_on_where_it_stopped(table: Table, archive: Archive) -> None:
+def test_archiving_resumes_where_it_stopped(table: Table, archive: Archive) -> None:
     for text in ("one", "two", "three"):
         table.speak(table.plan_one(), text)
         archive_now(archive, table)
@@ -42,7 +42,7 @@ def test_it_goes_on_where_it_stopped(table: Table, archive: Archive) -> None:
 
 
 @pytest.mark.parametrize("text", ODD)
-def test_whatever_is_said_is_read_as_it_was_said(table: Table, archive: Archive, text: str) -> None:
+def test_any_text_is_read_back_unchanged(table: Table, archive: Archive, text: str) -> None:
     table.speak(table.plan_one(), text)
     archive_now(archive, table)
     assert [message["content"] for _, message in archived(archive, table.id)["dialog"]] == [text]
@@ -65,7 +65,7 @@ def test_an_archiver_that_comes_second_writes_nothing_again(table: Table, archiv
     assert archived(archive, table.id) == live(table.client, table.id)
 
 
-def test_what_does_not_fit_into_a_page_is_written_all_the_same(table: Table, archive: Archive) -> None:
+def test_entry_larger_than_a_page_is_written(table: Table, archive: Archive) -> None:
     for _ in range(12):
         table.speak(table.plan_one(), *["x" * 20_000] * 40)
     assert SnapshotReader(table.client).read_page(table.id, NOTHING).page.snapshot is None
@@ -138,7 +138,7 @@ def test_a_page_holds_all_entries_that_fit(table: Table) -> None:
     assert (len(page.dialog), page.snapshot is not None) == (70, True)
 
 
-def test_a_page_holds_what_came_since_the_last(table: Table) -> None:
+def test_page_has_entries_since_the_last_one(table: Table) -> None:
     grant = table.expire_grant(table.plan_one())
     reader = SnapshotReader(table.client)
     page = reader.read_page(table.id, NOTHING).page
@@ -164,7 +164,7 @@ def test_another_session_under_the_same_id_is_not_released(table: Table) -> None
     assert table.client.ttl(table.key("session")) == -1
 
 
-def test_another_session_under_the_same_id_is_read_from_its_start(table: Table) -> None:
+def test_new_session_of_the_same_id_is_read_from_its_start(table: Table) -> None:
     """Its entries may come before the marks if the server's clock was set back."""
     table.finish()
     reader = SnapshotReader(table.client)

@@ -30,9 +30,7 @@ def rows(archive: Archive) -> list[int]:
         return [connection.execute(select(func.count()).select_from(it)).scalar_one() for it in TABLES]
 
 
-def test_ended_tasks_go_after_a_rehearsal_with_all_that_belongs_to_them(
-    room: TaskRoom, client: Redis
-) -> None:
+def test_ended_tasks_are_pruned_after_a_dry_run(room: TaskRoom, client: Redis) -> None:
     for _ in range(3):
         conversation = room.conversation(ANN, BEN)
         room.desk.send(ANN, conversation.id, "Blue?")
@@ -53,7 +51,7 @@ def test_ended_tasks_go_after_a_rehearsal_with_all_that_belongs_to_them(
         room.desk.history(ANN, conversation.id)
 
 
-def test_tasks_that_have_not_ended_and_those_that_ended_later_stay(room: TaskRoom, client: Redis) -> None:
+def test_open_and_later_tasks_are_kept(room: TaskRoom, client: Redis) -> None:
     closed, later = room.conversation(ANN), room.conversation(ANN)
     waiting = room.conversation(ANN)
     room.desk.archive(CHAIR, waiting.id)

@@ -12,13 +12,13 @@ from symposia.models.memory.merge import Statement, WriteMetadata, with_write_me
 from symposia.models.memory.wire_form import read_state
 
 
-def test_what_fits_is_left_alone():
+def test_memory_within_the_cap_is_unchanged():
     state = written(after(statement(1, to="London")))
     fit = cap_state(state, max_bytes=10_000)
     assert (fit.state, fit.evicted) == (state, ())
 
 
-def test_the_least_recently_set_goes_first_whatever_its_service():
+def test_least_recently_set_parameter_is_dropped_first():
     state = after(
         statement(1, "search", query="x" * 900),
         statement(2, to="y" * 900),
@@ -76,7 +76,7 @@ def test_a_long_author_and_many_sessions_fit_by_themselves():
     assert len(fit.text.encode()) <= MIN_BYTES
 
 
-def test_what_a_turn_learned_is_never_longer_than_a_memory():
+def test_learned_parameters_of_a_turn_are_capped():
     learned = Learned(
         parameters={"to": "x" * 600, "from": "y" * 600},
         inferred={"query": "z" * 600, "note": "n"},

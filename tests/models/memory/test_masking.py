@@ -46,7 +46,7 @@ def test_a_private_name_hides_its_value(name, value, shown):
         ("pay to de89370400440532013000", "pay to ****3000"),
     ],
 )
-def test_a_private_form_is_hidden_wherever_it_stands(text, shown):
+def test_private_pattern_is_hidden_anywhere_in_a_text(text, shown):
     assert mask("description", text) == shown
 
 
@@ -75,13 +75,13 @@ def test_plain_values_are_shown(value):
     assert mask("amount", value) == value
 
 
-def test_a_long_number_is_hidden_wherever_it_stands():
+def test_long_number_is_hidden_anywhere_in_a_text():
     assert mask("reference", 4_111_111_111_111_111) == "****1111"
     assert mask("reference", 254712345678.0) == "****5678"
     assert mask("reference", 10**400) == "****0000"
 
 
-def test_what_a_service_calls_private_is_hidden():
+def test_private_parameters_of_a_service_are_hidden():
     assert mask_parameters({"attendees": ["Ann Other"], "title": "Lunch"}, frozenset({"attendees"})) == {
         "attendees": ["****ther"],
         "title": "Lunch",

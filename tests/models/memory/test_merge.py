@@ -18,13 +18,13 @@ from symposia.models.memory.parameters import is_stated
 from symposia.models.memory.state import MAX_SESSIONS, MAX_WRITES, MemoryState
 
 
-def test_a_new_parameter_overrides_a_remembered_one_and_leaves_the_others():
+def test_new_value_replaces_only_its_parameter():
     state = after(statement(1, **{"from": "Nairobi", "to": "London"}), statement(2, **{"from": "Mombasa"}))
     assert state.values() == {"to": "London", "from": "Mombasa"}
 
 
 @pytest.mark.parametrize("nothing", [None, "", [], {}])
-def test_what_is_not_said_never_overwrites(nothing):
+def test_absent_values_overwrite_nothing(nothing):
     assert after(statement(1, to="London"), statement(2, to=nothing)).values() == {"to": "London"}
     assert after(statement(1, to=nothing)).values() == {}
 
@@ -34,7 +34,7 @@ def test_zero_and_false_are_values(value):
     assert after(statement(1, to="London"), statement(2, to=value)).values() == {"to": value}
 
 
-def test_services_stand_side_by_side_and_switching_erases_nothing():
+def test_switching_services_erases_nothing():
     state = after(statement(1, to="London"), statement(2, "payment", amount=5000), statement(3, "travel"))
     assert state.service == "travel"
     assert state.values() == {"to": "London"}
@@ -52,7 +52,7 @@ def test_an_older_statement_neither_overwrites_nor_selects():
     assert state.values("travel") == {"to": "London"}
 
 
-def test_what_was_forgotten_is_not_refilled_by_a_turn_that_began_before():
+def test_earlier_turn_does_not_restore_a_forgotten_value():
     state = after(
         statement(1, to="London"),
         statement(3, forget=("to",)),
@@ -63,16 +63,16 @@ def test_what_was_forgotten_is_not_refilled_by_a_turn_that_began_before():
     assert after(statement(4, to="Oslo"), state=state).values() == {"to": "Oslo"}
 
 
-def test_what_is_forgotten_and_said_anew_in_the_same_breath_is_said():
+def test_forget_and_set_in_one_turn_sets():
     state = after(statement(1, to="London"), statement(2, forget=("to",), to="Paris"))
     assert state.values() == {"to": "Paris"}
 
 
-def test_forgetting_does_not_reach_what_was_said_later():
+def test_forgetting_keeps_later_values():
     assert after(statement(5, to="London"), statement(4, forget=("to",))).values() == {"to": "London"}
 
 
-def test_forgetting_everything_keeps_all_earlier_turns_out_of_every_service():
+def test_forgetting_everything_holds_for_every_service():
     state = after(
         statement(1, to="London"), statement(2, "payment", amount=1), Statement(None, 3, forget_all=True)
     )
@@ -82,7 +82,7 @@ def test_forgetting_everything_keeps_all_earlier_turns_out_of_every_service():
     assert after(statement(4, to="Oslo"), state=late).values("travel") == {"to": "Oslo"}
 
 
-def test_many_forgotten_names_become_a_floor_that_keeps_them_all_out():
+def test_many_forgotten_names_become_one_time_limit():
     state = MemoryState()
     for number in range(1, MAX_FORGOTTEN + 11):
         state = after(statement(number, forget=(f"p{number}",)), state=state)
@@ -103,7 +103,7 @@ def test_the_metadata_say_who_wrote_and_how_often():
     assert state.write_marks[-1] == write_mark("s1", 30)
 
 
-def test_a_turn_that_has_read_something_is_later_than_it_though_the_clock_went_back():
+def test_turn_is_later_than_what_it_has_read():
     state = after(statement(1_000, to="London"), statement(2_000, forget=("from",)))
     assert state.stamp(500) == 2_001
     assert state.stamp(5_000) == 5_000
@@ -141,7 +141,7 @@ def test_the_later_statement_wins(earlier, it):
 
 
 @given(st.lists(statements(), max_size=8), st.integers(1, 50), st.lists(statements(), max_size=8))
-def test_a_forgotten_parameter_is_never_resurrected_by_an_earlier_turn(earlier, when, late):
+def test_forgotten_value_stays_forgotten_in_any_order(earlier, when, late):
     forgotten = after(*earlier, *(Statement(service, when, forget=("to",)) for service in SERVICES))
     state = after(*(at(it, min(it.at_ms, when)) for it in late), state=forgotten)
     for service in SERVICES:
@@ -156,5 +156,5 @@ def test_nothing_that_was_not_said_is_remembered(said):
 
 
 @given(st.permutations([statement(1), statement(3, "search"), statement(5)]))
-def test_the_service_spoken_of_last_is_the_current_one_in_whatever_order_it_is_written(order):
+def test_current_service_is_the_latest_in_any_order(order):
     assert after(*order).service == "travel"

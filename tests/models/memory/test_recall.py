@@ -27,7 +27,7 @@ def spoken(at_ms: int, session: str = "s1", **words):
     return parse_statement(TRAVEL, StatementOrigin(at_ms, session, 1), **words).require_valid()
 
 
-def test_new_wins_over_remembered_and_remembered_over_defaults_and_defaults_over_other_rooms():
+def test_recall_prefers_new_then_remembered_then_defaults():
     state = after(
         spoken(9 * HOUR, said={"to": "London"}), spoken(10 * HOUR, "s2", said={"cabin_class": "first"})
     )
@@ -60,7 +60,7 @@ def test_the_merge_comes_before_required_parameters_are_checked():
     assert seen.ask == ("from", "to")
 
 
-def test_what_was_said_in_this_session_is_as_sure_as_ever_and_what_was_carried_decays():
+def test_confidence_decays_only_for_earlier_sessions():
     state = after(
         spoken(4 * HOUR, "s1", said={"from": "Nairobi"}), spoken(4 * HOUR, "s2", said={"to": "London"})
     )
@@ -69,7 +69,7 @@ def test_what_was_said_in_this_session_is_as_sure_as_ever_and_what_was_carried_d
     assert (seen["from"].source, seen["from"].confidence) == (Source.CARRIED, 0.5)
 
 
-def test_below_the_threshold_a_parameter_is_asked_for_and_still_shown():
+def test_low_confidence_parameter_is_asked_for_and_shown():
     state = after(spoken(3 * HOUR, said={"from": "Nairobi"}), spoken(9 * HOUR, said={"to": "London"}))
     seen = view(state)
     assert seen.ask == ("from",)
@@ -78,7 +78,7 @@ def test_below_the_threshold_a_parameter_is_asked_for_and_still_shown():
     assert view(state, asker=replace(ASKER, ask_below=0.2)).ask == ()
 
 
-def test_what_was_inferred_is_less_sure_and_what_was_said_wins_over_it():
+def test_stated_value_wins_over_an_inferred_one():
     it = parse_statement(
         TRAVEL,
         StatementOrigin(1, "s2", 3),
@@ -121,13 +121,13 @@ def test_without_a_service_only_the_remembered_ones_are_named():
     assert (seen.service, seen.parameters, seen.services) == (None, {}, ("travel", "payment"))
 
 
-def test_a_parameter_that_was_forgotten_here_does_not_come_back_from_another_room():
+def test_forgotten_value_does_not_come_from_another_room():
     elsewhere = ServiceMemory(dict(spoken(5, said={"to": "Oslo", "from": "Kisumu"}).parameters))
     state = after(statement(6, forget=("to",)))
     assert view(state, other_rooms=elsewhere).parameters == {"from": "Kisumu"}
 
 
-def test_other_rooms_know_only_what_the_user_allows():
+def test_other_rooms_see_shared_parameters_only():
     sharing = SharingConsent().with_parameters(["travel.from"])
     sharing = sharing.apply_statements(
         [spoken(5, said={"from": "Nairobi", "to": "London"}), statement(6, "search", query="x")]
@@ -159,6 +159,6 @@ def test_payment_is_never_shared(name):
 
 
 @pytest.mark.parametrize("name", ["from", "hotels.city", "travel."])
-def test_what_is_shared_is_named_by_service_and_parameter(name):
+def test_shared_parameters_are_named_by_service(name):
     with pytest.raises(InvalidInput):
         SharingConsent().with_parameters([name])

@@ -39,7 +39,7 @@ def learned(text: str) -> Learned | None:
     return read_directives(turn(VIEW), TurnOutcome.say(text)).learned
 
 
-def test_lines_of_an_answer_say_what_is_to_be_remembered():
+def test_memory_lines_of_an_answer_are_read():
     text = """Certainly, I have noted that.
 SERVICE: travel
 REMEMBER from: Nairobi
@@ -72,7 +72,7 @@ FORGET: return_date, `max_price`"""
         ),
     ],
 )
-def test_what_is_no_such_line_is_just_said(text):
+def test_other_lines_are_not_memory_lines(text):
     assert learned(text) is None
 
 
@@ -85,7 +85,7 @@ def test_without_memory_nothing_is_read():
     assert read_directives(turn(None), TurnOutcome.say("REMEMBER from: Nairobi")).learned is None
 
 
-def test_what_an_agent_says_it_learned_is_not_read_again():
+def test_explicit_learned_values_replace_memory_lines():
     mine = Learned(parameters={"to": "Oslo"})
     outcome = TurnOutcome.say("REMEMBER to: Paris").model_copy(update={"learned": mine})
     assert read_directives(turn(VIEW), outcome).learned == mine
@@ -105,13 +105,13 @@ def test_many_remarks_are_bounded():
     assert (len(found.parameters), len(found.forget)) == (100, 100)
 
 
-def test_a_model_is_told_what_is_known_what_to_ask_and_how_to_say_more():
+def test_prompt_has_known_and_missing_parameters():
     assert turn_prompt(turn(VIEW)).startswith(
         "Known about the user's travel: from: Nairobi; passenger_count: 2\nAsk the user for: to, from\n"
     )
     assert "REMEMBER name: value" in system_prompt(turn(VIEW), "", structured=False)
 
 
-def test_a_model_in_a_session_without_memory_is_told_nothing_of_it():
+def test_prompt_without_memory_does_not_mention_it():
     assert "REMEMBER" not in system_prompt(turn(None), "", structured=False)
     assert turn_prompt(turn(None)) == "Begin: p\nYour turn, ann."

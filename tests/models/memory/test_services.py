@@ -91,7 +91,7 @@ def test_a_value_is_read_by_its_parameters_type(service, name, value, read):
         ("travel", "notes", "\ud800", "notes: must be valid JSON in UTF-8 (got '\\ud800')"),
     ],
 )
-def test_what_does_not_fit_is_refused_in_one_line(service, name, value, line):
+def test_invalid_value_is_refused_in_one_line(service, name, value, line):
     with pytest.raises(InvalidInput) as refused:
         find_service(service).read(name, value)
     assert str(refused.value) == line
@@ -107,7 +107,7 @@ def test_a_refused_private_value_is_not_shown():
     assert "90,000" not in str(refused.value)
 
 
-def test_what_nests_too_deep_is_refused():
+def test_too_deep_nesting_is_refused():
     deep: object = 1
     for _ in range(50):
         deep = [deep]
@@ -159,7 +159,7 @@ def test_good_and_bad_are_sorted_out_by_name():
 
 
 @pytest.mark.parametrize("value", [254712345678.5, float("inf")])
-def test_a_number_that_is_refused_for_a_private_parameter_is_told_masked(value):
+def test_refused_private_value_is_masked_in_the_error(value):
     with pytest.raises(InvalidInput) as refused:
         find_service("payment").read("recipient", value)
     assert "2547" not in str(refused.value)

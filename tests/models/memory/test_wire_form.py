@@ -36,7 +36,7 @@ def test_the_documented_state_is_read():
     assert {it.source for it in known(state).values()} == {Source.CARRIED}
 
 
-def test_what_is_stored_has_the_documented_fields():
+def test_stored_form_has_the_documented_fields():
     data = json.loads(
         write_state(written(after(statement(1, **{"from": "Nairobi"})), now_ms=1_707_129_000_123))
     )
@@ -51,7 +51,7 @@ def test_what_is_stored_has_the_documented_fields():
     }
 
 
-def test_the_current_service_stands_at_the_top_and_the_others_beside_it():
+def test_current_service_is_at_the_top_level():
     data = json.loads(
         write_state(written(after(statement(1, to="London"), statement(2, "payment", amount=1))))
     )
@@ -60,7 +60,7 @@ def test_the_current_service_stands_at_the_top_and_the_others_beside_it():
 
 
 @given(st.lists(statements(), max_size=8))
-def test_what_is_written_is_read_again(said):
+def test_written_state_is_read_back(said):
     state = written(after(*said))
     assert read_state(write_state(state)) == state
 
@@ -90,12 +90,12 @@ def test_what_is_written_is_read_again(said):
         '{"timestamp": 1, "service": "travel", "parameters": {}, "floor": 1%s}' % ("0" * 30),
     ],
 )
-def test_what_is_no_state_is_corrupt(text):
+def test_other_values_are_corrupt(text):
     with pytest.raises(CorruptMemory):
         read_state(text)
 
 
-def test_a_letter_outside_the_first_plane_is_read_as_others_write_it():
+def test_surrogate_pairs_are_read_as_one_character():
     state = read_state('{"timestamp": 1, "service": "travel", "parameters": {"to": "\\ud83d\\ude00"}}')
     assert state.values() == {"to": "\N{GRINNING FACE}"}
 

@@ -27,7 +27,7 @@ def seat(participant_id, role_id=None):
     return Participant(participant_id=participant_id, role_id=role_id)
 
 
-def test_a_collab_needs_a_title_a_purpose_a_mode_and_participants_only():
+def test_collab_needs_title_purpose_mode_and_participants():
     collab = collab_of(seat("coder"))
     assert collab.status is CollabStatus.DRAFT
     assert collab.participants[0].kind is ParticipantKind.AGENT
@@ -41,7 +41,7 @@ def test_two_collabs_do_not_share_an_id_or_a_context():
     assert len({one.collab_id, one.context_id, other.collab_id, other.context_id}) == 4
 
 
-def test_what_is_absent_is_not_written():
+def test_absent_fields_are_not_written():
     assert set(collab_of(seat("a")).to_wire()) == {
         *(
             "meta",
@@ -70,7 +70,7 @@ def test_governance_is_written_in_camel_case():
     }
 
 
-def test_a_collab_cannot_be_changed_in_place_not_even_its_participants():
+def test_collab_is_immutable():
     collab = collab_of(seat("a"))
     with pytest.raises(ValidationError, match="frozen"):
         collab.title = "Other"
@@ -83,12 +83,12 @@ def test_a_collab_survives_pickling_and_copying():
     assert copy.deepcopy(collab) == collab
 
 
-def test_activation_fills_missing_role_ids_from_the_participant_ids():
+def test_activation_fills_missing_role_ids():
     activated = collab_of(seat("a"), seat("b", "critic")).activated()
     assert [p.role_id for p in activated.participants] == ["a", "critic"]
 
 
-def test_a_collab_whose_roles_are_all_bound_is_activated_as_it_is():
+def test_activation_keeps_bound_roles():
     collab = collab_of(seat("a", "x"))
     assert collab.activated() is collab
 
@@ -108,7 +108,7 @@ def test_the_orchestrator_is_found_by_role_then_by_id(participants, who):
     assert orchestrator_of(collab_of(*participants)) == who
 
 
-def test_whoever_is_named_orchestrates_whatever_the_roles_say():
+def test_named_orchestrator_wins_over_roles():
     assert orchestrator_of(collab_of(seat("a", "orchestrator"), seat("b")), "b") == "b"
 
 

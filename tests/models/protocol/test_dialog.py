@@ -75,7 +75,7 @@ def test_a_dialog_has_no_hash_because_it_changes(dialog):
         hash(dialog)
 
 
-def test_a_message_said_in_a_turn_carries_speaker_turn_and_token_in_its_event(mplp):
+def test_message_event_has_speaker_turn_and_token(mplp):
     token, trace = new_id(), new_id()
     message = build_turn_message(
         Role.AGENT,

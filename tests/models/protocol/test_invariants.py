@@ -51,7 +51,7 @@ def names_of(violations):
     return [violation.name for violation in violations]
 
 
-def test_the_registry_holds_the_rules_of_the_profile_and_of_the_collab_module(mplp):
+def test_registry_has_the_rules_of_both_documents(mplp):
     listed = mplp.document("schemas/v2/invariants/map-invariants.yaml")["invariants"]
     own = {"map_min_participants", "map_unique_participant_ids", "map_orchestrator_required"}
     own |= {"map_exclusive_write", "map_pair_exactly_two"}
@@ -113,7 +113,7 @@ def test_every_rule_about_a_collab_has_an_example_that_breaks_it():
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_collab_that_breaks_a_rule_is_told_by_name_field_value_and_rule(name):
+def test_violation_names_rule_field_and_value(name):
     collab, message = BROKEN[name]
     assert [str(violation) for violation in INVARIANTS[name].check(collab)] == [f"{message} [{name}]"]
 
@@ -132,13 +132,13 @@ def test_a_sound_collab_breaks_no_rule(name):
         if name not in ("map_session_requires_participants", "map_participants_have_role_ids")
     ],
 )
-def test_a_session_is_not_opened_with_a_collab_that_breaks_a_rule(name):
+def test_collab_that_breaks_a_rule_is_not_opened(name):
     with pytest.raises(InvariantViolation) as caught:
         check_collab(BROKEN[name][0])
     assert caught.value.name == name
 
 
-def test_missing_role_ids_do_not_keep_a_session_from_opening_because_activation_fills_them():
+def test_collab_without_role_ids_is_opened():
     collab = collab_of(seat("a"), seat("b"))
     check_collab(collab)
     assert list(INVARIANTS["map_participants_have_role_ids"].check(collab.activated())) == []
@@ -160,7 +160,7 @@ def test_a_pair_is_exactly_two(count):
 
 
 @given(values.collabs)
-def test_a_constructed_collab_breaks_only_rules_about_who_takes_part(collab):
+def test_constructed_collab_breaks_participant_rules_only(collab):
     broken = {
         name
         for name, invariant in INVARIANTS.items()
@@ -189,19 +189,19 @@ def test_a_turn_that_was_dispatched_and_completed_is_sound():
     ],
     ids=["never completed", "never dispatched", "the second of two"],
 )
-def test_a_turn_without_its_counterpart_is_told(events, message):
+def test_turn_without_its_counterpart_is_reported(events, message):
     violations = check_trace(events)
     assert names_of(violations) == ["map_turn_completion_matches_dispatch"]
     assert str(violations[0]).startswith(message)
 
 
-def test_the_completion_is_that_of_the_same_role_and_the_same_session():
+def test_completion_matches_role_and_session():
     assert len(check_trace([dispatched(1, "a"), completed(1, "b")])) == 2
     other = event_of(MAPEventType.TURN_COMPLETED, new_id(), role_id=role_uuid("a"), turn_number=1)
     assert len(check_trace([dispatched(1), other])) == 2
 
 
-def test_a_turn_granted_twice_completes_twice_where_tokens_are_told():
+def test_turn_with_two_tokens_completes_twice():
     first, second = new_id(), new_id()
     grants = [dispatched(1, token_id=first), dispatched(1, token_id=second)]
     assert len(check_trace([*grants, completed(1, token_id=second)])) == 1
@@ -209,7 +209,7 @@ def test_a_turn_granted_twice_completes_twice_where_tokens_are_told():
     assert check_trace([*grants, completed(1)]) == []
 
 
-def test_a_broadcast_needs_someone_who_received_it_in_its_own_session():
+def test_broadcast_needs_a_recipient_in_its_session():
     sent = event_of(MAPEventType.BROADCAST_SENT, broadcaster_role_id="a", target_count=2)
     received = event_of(MAPEventType.BROADCAST_RECEIVED, receiver_role_id="b")
     elsewhere = event_of(MAPEventType.BROADCAST_RECEIVED, new_id(), receiver_role_id="b")
@@ -231,7 +231,7 @@ def test_a_message_said_outside_of_turns_needs_no_token():
 
 
 @pytest.mark.parametrize("token", ["550e8400-e29b-41d4-a716-446655440000", "not a token"])
-def test_a_message_under_another_token_or_none_is_not_the_holders(token):
+def test_message_needs_the_token_of_the_holder(token):
     found = [("messages[0]", "must have the last token granted for turn 1")]
     assert exclusive([message_in(1, token)], [dispatched(1, token_id=new_id())]) == found
     assert exclusive([message_in(1, token)], []) == found

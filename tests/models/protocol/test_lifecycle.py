@@ -52,7 +52,7 @@ def dialog_in(status, **fields):
     )
 
 
-def test_every_status_stands_in_its_table():
+def test_every_status_is_in_its_table():
     assert set(COLLAB_EDGES) == set(CollabStatus)
     assert set(DIALOG_EDGES) == set(DialogStatus)
 
@@ -100,7 +100,7 @@ def test_governance_without_a_lock_refuses_nothing():
     assert transition_collab(collab, CollabStatus.ACTIVE).governance == collab.governance
 
 
-def test_activating_a_collab_fills_missing_role_ids_and_no_other_move_does():
+def test_only_activation_fills_missing_role_ids():
     draft = collab_in("draft")
     assert transition_collab(draft, CollabStatus.ACTIVE).participants[0].role_id == "c"
     assert transition_collab(draft, CollabStatus.CANCELLED).participants[0].role_id is None
@@ -114,7 +114,7 @@ def test_a_move_records_when_and_by_whom():
     assert (dialog.meta.updated_at, dialog.meta.updated_by) == (NOON, "operator")
 
 
-def test_a_move_by_nobody_in_particular_is_not_put_down_to_the_one_before():
+def test_transition_without_an_actor_clears_the_actor():
     collab = transition_collab(collab_in("draft"), CollabStatus.ACTIVE, by="operator")
     assert transition_collab(collab, CollabStatus.SUSPENDED).meta.updated_by is None
 

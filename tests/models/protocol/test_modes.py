@@ -11,7 +11,7 @@ FLAGS = ("central_control", "independent", "sequential")
 
 
 @pytest.mark.parametrize("flags", list(product([False, True], repeat=3)))
-def test_two_are_a_pair_whatever_else_is_said(flags):
+def test_two_participants_are_a_pair(flags):
     assert recommend_mode(2, **dict(zip(FLAGS, flags, strict=True))) is CollabMode.PAIR
 
 
@@ -31,6 +31,6 @@ def test_else_control_then_independence_then_sequence_decide(participants, flags
     assert recommend_mode(participants, **dict(zip(FLAGS, flags, strict=True))) is mode
 
 
-def test_nobody_has_no_mode():
+def test_no_participants_have_no_mode():
     with pytest.raises(InvalidInput, match=r"^participants: must be at least 1 \(got 0\)$"):
         recommend_mode(0)

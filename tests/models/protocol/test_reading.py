@@ -49,7 +49,7 @@ def fields_of(reading):
     return [repair.field for repair in reading.repairs]
 
 
-def test_the_example_of_the_collab_module_is_read_and_written_validly(mplp):
+def test_collab_example_is_read_and_written(mplp):
     example = seed(mplp, "001", -1)
     reading = read_collab(json.dumps(example))
     assert reading.value.collab_id == "550e8400-e29b-41d4-a716-446655440003"
@@ -67,7 +67,7 @@ def test_the_example_of_the_collab_module_is_read_and_written_validly(mplp):
     check_collab(reading.value)
 
 
-def test_the_example_of_the_dialog_module_is_read_and_written_validly(mplp):
+def test_dialog_example_is_read_and_written(mplp):
     example = seed(mplp, "000", -1)
     reading = read_dialog(example)
     assert reading.value.dialog_id == "550e8400-e29b-41d4-a716-446655440005"
@@ -85,7 +85,7 @@ def test_the_example_of_the_dialog_module_is_read_and_written_validly(mplp):
     mplp.validate("dialog", reading.value.to_wire())
 
 
-def test_every_message_in_the_examples_of_the_dialog_module_is_read(mplp):
+def test_every_example_message_is_read(mplp):
     seed(mplp, "000", 0)
     conversations = [block["messages"] for block in mplp.examples("000") if "messages" in block]
     assert len(conversations) == 4
@@ -95,7 +95,7 @@ def test_every_message_in_the_examples_of_the_dialog_module_is_read(mplp):
         assert reading.value.to_wire() == message
 
 
-def test_the_golden_flow_is_read_without_repairs_and_keeps_its_own_invariants(mplp):
+def test_golden_flow_is_read_without_repairs(mplp):
     flow = "tests/golden/flows/map-flow-01-turn-taking"
     context = mplp.document(f"{flow}/input/context.json")
     reading = read_collab(mplp.document(f"{flow}/input/collab.json"))
@@ -127,7 +127,7 @@ def test_a_document_may_be_data_text_or_bytes(form):
     assert reading.value.to_wire() == COLLAB
 
 
-def test_what_is_read_is_left_as_it_was():
+def test_reading_does_not_change_its_input():
     data = copy.deepcopy(COLLAB) | {"meta": {"protocolVersion": "1.0.0"}, "$comment": "x"}
     before = copy.deepcopy(data)
     read_collab(data)
@@ -205,13 +205,13 @@ COMMENT = "is not a field of the schema"
         ),
     ],
 )
-def test_a_known_habit_is_put_right_and_told(changes, repairs, mplp):
+def test_known_deviation_is_repaired_and_reported(changes, repairs, mplp):
     reading = read_collab({**COLLAB, **changes})
     assert list(reading.repairs) == repairs
     mplp.validate("collab", reading.value.to_wire())
 
 
-def test_a_time_without_a_zone_that_a_yaml_file_holds_is_taken_as_utc():
+def test_yaml_time_without_a_zone_is_utc():
     naive = datetime(2025, 12, 7)  # noqa: DTZ001 - what a YAML parser gives
     reading = read_collab({**COLLAB, "created_at": naive})
     assert reading.value.created_at == datetime(2025, 12, 7, tzinfo=UTC)
@@ -235,11 +235,11 @@ def test_free_form_data_is_never_touched():
     assert event.value.to_wire()["payload"] == data
 
 
-def test_a_dialog_that_does_not_say_when_it_started_is_not_given_a_time():
+def test_missing_start_time_is_not_invented():
     assert read_dialog(DIALOG).value.to_wire() == DIALOG
 
 
-def test_a_map_event_is_read_with_any_uuid_and_a_prefixed_session(mplp):
+def test_event_is_read_with_any_uuid_and_prefix(mplp):
     v1 = "123e4567-e89b-12d3-a456-426614174000"
     reading = read_map_event({**EVENT, "event_id": v1.upper(), "session_id": f"collab-{V4}"})
     assert (reading.value.event_id, reading.value.session_id) == (v1, V4)
@@ -297,7 +297,7 @@ NO_PARTICIPANT = "participants: must have at least 1 item (got [])"
         ({"events": [{"event_type": "a.b", "source": "c"}]}, "events[0].event_id: is required (got nothing)"),
     ],
 )
-def test_what_would_have_to_be_guessed_is_refused(changes, message):
+def test_ambiguous_documents_are_refused(changes, message):
     with pytest.raises(InvalidInput) as caught:
         read_collab({**COLLAB, **changes})
     assert str(caught.value) == message
@@ -336,7 +336,7 @@ def test_a_field_the_schema_requires_is_never_made_up(read, document):
     ],
     ids=str,
 )
-def test_what_is_no_document_at_all_is_refused_in_one_line(data, start):
+def test_other_values_are_refused_in_one_line(data, start):
     with pytest.raises(InvalidInput) as caught:
         read_collab(data)
     assert str(caught.value).startswith(start)

@@ -28,10 +28,10 @@ ROSTER = (
         ("", (), None),
     ],
 )
-def test_an_id_goes_before_a_role_and_a_role_before_a_display_name(name, ids, seat):
+def test_name_matches_id_then_role_then_display_name(name, ids, seat):
     assert find_participants(name, ROSTER) == ids
     assert find_participant_or_role(name, ROSTER) == seat
 
 
-def test_who_has_no_role_is_its_own():
+def test_participant_without_a_role_uses_its_id():
     assert [role_of(p) for p in ROSTER[-2:]] == ["tester", "c-5"]

@@ -42,7 +42,7 @@ DEFINITIONS = [
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(data=st.data())
-def test_whatever_can_be_constructed_is_written_validly_and_read_back_unchanged(kind, data, mplp):
+def test_any_object_is_written_validly_and_read_back(kind, data, mplp):
     strategy, read = KINDS[kind]
     value = data.draw(strategy)
     mplp.validate(kind, value.to_wire())
@@ -58,7 +58,7 @@ def test_a_model_has_the_fields_of_its_schema_and_no_other(model, kind, path, mp
 
 
 @pytest.mark.parametrize(("model", "kind", "path"), DEFINITIONS)
-def test_a_field_the_schema_requires_has_no_default_or_is_asked_for_when_reading(model, kind, path, mplp):
+def test_required_schema_fields_are_required_when_reading(model, kind, path, mplp):
     required = {name for name, field in model.model_fields.items() if field.is_required()} | model.REQUIRED
     assert required == set(mplp.definition(kind, path).get("required", ()))
 
@@ -127,7 +127,7 @@ def test_the_validator_used_here_does_check_ids_and_formats(field, value, mplp):
 @given(
     values.json_values, st.sampled_from(["title", "purpose", "mode", "participants", "meta", "created_at"])
 )
-def test_any_value_in_any_field_is_written_validly_or_refused_by_name(mplp, value, field):
+def test_any_field_value_is_valid_or_refused(mplp, value, field):
     given_fields = {"title": "a", "purpose": "b", "mode": "swarm", "participants": [{"participant_id": "c"}]}
     refused = ""
     try:

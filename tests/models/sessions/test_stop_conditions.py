@@ -102,13 +102,13 @@ def test_a_limit_is_met_exactly_when_it_is_reached(condition, before, at, code, 
     assert (reason.code, reason.detail, reason.urgent) == (code, detail, code == "deadline")
 
 
-def test_a_text_is_seen_anywhere_in_what_was_said_in_any_case():
+def test_text_is_found_anywhere_in_any_case():
     done = TextSeen("Done")
     assert done.reason(said(done, "we are DONE here"), Totals()).detail == "someone said 'Done'"
     assert done.reason(said(done, "not yet"), Totals()) is None
 
 
-def test_a_text_may_have_to_be_said_by_one_participant_or_in_one_case():
+def test_text_may_require_a_speaker_or_a_case():
     by_ann, exact = TextSeen("done", by="ann"), TextSeen("DONE", ignore_case=False)
     assert by_ann.match_texts(["done"], "ann") == (0,)
     assert by_ann.match_texts(["done"], "bob") == ()
@@ -147,7 +147,7 @@ def test_a_round_of_passes_needs_everyone_since_the_last_message():
         {"hand_off": "bob", "item": WorkItem(item_id="1", text="x")},
     ],
 )
-def test_a_turn_without_words_that_decides_or_adds_something_is_no_pass(more):
+def test_turn_with_a_decision_or_item_is_no_pass(more):
     state = RoundOfPasses().observe({}, [result(kind=OutcomeKind.PASSED, **more)], roster_size=1)
     assert state == {}
 
@@ -157,7 +157,7 @@ def test_a_hand_off_of_no_work_item_is_a_pass():
     assert RoundOfPasses().reason(state, Totals())
 
 
-def test_or_is_met_by_the_first_and_names_it_and_a_deadline_goes_first():
+def test_or_reports_the_first_met_condition():
     either = MaxTurns(3) | MaxRounds(1) | Deadline(5)
     assert either.reason({}, Totals(turns=3, rounds=1)).code == "max_turns"
     assert either.reason({}, Totals(turns=3, elapsed_s=5)).code == "deadline"
@@ -178,7 +178,7 @@ def test_composition_is_flat():
     assert (a | (b & c) | d) == AnyOf((a, AllOf((b, c)), d))
 
 
-def test_what_is_left_is_the_smallest_of_an_or_and_the_largest_of_an_and():
+def test_remaining_is_the_minimum_of_or_maximum_of_and():
     totals = Totals(turns=2, usage=Usage(input_tokens=30, cost_micros=100_000), elapsed_s=4)
     either = MaxTurns(5) | MaxTurns(3) | TokenBudget(100) | CostBudget(0.5) | Deadline(10)
     assert either.remaining(totals) == RemainingBudget(turns=1, tokens=70, cost_micros=400_000, seconds=6)
@@ -194,7 +194,7 @@ def test_with_no_turns_left_the_condition_is_met(condition, totals):
 
 
 @given(conditions)
-def test_a_condition_survives_json_and_storage_without_its_defaults(condition):
+def test_condition_survives_json_without_defaults(condition):
     assert STOP_CONDITION.validate_json(json.dumps(condition.to_data())) == condition
     spec = SessionSpec(agents={}, stop=condition)
     assert SessionSpec.model_validate_json(spec.model_dump_json(exclude_defaults=True)).stop == condition
@@ -212,7 +212,7 @@ results = st.lists(
 
 
 @given(conditions, results, st.data())
-def test_what_was_observed_does_not_depend_on_when_or_on_a_restart(condition, results, data):
+def test_observed_state_survives_a_restart(condition, results, data):
     at_once = condition.observe({}, results, roster_size=3)
     cut = data.draw(st.integers(0, len(results)))
     first = json.loads(json.dumps(condition.observe({}, results[:cut], roster_size=3)))

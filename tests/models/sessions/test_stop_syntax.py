@@ -44,7 +44,7 @@ from symposia.models.sessions.stop_syntax import read_stop
         ),
     ],
 )
-def test_what_people_write_is_read(data, condition):
+def test_short_forms_are_read(data, condition):
     assert read_stop(data) == condition
 
 
@@ -75,7 +75,7 @@ KEYS = "max_turns, max_rounds, max_tokens, max_cost_usd, deadline_s, text, round
         ({"kind": "max_turns"}, "stop.max_turns.turns: is required (got nothing)"),
     ],
 )
-def test_what_cannot_be_read_is_refused_with_field_value_and_rule(data, message):
+def test_invalid_conditions_are_refused_with_the_rule(data, message):
     with pytest.raises(InvalidInput) as refused:
         read_stop(data)
     assert str(refused.value) == message

@@ -50,7 +50,7 @@ def test_a_person_is_asked_in_every_mode(text, mode):
     assert outcome.messages == ()
 
 
-def test_what_stands_before_is_said_and_what_follows_belongs_to_the_question():
+def test_text_before_is_the_message_text_after_the_question():
     outcome = read("I looked.\n\nASK ben: May I delete it?\nIt is old.")
     assert [draft.content for draft in outcome.messages] == ["I looked."]
     assert outcome.question.text == "May I delete it?\nIt is old."
@@ -74,7 +74,7 @@ def test_anything_else_is_just_text(text):
     assert outcome.messages[0].content == text
 
 
-def test_a_person_asks_nobody_this_way():
+def test_person_cannot_ask_with_a_directive():
     assert read("ASK ben: myself?", me="ben").question is None
 
 

@@ -50,7 +50,7 @@ def test_pieces_read_again_add_nothing(said, data):
 
 
 @given(spoken(), st.data())
-def test_who_comes_late_sees_the_end_and_that_the_beginning_is_missing(said, data):
+def test_late_reader_sees_that_the_start_is_missing(said, data):
     text, pieces = said
     first = data.draw(st.integers(0, len(pieces) - 1))
     drafts = Drafts()
@@ -60,7 +60,7 @@ def test_who_comes_late_sees_the_end_and_that_the_beginning_is_missing(said, dat
 
 
 @given(spoken(), spoken(), st.integers(0, 8))
-def test_a_new_attempt_takes_the_place_of_the_old_one_whose_late_words_are_left_out(old, new, when):
+def test_new_attempt_replaces_the_old_one(old, new, when):
     (_, lost), (text, pieces) = old, new
     drafts = Drafts()
     for piece in lost[:when]:
@@ -72,14 +72,14 @@ def test_a_new_attempt_takes_the_place_of_the_old_one_whose_late_words_are_left_
     assert texts(drafts) == [text]
 
 
-def test_an_attempt_may_begin_anew_by_itself():
+def test_attempt_may_restart_itself():
     drafts = Drafts()
     for piece in (delta("lost", 0), delta("found", 0), delta(" it", 5)):
         drafts.take(piece)
     assert texts(drafts) == ["found it"]
 
 
-def test_what_will_not_be_written_is_taken_back():
+def test_discarded_text_is_withdrawn():
     drafts = Drafts()
     drafts.take(delta("lost", 0))
     drafts.take(delta("", 0))

@@ -76,7 +76,7 @@ def test_together_names_who_speaks_side_by_side():
         ("\n- Ada\n- p-3", ("p-1", "p-3")),
     ],
 )
-def test_people_are_named_by_id_role_or_display_name_and_others_are_kept_as_said(names, ids):
+def test_names_match_id_role_or_display_name(names, ids):
     assert decision(f"NEXT: {names}").next == ids
 
 
@@ -89,7 +89,7 @@ def test_an_instruction_is_for_all_or_for_one():
     )
 
 
-def test_an_instruction_goes_on_until_a_blank_line_or_the_next_directive():
+def test_instruction_ends_at_a_blank_line_or_directive():
     text = "INSTRUCTION: first\nsecond\n\nnot this\nINSTRUCTION p-3:\n\nbreak it: all of it\nNEXT: p-1"
     read = decision(text)
     assert read.instruction == "first\nsecond"
@@ -108,7 +108,7 @@ def test_done_may_stand_alone_on_its_line():
     assert decision("We are there.\n**DONE.**") == Decision(satisfied=True)
 
 
-def test_who_names_a_speaker_is_not_done():
+def test_naming_a_speaker_is_not_satisfied():
     assert not decision("NEXT: Ada\nDONE: soon").satisfied
     assert decision("NEXT: nobody\nDONE: it works") == Decision(satisfied=True, reason="it works")
 
@@ -187,7 +187,7 @@ def test_an_item_is_handed_to_a_role(line):
     assert board(f"Not mine.\n{line}").hand_off == "tester"
 
 
-def test_an_item_is_handed_to_a_person_or_to_a_name_that_means_nobody():
+def test_item_may_name_an_unknown_participant():
     assert board("HAND OFF: ada").hand_off == "p-1"
     assert board("HAND OFF: P-3").hand_off == "p-3"
     assert board("HAND OFF: the boss").hand_off == "the boss"
@@ -222,7 +222,7 @@ def test_any_other_pass_is_a_message(text):
     assert not read(text).passed
 
 
-def test_what_was_said_stays_as_it_was_said():
+def test_directives_do_not_change_the_text():
     text = "So:\n**NEXT:** Ada\n"
     assert read(text, expects=Expects.DECISION).messages == (DraftMessage(content=text),)
 
@@ -244,7 +244,7 @@ def test_an_outcome_with_structure_is_left_alone(structured):
     )
 
 
-def test_what_is_too_long_is_cut_and_never_an_error():
+def test_too_long_directives_are_cut():
     huge = "x" * 20_000
     long = decision(f"NEXT: {'y, ' * 3_000}z{huge}\nINSTRUCTION: {huge}\nSTALLED: {huge}")
     assert (len(long.next), len(long.instruction), len(long.reason)) == (1_000, 8_000, 2_000)
@@ -262,7 +262,7 @@ words = st.sampled_from([*directives, *marks, "Ada", "p-2", "ghost"])
     st.sampled_from(CollabMode),
     st.sampled_from(Expects),
 )
-def test_any_text_can_be_read_and_stays_what_it_is(text, mode, expects):
+def test_any_text_can_be_read(text, mode, expects):
     outcome = read(text, mode, expects)
     assert outcome.passed or outcome.messages == (DraftMessage(content=text),)
     TurnOutcome.model_validate_json(outcome.model_dump_json())
@@ -286,7 +286,7 @@ MEGABYTE = 1_048_576
         ("", "ASK zed: may I?\n"),
     ],
 )
-def test_a_megabyte_of_anything_is_read_while_others_wait_no_longer_than_for_prose(begin, unit):
+def test_megabyte_of_any_text_blocks_no_longer_than_prose(begin, unit):
     text = begin + unit * (MEGABYTE // len(unit))
     read(text, expects=Expects.DECISION)
     read(text, CollabMode.PAIR, Expects.REVIEW)

@@ -42,7 +42,7 @@ def test_after_the_last_try_the_session_is_aborted_and_says_why(shared, checked)
     checked(job, result)
 
 
-def test_an_exception_leaves_a_traceback_in_the_log_and_its_place_in_the_journal(stage):
+def test_exception_has_a_logged_traceback_and_a_journal_entry(stage):
     worker = stage.start_worker()
     job = stage.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
@@ -122,7 +122,7 @@ def test_a_hanging_agent_is_cut_off_at_its_deadline(shared, checked):
 
 
 @pytest.mark.parametrize("agent", ["unspeakable", "misshapen"])
-def test_what_cannot_be_written_fails_at_once_and_is_not_asked_for_again(shared, checked, agent):
+def test_invalid_output_fails_without_retry(shared, checked, agent):
     job = shared.submit("pair", {"ann": agent, "bob": "say"}, stop=MaxTurns(2), policy={"attempts": 1})
     result = result_of(job)
     assert (result.ok, result.reason) == (False, "failed")
@@ -130,7 +130,7 @@ def test_what_cannot_be_written_fails_at_once_and_is_not_asked_for_again(shared,
     checked(job, result)
 
 
-def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed(shared, checked):
+def test_substitute_gets_its_own_window(shared, checked):
     job = shared.submit(
         "pair",
         {"ann": "blind", "bob": "say"},
@@ -145,7 +145,7 @@ def test_a_substitute_sees_as_much_as_it_asks_for_however_often_the_other_failed
 
 
 @pytest.mark.long
-def test_an_agent_that_one_worker_does_not_know_is_found_on_another(stage, checked):
+def test_unknown_agent_is_found_on_another_worker(stage, checked):
     """As when a new agents file is rolled out while sessions wait."""
     file = stage.folder / "agents.toml"
     registry = file.read_text()

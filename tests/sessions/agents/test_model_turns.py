@@ -51,7 +51,7 @@ def results(job):
     return [e.payload["result"] for e in job.events() if e.event_type is MAPEventType.TURN_COMPLETED]
 
 
-def test_what_a_turn_a_participant_and_a_session_spent_is_told(shared, shared_model):
+def test_usage_is_reported_per_turn_participant_and_session(shared, shared_model):
     shared_model.answers(completion("one", cached=4), completion("two"))
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(3))
     result = result_of(job, timeout_s=90)
@@ -62,14 +62,14 @@ def test_what_a_turn_a_participant_and_a_session_spent_is_told(shared, shared_mo
     assert results(job)[0]["usage"] == cheap.model_dump()
 
 
-def test_what_was_left_out_for_want_of_room_is_recorded_with_the_turn(shared, shared_model):
+def test_omitted_messages_are_recorded_with_the_turn(shared, shared_model):
     shared_model.answers(completion("a message of about ten tokens, more or less"))
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(4))
     result_of(job, timeout_s=90)
     assert [result.get("left_out", 0) for result in results(job)] == [0, 0, 1, 2]
 
 
-def test_a_turn_that_failed_for_good_has_cost_what_its_attempts_spent(shared, shared_model):
+def test_failed_turn_costs_its_attempts(shared, shared_model):
     shared_model.answers(completion(" "))
     policy = FailurePolicy(attempts=2, backoff_s=0, then=AfterRetries.SKIP)
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(1), policy=policy)
@@ -81,7 +81,7 @@ def test_a_turn_that_failed_for_good_has_cost_what_its_attempts_spent(shared, sh
     assert usage.requests >= 2
 
 
-def test_a_provider_that_asks_for_patience_is_asked_again_after_that(stage, model):
+def test_retry_after_of_a_provider_is_respected(stage, model):
     stage.start_worker()
     job = stage.submit(
         "round_robin",
@@ -94,7 +94,7 @@ def test_a_provider_that_asks_for_patience_is_asked_again_after_that(stage, mode
     assert second - first >= PATIENCE_S - 0.1
 
 
-def test_errors_of_a_provider_are_told_in_the_session_and_end_it_by_policy(shared, shared_model):
+def test_provider_errors_end_the_session_by_policy(shared, shared_model):
     shared_model.answers(refusal(401, "Incorrect API key provided."))
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(2))
     result = result_of(job, timeout_s=90)

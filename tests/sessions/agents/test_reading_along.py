@@ -91,7 +91,7 @@ def test_words_are_seen_before_the_turn_is_written(shared, shared_model):
     assert not list(reader.drafts)
 
 
-def test_a_reader_who_comes_back_in_the_middle_sees_the_same_text_as_one_who_stayed(shared, shared_model):
+def test_returning_reader_sees_the_same_text(shared, shared_model):
     gate = threading.Event()
     shared_model.answers(completion(TEXT, pause=gate, pause_after=5))
     job, stayed = talk(shared)
@@ -128,7 +128,7 @@ def test_words_that_a_model_breaks_off_are_no_answer(shared, shared_model, end):
     assert reader.finish() == [FIRST, TEXT]
 
 
-def test_what_is_being_said_is_kept_for_a_while_only(shared, shared_model):
+def test_live_text_expires(shared, shared_model):
     job, reader = talk(shared)
     reader.finish()
     with connect(shared.redis_url) as client:
@@ -141,7 +141,7 @@ def test_what_is_being_said_is_kept_for_a_while_only(shared, shared_model):
             assert client.pttl(key) > 0
 
 
-def test_nothing_is_streamed_or_published_while_nobody_reads_along(shared, shared_model):
+def test_nothing_is_published_without_readers(shared, shared_model):
     job = shared.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
     result_of(job, timeout_s=90)
     assert not shared_model.asked[0].body.get("stream")

@@ -27,7 +27,7 @@ def dispatches(job):
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_turn_delivered_twice_at_the_same_time_is_spoken_once(stage, checked, mode):
+def test_turn_delivered_twice_is_spoken_once(stage, checked, mode):
     stage.start_workers(2, app="processes.apps:twice")
     agents, options = MODES[mode]
     job = stage.submit(mode, agents, **options)
@@ -53,7 +53,7 @@ def deliver_again(stage, job, mode):
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
-def test_turns_delivered_again_while_the_session_runs_and_after_it_ended_change_nothing(stage, checked, mode):
+def test_redelivered_turns_change_nothing(stage, checked, mode):
     gate = stage.folder / "gate"
     worker = stage.start_worker()
     agents = dict.fromkeys(("ann", "bob", "cyd"), "gated")

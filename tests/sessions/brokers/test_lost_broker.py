@@ -94,7 +94,7 @@ def test_a_worker_with_turns_in_flight_outlives_the_server(stage, server, checke
 
 
 @pytest.mark.long
-def test_words_that_are_said_while_the_server_is_away_are_written_when_it_is_back(stage, server, checked):
+def test_output_during_an_outage_is_written_afterwards(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()
     (job,) = speaking(stage)
@@ -110,7 +110,7 @@ def test_words_that_are_said_while_the_server_is_away_are_written_when_it_is_bac
 
 
 @pytest.mark.long
-def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server, checked):
+def test_worker_survives_repeated_outages(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()
     (job,) = speaking(stage)
@@ -134,7 +134,7 @@ def test_a_worker_outlives_a_server_that_goes_away_again_and_again(stage, server
     checked(job, result)
 
 
-def test_a_worker_whose_connections_are_cut_goes_on(stage, server, checked):
+def test_worker_survives_cut_connections(stage, server, checked):
     """The server stays, so what the worker holds could be given back, and would be spoken twice."""
     stage.lease_s = 60
     worker = stage.start_worker()

@@ -96,7 +96,7 @@ def test_sessions_survive_the_loss_of_a_master(stage, cluster, checked):
 
 
 @pytest.mark.long
-def test_a_node_of_a_cluster_is_told_in_one_line(tmp_path, redis_url):
+def test_single_cluster_node_as_url_is_refused(tmp_path, redis_url):
     with own_cluster(tmp_path / "cluster") as cluster:
         node = cluster.masters[1].address
         plain = f"redis://{node}/0"

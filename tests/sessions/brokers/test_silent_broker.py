@@ -40,7 +40,7 @@ def redis_url(wire: Wire) -> str:
 
 
 @pytest.mark.long
-def test_a_worker_whose_connections_went_silent_makes_new_ones_within_seconds(stage, wire, checked):
+def test_worker_replaces_silent_connections(stage, wire, checked):
     worker = stage.start_worker()
     until(lambda: "Connected to" in worker.log(), what="the worker is connected")
     wire.silence()

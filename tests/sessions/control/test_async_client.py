@@ -12,7 +12,7 @@ TABLE = {"title": "t", "purpose": "p", "mode": "round_robin"}
 AGENTS = {"ann": "say", "bob": "say"}
 
 
-def test_sessions_run_and_are_followed_together(shared):
+def test_sessions_are_followed_concurrently(shared):
     async def one(client: AsyncClient) -> tuple[list[str], list[str], JobResult]:
         job = await client.submit(
             {**TABLE, "participants": [{"participant_id": name} for name in AGENTS]},

@@ -18,7 +18,7 @@ def test_fifty_turns_side_by_side_spend_no_more_than_there_is(stage, checked):
     checked(job, result)
 
 
-def test_who_comes_and_goes_does_so_on_every_worker(stage, checked):
+def test_roster_changes_reach_every_worker(stage, checked):
     stage.start_workers(2)
     gate = stage.folder / "gate"
     agents = {"ann": "gated", "bob": "gated"}

@@ -27,7 +27,7 @@ def gated_job(shared):
     return job, gate
 
 
-def test_what_is_said_while_suspended_is_held_and_written_on_resume(shared, gated_job, checked):
+def test_output_while_suspended_is_written_on_resume(shared, gated_job, checked):
     job, gate = gated_job
     job.suspend()
     assert (job.status(), job.dialog().status) == ("suspended", "paused")
@@ -42,7 +42,7 @@ def test_what_is_said_while_suspended_is_held_and_written_on_resume(shared, gate
     checked(job, result)
 
 
-def test_what_is_said_after_cancel_is_dropped_and_recorded(shared, gated_job, checked):
+def test_output_after_cancel_is_dropped_on_record(shared, gated_job, checked):
     job, gate = gated_job
     job.cancel("changed our minds")
     gate.touch()
@@ -61,7 +61,7 @@ def test_what_is_said_after_cancel_is_dropped_and_recorded(shared, gated_job, ch
     checked(job, result)
 
 
-def test_cancelling_a_suspended_session_goes_by_the_protocols_edges(shared, gated_job, checked):
+def test_suspended_session_becomes_active_when_cancelled(shared, gated_job, checked):
     job, gate = gated_job
     job.suspend()
     job.cancel()
@@ -80,7 +80,7 @@ def test_stop_lets_the_turn_in_flight_finish(shared, gated_job, checked):
     checked(job, result)
 
 
-def test_the_turn_state_tells_who_speaks(shared, gated_job):
+def test_turn_state_names_the_speaker(shared, gated_job):
     job, gate = gated_job
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_order, state.turn_index) == ("bob", ("ann", "bob"), 1)
@@ -88,14 +88,14 @@ def test_the_turn_state_tells_who_speaks(shared, gated_job):
     result_of(job)
 
 
-def test_the_turn_state_of_a_session_that_has_ended_names_who_spoke_last(shared, checked):
+def test_turn_state_after_the_end_names_the_last_speaker(shared, checked):
     job = shared.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxTurns(5))
     result_of(job)
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_index) == ("bob", 1)
 
 
-def test_the_turn_state_after_a_cancel_names_who_spoke_last_and_when_they_began(gated_job):
+def test_turn_state_after_cancel_names_the_last_speaker(gated_job):
     job, gate = gated_job
     job.cancel()
     gate.touch()
@@ -105,7 +105,7 @@ def test_the_turn_state_after_a_cancel_names_who_spoke_last_and_when_they_began(
     assert state.turn_started_at == format_timestamp(given.timestamp)
 
 
-def test_the_turn_state_names_nobody_whose_turn_was_dropped(shared, checked):
+def test_turn_state_omits_dropped_turns(shared, checked):
     gate = shared.folder / "gate"
     job = shared.submit(
         "broadcast",

@@ -38,7 +38,7 @@ def quiet_stage(stage):
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_two_hundred_sessions_of_twenty_turns_submitted_at_once_all_complete(quiet_stage, checked):
+def test_two_hundred_concurrent_sessions_complete(quiet_stage, checked):
     quiet_stage.start_workers(2)
     jobs = [
         quiet_stage.submit("round_robin", {"ann": "quiet", "bob": "quiet"}, stop=MaxTurns(20))
@@ -59,7 +59,7 @@ def take_message(redis):
 
 
 @pytest.mark.long
-def test_turn_two_thousand_costs_what_turn_one_costs(quiet_stage):
+def test_cost_of_a_turn_is_constant(quiet_stage):
     """On the wire to the byte, but for the digits of its number; in time within the noise of a busy machine
     (a cost that grew with the dialog would be a factor of hundreds)."""
     settings = load_settings(**quiet_stage.settings)

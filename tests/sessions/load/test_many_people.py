@@ -16,13 +16,13 @@ TAKEN = "unacked"
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_two_hundred_sessions_wait_for_one_person_and_each_answer_finds_its_own(stage):
+def test_two_hundred_sessions_wait_for_one_person(stage):
     check_that_waiting_costs_nothing(stage, sessions=200)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(1_500)
-def test_five_thousand_sessions_wait_for_one_person_and_each_answer_finds_its_own(stage):
+def test_five_thousand_sessions_wait_for_one_person(stage):
     check_that_waiting_costs_nothing(stage, sessions=5_000)
 
 

@@ -17,7 +17,7 @@ from symposia.state.redis.keys import DUE, INBOX
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_a_thousand_sessions_wait_behind_a_busy_worker(stage):
+def test_thousand_sessions_wait_for_a_busy_worker(stage):
     sessions = 1_000
     gate = stage.folder / "gate"
     redis = connect(stage.redis_url)
@@ -59,7 +59,7 @@ def ask_first(client, number):
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_sessions_that_begin_with_a_person_are_parked_with_two_messages_each(stage):
+def test_sessions_starting_with_a_person_take_two_messages(stage):
     sessions = 400
     redis = connect(stage.redis_url)
     client = stage.client

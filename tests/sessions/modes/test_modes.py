@@ -28,7 +28,7 @@ def turn_events(job):
     ]
 
 
-def test_round_robin_speaks_in_roster_order_and_everyone_sees_all_that_was_said(shared, checked):
+def test_round_robin_speaks_in_roster_order(shared, checked):
     job = shared.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxRounds(2))
     result = result_of(job)
 
@@ -43,7 +43,7 @@ def test_round_robin_speaks_in_roster_order_and_everyone_sees_all_that_was_said(
     checked(job, result)
 
 
-def test_round_robin_stops_in_the_middle_of_a_round_when_told_so(shared, checked):
+def test_round_robin_stops_within_a_round(shared, checked):
     job = shared.submit(
         "round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(3), messages=["Hello, you two."]
     )
@@ -85,7 +85,7 @@ def test_pair_alternates_until_the_navigator_approves(shared, checked):
     checked(job, result)
 
 
-def test_broadcast_asks_all_at_once_and_nobody_sees_the_others_within_the_round(shared, checked):
+def test_broadcast_answers_do_not_see_each_other(shared, checked):
     agents = {"ann": "say", "bob": "say", "cyd": "say", "sum": "say"}
     job = shared.submit("broadcast", agents, options={"aggregator": "sum"}, messages=["What do you think?"])
     result = result_of(job)
@@ -121,7 +121,7 @@ def test_swarm_empties_the_board_and_each_item_is_worked_on_once(shared, checked
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast", "pair"])
-def test_what_is_written_is_valid_under_the_protocols_schemas(shared, mode, mplp):
+def test_written_documents_are_valid_under_the_schemas(shared, mode, mplp):
     job = shared.submit(mode, {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=["Go."])
     result = result_of(job)
 

@@ -19,7 +19,7 @@ from symposia.models.sessions.stop_conditions import MaxRounds
     ],
 )
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
-def test_each_task_is_told_as_sent(stage, monitor, pool, options, mode):
+def test_each_task_has_a_sent_event(stage, monitor, pool, options, mode):
     stage.start_worker(concurrency=2, options=("--pool", pool, *options))
     agents = {"ann": "say", "bob": "say", "cyd": "say"}
     job = stage.submit(mode, agents, stop=MaxRounds(4))

@@ -28,7 +28,7 @@ model = "stub"
 
 
 @pytest.mark.long
-def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answer(stage, model, checked):
+def test_worker_killed_before_commit_costs_no_second_answer(stage, model, checked):
     model.answers(completion("paid for once"), completion("paid for twice"))
     first = stage.start_worker(app="processes.apps:hesitant")
     job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(2))
@@ -43,14 +43,14 @@ def test_a_worker_killed_between_the_answer_and_the_commit_costs_no_second_answe
     checked(job, result)
 
 
-def test_what_was_kept_for_another_attempt_is_gone_when_the_turn_is_written(shared, shared_model):
+def test_finished_calls_are_removed_with_the_commit(shared, shared_model):
     job = shared.submit("round_robin", {"ann": "model", "bob": "model"}, stop=MaxTurns(2))
     result_of(job, timeout_s=90)
     with connect(shared.redis_url) as client:
         until(lambda: not list(client.scan_iter("symposia:*:calls:*")), what="no finished calls are left")
 
 
-def test_a_worker_says_at_its_start_what_would_fail(stage, model):
+def test_worker_warns_at_start(stage, model):
     registry = stage.folder / "agents.toml"
     lost = '[tools.lost]\ncallable = "nowhere:f"\n'
     text = registry.read_text().replace("[agents.model]", f'api_key_env = "NO_KEY"\n{lost}[agents.model]')
@@ -68,9 +68,7 @@ callable = "stub_agents.tools:book"
 
 
 @pytest.mark.long
-def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_tool_call(
-    stage, model, checked, monkeypatch
-):
+def test_killed_worker_repeats_no_finished_call(stage, model, checked, monkeypatch):
     log, never = stage.folder / "tools.jsonl", threading.Event()
     monkeypatch.setenv("TOOL_LOG", str(log))
     with (stage.folder / "agents.toml").open("a") as file:
@@ -92,9 +90,7 @@ def test_a_worker_killed_in_the_middle_of_a_turn_repeats_no_finished_model_or_to
 
 
 @pytest.mark.long
-def test_what_a_killed_worker_had_paid_is_counted_although_a_person_takes_the_seat(
-    stage, model, checked, monkeypatch
-):
+def test_usage_of_a_killed_worker_is_counted(stage, model, checked, monkeypatch):
     never = threading.Event()
     monkeypatch.setenv("TOOL_LOG", str(stage.folder / "tools.jsonl"))
     with (stage.folder / "agents.toml").open("a") as file:

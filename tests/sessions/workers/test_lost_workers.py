@@ -12,7 +12,7 @@ from scaling import patient
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 
-def test_a_session_survives_the_sudden_death_of_the_worker_that_speaks(stage, checked):
+def test_session_survives_a_killed_worker(stage, checked):
     gate = stage.folder / "gate"
     first = stage.start_worker()
     job = stage.submit(
@@ -74,7 +74,7 @@ def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
 
 
 @pytest.mark.long
-def test_a_late_writer_is_refused_while_the_session_goes_on_and_that_is_recorded(stage, checked):
+def test_late_writer_is_refused_on_record(stage, checked):
     gate, second = stage.folder / "gate", stage.folder / "second"
     frozen = stage.start_worker(concurrency=1)
     job = stage.submit(

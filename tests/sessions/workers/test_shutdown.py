@@ -31,7 +31,7 @@ def attempts(stage) -> list[tuple[int, int]]:
     return [(call["turn"], call["attempt"]) for call in stage.calls()]
 
 
-def test_a_warm_shutdown_lets_the_turn_finish_and_another_worker_goes_on(stage, checked):
+def test_warm_shutdown_finishes_the_turn(stage, checked):
     worker, job = speaking(stage)
     worker.ask_to_stop()
     until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
@@ -53,7 +53,7 @@ def test_a_warm_shutdown_lets_the_turn_finish_and_another_worker_goes_on(stage, 
         pytest.param(("SIGTERM", "SIGQUIT"), marks=pytest.mark.long),
     ],
 )
-def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, checked, signals):
+def test_cold_shutdown_hands_the_turn_over(stage, checked, signals):
     worker, job = speaking(stage)
     for number, name in enumerate(signals):
         if number:
@@ -73,7 +73,7 @@ def test_a_cold_shutdown_waits_for_no_agent_and_its_turn_is_taken_over(stage, ch
 
 @pytest.mark.long
 @pytest.mark.parametrize("doing", ["starting", "handing_over"])
-def test_a_cold_shutdown_ends_the_worker_whatever_the_signal_interrupts(stage, checked, doing):
+def test_cold_shutdown_ends_the_worker_at_any_point(stage, checked, doing):
     worker = stage.start_worker(app=f"processes.apps:interrupted_{doing}", wait=False)
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
     worker.process.wait(patient(30))

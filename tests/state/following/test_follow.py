@@ -51,7 +51,7 @@ def read_all(request, client, redis_url):
     return blocking if request.param == "blocking" else in_a_loop
 
 
-def test_a_follower_gets_messages_as_they_are_written_and_ends_with_the_session(table, read_all):
+def test_follower_ends_with_the_session(table, read_all):
     speak(table, "before")
     with ThreadPoolExecutor(1) as pool:
         reading = pool.submit(read_all, table.id, "dialog")
@@ -73,7 +73,7 @@ def test_a_message_arrives_before_the_next_one_is_written(client, table):
     assert list(entries) == []
 
 
-def test_all_events_up_to_the_last_one_are_followed(table, read_all):
+def test_follower_gets_all_events(table, read_all):
     speak(table, "hello")
     table.finish()
     followed = kinds(read_all(table.id, "events"))
@@ -81,16 +81,14 @@ def test_all_events_up_to_the_last_one_are_followed(table, read_all):
     assert followed[-1] == "MAPSessionCompleted"
 
 
-def test_the_journal_can_be_followed_too(table, read_all):
+def test_journal_can_be_followed(table, read_all):
     table.suspend()
     table.cancel()
     assert kinds(read_all(table.id, "journal"))[-1] == "session.cancelled"
 
 
 @pytest.mark.parametrize("stream", ["dialog", "events", "journal"])
-def test_a_reader_that_comes_back_sees_nothing_twice_wherever_it_was_cut_off(
-    table, read_all, stream, monkeypatch
-):
+def test_interrupted_reader_sees_nothing_twice(table, read_all, stream, monkeypatch):
     monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
     speak(table, "one", "two")
     table.suspend()
@@ -146,7 +144,7 @@ def test_a_session_that_expires_meanwhile_is_not_found(table, read_all, monkeypa
             reading.result(patient(10))
 
 
-def test_a_session_that_takes_too_long_goes_on(client, table, monkeypatch):
+def test_follow_timeout_does_not_end_the_session(client, table, monkeypatch):
     monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
     speak(table, "one")
     entries = []
@@ -192,7 +190,7 @@ def test_no_text_can_pass_for_the_end(client):
 
 
 @pytest.mark.parametrize("_", range(5))
-def test_what_came_in_one_script_with_the_end_is_not_missed(table, read_all, _):
+def test_entries_written_with_the_end_are_followed(table, read_all, _):
     grant = table.grant(table.plan_one())
     ending = table.write(Finish(reason="satisfied"), after=grant.number)
     with ThreadPoolExecutor(1) as pool:

@@ -26,7 +26,7 @@ def spoken(memory: DialogMemory) -> DialogMemory:
     return memory
 
 
-def test_the_viewer_shows_every_parameter_masked_with_what_is_known_of_it(spoken):
+def test_show_lists_masked_parameters_with_metadata(spoken):
     report = spoken.show(*HERE)
     assert (report.service, report.message_count, report.last_updated_by) == ("travel", 2, "parser")
     assert 21_500 < report.ttl_s <= 21_600
@@ -64,7 +64,7 @@ def test_one_parameter_is_forgotten_and_the_others_stay(spoken):
     assert "+254712345678" not in spoken.kept.client.get("dialog:42:room_123")
 
 
-def test_what_was_forgotten_may_be_said_again(spoken):
+def test_forgotten_value_may_be_set_again(spoken):
     spoken.forget(*HERE, "from")
     spoken.store(*HERE, {"from": "Mombasa"})
     assert spoken.get(*HERE)["parameters"]["from"] == "Mombasa"
@@ -88,7 +88,7 @@ def test_all_of_a_room_is_forgotten(spoken):
     assert not any(word in left for word in ("Nairobi", "London", "+254712345678", "payer", "conv_456"))
 
 
-def test_all_of_a_user_is_forgotten_in_every_room_and_what_they_share(spoken):
+def test_forgetting_a_user_covers_rooms_and_sharing(spoken):
     spoken.share(42, ["travel.from"])
     spoken.store(42, "two", {"from": "Oslo"}, service="travel")
     spoken.store(7, "two", {"from": "Bergen"}, service="travel")
@@ -101,7 +101,7 @@ def test_all_of_a_user_is_forgotten_in_every_room_and_what_they_share(spoken):
     assert spoken.get(7, "two")["parameters"] == {"from": "Bergen"}
 
 
-def test_what_a_user_shares_is_known_in_other_rooms_and_comes_last(memory):
+def test_shared_values_reach_other_rooms_last(memory):
     memory.share(42, ["travel.from", "travel.passenger_count"])
     memory.store(42, "one", {"from": "Nairobi", "to": "London", "passenger_count": 2}, service="travel")
     assert memory.merge(42, "two", {}, service="travel") == {"from": "Nairobi", "passenger_count": 2}
@@ -129,7 +129,7 @@ def test_a_second_share_adds_and_unshare_takes_away(memory):
     assert memory.merge(42, "two", {}, service="travel") == {"to": "London"}
 
 
-def test_share_reaches_what_is_remembered_already(memory):
+def test_share_covers_earlier_values(memory):
     memory.store(42, "one", {"from": "Nairobi", "to": "London"}, service="travel")
     memory.store(42, "two", {"from": "Kisumu"}, service="travel")
     memory.store(42, "two", {"subject": "Lunch"}, service="email")
@@ -151,14 +151,14 @@ def test_share_brings_back_nothing_that_was_forgotten(memory):
     assert memory.merge(42, "two", {}, service="travel") == {}
 
 
-def test_what_is_forgotten_in_the_room_it_was_said_in_is_forgotten_for_the_others(memory):
+def test_forgetting_a_value_covers_other_rooms(memory):
     memory.share(42, ["travel.from"])
     memory.store(42, "one", {"from": "Nairobi"}, service="travel")
     memory.forget(42, "one", "from")
     assert memory.merge(42, "two", {}, service="travel") == {}
 
 
-def test_a_room_that_is_forgotten_is_forgotten_for_the_others_too(memory):
+def test_forgetting_a_room_covers_other_rooms(memory):
     memory.share(42, ["travel.from"])
     memory.store(42, "one", {"from": "Nairobi"}, service="travel")
     memory.forget_all(42, "one")
@@ -178,7 +178,7 @@ def test_a_parameter_named_alone_is_forgotten_where_it_is_known(memory):
     assert services["travel"]["forgotten"] == ["to"]
 
 
-def test_a_list_of_what_is_shared_is_short(memory):
+def test_number_of_shared_parameters_is_capped(memory):
     with pytest.raises(InvalidInput, match="share: must be at most 100 parameters"):
         memory.share(42, [f"travel.p{number}" for number in range(101)])
     assert memory.shared(42) == ()
@@ -187,7 +187,7 @@ def test_a_list_of_what_is_shared_is_short(memory):
 @pytest.mark.parametrize(
     "user", [10**5_000, -(10**200), True, 1.5, b"a", "x" * 201], ids=lambda it: type(it).__name__
 )
-def test_an_id_that_is_none_is_refused_in_one_line(memory, user):
+def test_invalid_id_is_refused_in_one_line(memory, user):
     with pytest.raises(InvalidInput, match="user_id: must be a number, or text of at most 200"):
         memory.store(user, "r", {"to": "Oslo"}, service="travel")
 
@@ -200,7 +200,7 @@ def test_payment_is_never_shared(memory):
     assert memory.shared(42) == ()
 
 
-def test_without_redis_people_are_told_and_conversations_go_on(caplog):
+def test_outage_is_an_error_for_people_not_for_turns(caplog):
     memory = DialogMemory("redis://:hush-hush@127.0.0.1:1/0")
     assert memory.get(*HERE) == {}
     view = memory.recall(*HERE, {"to": "Paris"}, service="travel", defaults={"from": "Kisumu"})

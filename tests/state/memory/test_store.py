@@ -138,7 +138,7 @@ def test_without_a_user_or_a_room_nothing_is_stored(client, memory, user, place)
     assert list(client.scan_iter("*")) == []
 
 
-def test_one_user_never_sees_what_another_said_whatever_is_asked(client, memory):
+def test_users_never_see_values_of_others(client, memory):
     """Every method, for another user in the same room, and for the same user in another room."""
     memory.share(42, ["travel.from"])
     memory.store(*HERE, TRIP, service="travel")
@@ -165,7 +165,7 @@ def test_one_user_never_sees_what_another_said_whatever_is_asked(client, memory)
 
 
 @pytest.mark.parametrize("user", ["a:b", "{42}", "x" * 201, "a\x00b", 4.2, True, ["42"]])
-def test_a_user_id_that_could_reach_another_users_key_is_refused_by_every_method(memory, user):
+def test_unsafe_user_id_is_refused_by_every_method(memory, user):
     calls = [
         lambda: memory.get(user, "r"),
         lambda: memory.merge(user, "r", {}, service="travel"),
@@ -205,7 +205,7 @@ def test_a_value_of_the_wrong_type_stores_nothing(memory):
     assert memory.get(*HERE) == {}
 
 
-def test_a_parameter_over_the_cap_is_refused_and_the_old_state_stays(client, memory):
+def test_parameter_over_the_cap_is_refused(client, memory):
     memory.store(*HERE, TRIP, service="travel")
     before = client.get(KEY)
     assert not memory.store(*HERE, {"to": "x" * 20_000})
@@ -213,7 +213,7 @@ def test_a_parameter_over_the_cap_is_refused_and_the_old_state_stays(client, mem
     assert memory.counts() == {"too_large": 1}
 
 
-def test_the_cap_holds_whatever_is_said(client, memory):
+def test_memory_never_exceeds_its_cap(client, memory):
     for number in range(200):
         memory.store(*HERE, {f"p{number}": "é" * 100}, service="search")
         assert len(client.get(KEY).encode()) <= 10_000
@@ -232,7 +232,7 @@ def test_services_of_one_room_stand_side_by_side(memory):
     assert memory.merge(*HERE, {}, service="payment") == {"amount": 5000}
 
 
-def test_a_state_of_another_program_in_the_documented_form_is_used(client, memory):
+def test_state_written_by_another_program_is_used(client, memory):
     document = {
         "timestamp": time.time(),
         "service": "travel",
@@ -263,7 +263,7 @@ def test_a_key_that_holds_no_text_is_corrupt_as_well(client, memory):
     assert memory.counts() == {"corrupt": 2}
 
 
-def test_a_state_that_was_mended_while_it_was_found_corrupt_is_not_dropped(client, memory, monkeypatch):
+def test_state_repaired_meanwhile_is_not_dropped(client, memory, monkeypatch):
     def mended(*_: object) -> None:
         state = {"timestamp": time.time(), "service": "travel", "parameters": TRIP}
         client.set(KEY, json.dumps(state), ex=600)
@@ -298,12 +298,12 @@ def test_an_answer_that_was_lost_is_given_again(client, memory):
     assert evaluate(client, load_script("memory/swap"), [KEY], ["", "other", 1_000]) == ["changed", text]
 
 
-def test_a_server_that_has_forgotten_the_script_is_given_it_again(client, memory):
+def test_flushed_script_is_loaded_again(client, memory):
     client.script_flush()
     assert memory.store(*HERE, TRIP, service="travel")
 
 
-def test_a_script_that_fails_is_told_as_such_to_people_and_never_to_a_conversation(client, memory):
+def test_script_error_is_an_error_for_people_only(client, memory):
     memory.store(*HERE, TRIP, service="travel")
     client.config_set("maxmemory", "1")
     try:
@@ -325,7 +325,7 @@ def test_a_state_takes_no_more_memory_than_documented(client, memory):
     assert max(used) < 5_000
 
 
-def test_an_outage_is_counted_for_everyone_once_redis_answers_again(client, memory):
+def test_outage_is_counted_after_recovery(client, memory):
     memory.kept.counts.count_locally(MemoryEvent.DEGRADED)
     memory.get(*HERE)
     assert DialogMemory(client).counts() == {"degraded": 1}

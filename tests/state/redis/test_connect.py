@@ -51,7 +51,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_a_server_that_is_not_there_is_told_alike_whatever_was_asked(nobody, call):
+def test_missing_server_has_the_same_error_for_every_call(nobody, call):
     with connect(nobody, retries=0) as client, pytest.raises(RedisUnavailable) as caught:
         CALLS[call](client)
     error = caught.value
@@ -62,7 +62,7 @@ def test_a_server_that_is_not_there_is_told_alike_whatever_was_asked(nobody, cal
     assert str(pickle.loads(pickle.dumps(error))) == str(error)  # noqa: S301 - our own
 
 
-def test_the_asyncio_client_tells_it_alike(nobody):
+def test_asyncio_client_has_the_same_error(nobody):
     async def ask() -> None:
         client = aconnect(nobody)
         try:
@@ -74,7 +74,7 @@ def test_the_asyncio_client_tells_it_alike(nobody):
         asyncio.run(ask())
 
 
-def test_the_asyncio_client_makes_connections_anew_that_were_cut(redis_url):
+def test_asyncio_client_replaces_cut_connections(redis_url):
     name = f"cut-{new_id()}"
 
     async def ask() -> None:
@@ -112,12 +112,12 @@ def test_a_server_that_answers_says_its_version(client, redis_url):
     assert check_reachable(client, redis_url)[0].isdigit()
 
 
-def test_a_server_that_does_not_answer_is_named_without_its_password(nobody):
+def test_error_names_the_server_without_its_password(nobody):
     with connect(nobody, retries=0) as client, pytest.raises(RedisUnavailable, match=r"redis://:\*\*\*@127"):
         check_reachable(client, nobody)
 
 
-def test_a_wrong_password_is_told_at_once(redis_url):
+def test_wrong_password_fails_at_once(redis_url):
     wrong = redis_url.replace("@", "wrong@")
     with connect(wrong, retries=1_000) as client, pytest.raises(RedisUnavailable):
         SessionStore(client).state("s")
@@ -160,7 +160,7 @@ def _speak_in_a_thread(client: Redis) -> None:
         pool.submit(_speak, client).result()
 
 
-def test_scripts_of_one_thread_share_a_connection_and_another_thread_has_its_own(named):
+def test_each_thread_has_one_connection(named):
     client, lanes = named
     _speak(client), _speak(client)
     assert len(lanes()) == 1
@@ -175,7 +175,7 @@ def test_a_thread_that_ended_leaves_its_connection_to_the_next(named):
     assert len(lanes()) == 1
 
 
-def test_a_child_process_does_not_speak_over_its_parents_connection(named):
+def test_child_process_uses_its_own_connection(named):
     client, lanes = named
     _speak(client)
     reader, writer = os.pipe()
@@ -199,7 +199,7 @@ def test_a_script_whose_connection_was_cut_is_sent_again(named, redis_url):
     assert lanes().isdisjoint({cut})
 
 
-def test_at_the_end_of_a_process_no_finalizer_waits_for_a_thread_that_was_ended_with_the_pool(redis_url):
+def test_finalizer_does_not_wait_for_an_ended_thread(redis_url):
     with connect(redis_url) as client:
         evaluate(client, load_script("due_index/claim"), [DUE], [1, 1])
         held, over = threading.Event(), threading.Event()

@@ -29,7 +29,7 @@ def test_a_session_is_claimed_when_its_time_has_come(index):
     assert index.claim(limit=10, hold_ms=HOUR) == []
 
 
-def test_those_longest_overdue_come_first_and_no_more_than_asked_for(index):
+def test_longest_overdue_sessions_come_first(index):
     now = index.now_ms()
     for i in range(5):
         index.add_session(f"s{i}", look_in_ms=HOUR)
@@ -53,7 +53,7 @@ def test_a_claim_whose_sweep_died_is_up_again_after_the_hold(index):
     assert until(lambda: index.claim(limit=1, hold_ms=20)) == ["s"]
 
 
-def test_a_session_that_has_ended_is_not_entered_again_by_who_asks_late_for_a_look(index):
+def test_late_request_does_not_enter_an_ended_session(index):
     """As by a worker whose turn was answered, and the session over, before it heard that the turn was parked."""
     index.add_session("s", look_in_ms=0)
     index.mark_ended("s")
@@ -70,7 +70,7 @@ def test_after_the_look_a_session_waits_for_its_next_time(index):
 
 
 @pytest.mark.parametrize("asked_in_ms", [0, 300])
-def test_a_look_asked_for_while_the_sweep_was_looking_is_not_put_off(index, asked_in_ms):
+def test_request_during_a_sweep_is_not_delayed(index, asked_in_ms):
     index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
     asked = index.now_ms() + asked_in_ms
@@ -91,7 +91,7 @@ def test_a_look_can_always_be_had_sooner(index):
     assert due(index, "s") == at - 1
 
 
-def test_a_session_that_was_settled_is_not_entered_again_by_the_sweep_that_was_looking(index):
+def test_sweep_does_not_enter_an_ended_session(index):
     index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=HOUR)
     index.mark_ended("s")
@@ -110,7 +110,7 @@ def test_entering_a_session_again_keeps_its_earlier_time(index):
     assert due(index, "s") < first
 
 
-def test_entering_a_session_that_a_sweep_is_looking_for_is_not_undone_by_that_sweep(index):
+def test_sweep_does_not_undo_an_entry(index):
     index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
     claimed = index.time_of("s")
@@ -131,7 +131,7 @@ def test_a_sweep_drops_nothing_that_another_has_claimed_since(index):
     assert due(index, "s") is not None
 
 
-def test_who_asked_for_a_look_since_the_claim_gets_one(index):
+def test_request_since_the_claim_is_served(index):
     index._client.zadd(SESSIONS, {"s": 1})
     index.add_due("s", 1)
     index.claim(limit=1, hold_ms=10_000)
@@ -140,7 +140,7 @@ def test_who_asked_for_a_look_since_the_claim_gets_one(index):
     assert due(index, "s") == 2
 
 
-def test_entering_what_was_dropped_meanwhile_enters_it(index):
+def test_dropped_session_can_be_entered_again(index):
     index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
     index.drop("s", index.time_of("s"))
@@ -156,7 +156,7 @@ def test_sessions_are_listed_newest_first_page_by_page(index):
         assert listed(index, page_size=page_size) == in_order
 
 
-def test_what_is_unlisted_or_listed_while_a_listing_is_read_hides_nothing(index):
+def test_concurrent_changes_hide_no_listed_session(index):
     for i in range(9):
         index._client.zadd(SESSIONS, {f"s{i}": i})
     reading = index.iterate_listed(page_size=2)
@@ -175,7 +175,7 @@ def test_a_session_that_may_be_about_to_be_opened_stays_listed(index):
     assert listed(index) == ["s"]
 
 
-def test_a_session_that_was_listed_again_since_it_was_looked_for_stays_listed(index):
+def test_session_listed_again_since_the_check_stays(index):
     index._client.zadd(SESSIONS, {"s": 5})
     before = dict(index.iterate_listed())["s"]
     index.list_session("s", 5)
@@ -184,7 +184,7 @@ def test_a_session_that_was_listed_again_since_it_was_looked_for_stays_listed(in
 
 
 @pytest.mark.parametrize("fraction", [1, 2_047])
-def test_a_session_that_is_listed_again_is_told_from_before_whatever_is_drawn(index, monkeypatch, fraction):
+def test_relisted_session_gets_another_time(index, monkeypatch, fraction):
     monkeypatch.setattr(timetable_module, "randrange", lambda *_: fraction)
     for _ in range(3):
         index.list_session("s", MOMENT_MS)

@@ -42,7 +42,7 @@ texts = words | ODD
 
 @modest
 @given(said=st.lists(texts, max_size=4), error=st.text(max_size=20))
-def test_what_was_said_is_read_back_exactly(client, said, error):
+def test_messages_are_read_back_exactly(client, said, error):
     table = Table(client)
     grant = table.grant(table.plan_one())
     table.commit(grant, *said, error=error)
@@ -53,7 +53,7 @@ def test_what_was_said_is_read_back_exactly(client, said, error):
 
 @modest
 @given(said=st.lists(texts, min_size=1, max_size=4))
-def test_what_was_held_is_read_back_exactly(client, said):
+def test_held_messages_are_read_back_exactly(client, said):
     table = Table(client)
     grant = table.grant(table.plan_one())
     table.suspend()
@@ -64,7 +64,7 @@ def test_what_was_held_is_read_back_exactly(client, said):
 
 @modest
 @given(scope=texts, instruction=texts, item=texts, remembered=st.dictionaries(texts, texts, max_size=3))
-def test_what_a_planner_wrote_is_read_back_exactly(client, scope, instruction, item, remembered):
+def test_plans_are_read_back_exactly(client, scope, instruction, item, remembered):
     table = Table(client)
     planned = PlannedTurn(
         participant="bob", scope=scope, instruction=instruction, item=WorkItem(item_id=item, text=instruction)
@@ -95,7 +95,7 @@ def test_any_participant_may_speak(client, names):
     assert table.events("MAPBroadcastSent")[0]["target_roles"] == names
 
 
-def test_a_text_that_utf8_cannot_carry_is_written_with_a_question_mark(table):
+def test_invalid_unicode_becomes_a_question_mark(table):
     """Names of odd files stand in error messages with surrogates; a session does not end over them."""
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     assert table.fail(table.grant(one, scope="a"), error="no file '\udcff'").word == "retried"
@@ -110,7 +110,7 @@ def test_a_text_that_utf8_cannot_carry_is_written_with_a_question_mark(table):
     )
 
 
-def test_an_end_whose_reason_utf8_cannot_carry_is_written_all_the_same(table):
+def test_end_reason_with_invalid_unicode_is_written(table):
     grant = table.grant(table.plan_one())
     ending = table.write(Finish(reason="failed", detail="no file '\udcff'"), after=grant.number)
     answer = table.commit(grant, "hello", then=ending)
@@ -118,7 +118,7 @@ def test_an_end_whose_reason_utf8_cannot_carry_is_written_all_the_same(table):
 
 
 @pytest.mark.parametrize("field", ["input_tokens", "output_tokens", "requests", "cost_micros"])
-def test_an_agent_that_claims_to_have_spent_the_world_does_no_harm(table, field):
+def test_huge_usage_is_harmless(table, field):
     for _ in range(3):
         table.speak(table.plan_one(), "hello", usage=Usage(**{field: 2**70}))
         table.plan()

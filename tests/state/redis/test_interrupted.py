@@ -53,7 +53,7 @@ CONNECTIONS = {
 
 
 @pytest.mark.parametrize("whose", CONNECTIONS)
-def test_a_signal_while_a_command_is_packed_is_an_exception_and_no_crash(redis_url, whose):
+def test_signal_while_packing_is_an_exception(redis_url, whose):
     module, maker, connection = CONNECTIONS[whose]
     program = PACKING.format(module=module, maker=maker, connection=connection)
     done = subprocess.run(
@@ -112,7 +112,7 @@ def test_a_script_after_an_interrupt_on_a_cluster(cluster):
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
-def test_redis_py_gives_a_command_the_answer_of_an_interrupted_one(cluster):
+def test_redis_py_mixes_up_answers_after_an_interrupt(cluster):
     """When this fails, `patches/redis_connections.py` can be removed."""
     host, _, port = cluster.nodes[0].address.rpartition(":")
     with RedisCluster(host=host, port=int(port), decode_responses=True) as client:
@@ -124,5 +124,5 @@ def test_redis_py_gives_a_command_the_answer_of_an_interrupted_one(cluster):
     assert answer == "first"
 
 
-def test_a_script_after_an_interrupt_behind_sentinels(sentinels):
+def test_script_after_an_interrupt_gets_its_answer_with_sentinels(sentinels):
     check_interrupted_script(sentinels.url)

@@ -26,7 +26,7 @@ def test_a_lock_is_named_by_its_scope():
     assert lock_key(ID, "slot:ann") == f"symposia:{{{ID}}}:lock:slot:ann"
 
 
-def test_what_a_turn_has_finished_is_named_by_its_number():
+def test_finished_calls_key_has_the_turn_number():
     assert calls_key(ID, 7) == f"symposia:{{{ID}}}:calls:7"
 
 
@@ -48,7 +48,7 @@ def test_only_the_indexes_are_permanent():
     } == PERMANENT
 
 
-def test_a_session_makes_the_keys_that_are_documented_and_no_others(table):
+def test_session_makes_only_documented_keys(table):
     item = WorkItem(item_id="i1", text="do it")
     board = (BoardEntry(item=item, status="open"),)
     first, second = table.plan(turn(), turn("bob", "slot:bob"), board=board)

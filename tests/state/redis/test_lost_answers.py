@@ -76,7 +76,7 @@ def test_a_commit_that_ended_its_session_may_be_sent_twice(unlucky):
     assert unlucky.texts() == ["once"]
 
 
-def test_the_move_of_somebody_else_is_not_taken_for_ones_own(table):
+def test_change_by_another_client_is_not_mistaken_for_a_retry(table):
     args = {"request": new_id()}
     assert table.store._run("sessions/suspend", table.id, args).word == "suspended"
     assert table.store._run("sessions/suspend", table.id, args).word == "suspended"

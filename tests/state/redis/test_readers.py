@@ -23,7 +23,7 @@ def contents(entries):
     return [text.split('"content":"')[1].split('"')[0] for _, text in entries]
 
 
-def test_a_page_holds_the_oldest_entries_behind_the_cursor(spoken, streams):
+def test_page_has_the_oldest_entries_after_the_cursor(spoken, streams):
     page = streams.page(spoken.id, "dialog", count=3)
     assert contents(page) == ["0", "1", "2"]
     assert contents(streams.page(spoken.id, "dialog", after=page[-1][0], count=3)) == ["3", "4", "5"]
@@ -36,14 +36,14 @@ def test_all_reads_page_by_page_and_nothing_twice(spoken, streams, monkeypatch):
         assert list(streams.all(spoken.id, "events", after=entry[0])) == everything[at + 1 :]
 
 
-def test_a_reader_that_was_cut_off_goes_on_where_it_stopped(spoken, streams):
+def test_interrupted_reader_resumes_where_it_stopped(spoken, streams):
     entries = streams.all(spoken.id, "dialog")
     cursor = [next(entries)[0] for _ in range(3)][-1]
     spoken.speak(spoken.plan_one(), "7")
     assert contents(streams.all(spoken.id, "dialog", after=cursor)) == ["3", "4", "5", "6", "7"]
 
 
-def test_a_stream_nobody_wrote_to_is_empty(table, streams):
+def test_unwritten_stream_is_empty(table, streams):
     assert list(streams.all(table.id, "dialog")) == []
     assert streams.length(table.id, "dialog") == 0
 

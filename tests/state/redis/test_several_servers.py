@@ -44,7 +44,7 @@ def there(url: str) -> Iterator[Redis]:
         yield client
 
 
-def test_what_is_kept_beside_sessions_is_kept_alike(there):
+def test_other_stores_work_on_every_server(there):
     inbox = Inbox(there)
     inbox.add([letter := InboxEntry("s", 1, "ann")], at_ms=1_000)
     assert [found for found, _ in inbox.list_entries("ann")] == [letter]
@@ -96,7 +96,7 @@ def test_memories_of_many_rooms_are_found_and_forgotten(there):
     assert not memory.get(1, "c").get("parameters")
 
 
-def test_a_session_is_followed_by_asyncio(there, url):
+def test_asyncio_follows_a_session(there, url):
     table = Table(there)
     table.speak(table.plan_one(), "hello")
     table.finish()
@@ -140,7 +140,7 @@ def test_nothing_is_sent_before_the_first_command(form):
         asyncio.run(ask())
 
 
-def test_a_server_of_another_kind_is_told_with_what_to_write(cluster, sentinels):
+def test_wrong_kind_of_server_is_refused_with_the_url(cluster, sentinels):
     node, sentinel = cluster.masters[0].address, sentinels.sentinels[0].address
     master = sentinels.master.address
     wrong = {
@@ -168,7 +168,7 @@ def test_a_server_of_another_kind_is_told_with_what_to_write(cluster, sentinels)
         ("/mymaster/", "/other/", "no Sentinel knows an available master 'other'"),
     ],
 )
-def test_what_is_wrong_behind_sentinels_is_told(sentinels, right, wrong, told):
+def test_sentinel_errors_name_the_cause(sentinels, right, wrong, told):
     url = sentinels.url.replace(right, wrong)
     with connect(url, retries=0) as client, pytest.raises(RedisUnavailable, match=told) as caught:
         check_reachable(client, url)

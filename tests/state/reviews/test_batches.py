@@ -25,7 +25,7 @@ def end(store, batch):
     return store.view(batch)
 
 
-def test_items_divide_what_is_left(store):
+def test_items_share_the_remaining_budget(store):
     batch = started(store, 2, parallel=2, batch={"max_tokens": 101, "max_usd": 0.000_003})
     assert store.claim(batch)[:2] == ("claimed", [1, 2])
     items = [store.item(batch, number) for number in (1, 2)]
@@ -70,7 +70,7 @@ def test_the_first_report_sets_the_end(store, client):
 
 
 @pytest.mark.parametrize("is_stopped", [False, True])
-def test_an_item_is_repeated_only_after_a_failure_that_nobody_stopped(store, is_stopped):
+def test_only_unstopped_failures_are_repeated(store, is_stopped):
     batch = started(store, 2, parallel=2, attempts=2)
     store.claim(batch)
     if is_stopped:
@@ -79,7 +79,7 @@ def test_an_item_is_repeated_only_after_a_failure_that_nobody_stopped(store, is_
     assert settle(store, batch, 2, FAILED) == ("settled" if is_stopped else "again")
 
 
-def test_a_batch_that_goes_on_is_not_retried(store):
+def test_running_batch_is_not_retried(store):
     made = head()
     store.open(made)
     assert store.retry(made.batch_id) is None

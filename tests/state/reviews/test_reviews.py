@@ -27,7 +27,7 @@ def store(client: Redis) -> ReviewStore:
     return ReviewStore(client, retention_s=60)
 
 
-def test_items_are_given_out_once_and_no_more_than_may_run_side_by_side(store):
+def test_items_are_claimed_once_within_the_limit(store):
     batch = started(store, 5, parallel=2)
     assert store.claim(batch) == ("claimed", [1, 2], [], "")
     assert store.claim(batch) == ("claimed", [], [], "")
@@ -82,7 +82,7 @@ def test_one_reports_and_who_dies_over_it_is_replaced(store):
     assert (store.view(batch).state, store.claim(batch)[0]) == ("completed", "closed")
 
 
-def test_stopping_cancels_what_waits_and_names_what_is_under_way(store):
+def test_stop_cancels_waiting_items_and_names_running_ones(store):
     batch = started(store, 3, parallel=1)
     store.claim(batch)
     assert store.stop(batch, outcome="cancelled", reason="enough") == [1]
@@ -96,7 +96,7 @@ def test_stopping_cancels_what_waits_and_names_what_is_under_way(store):
     assert store.stop(batch, outcome="cancelled", reason="x") is None
 
 
-def test_retrying_repeats_what_failed_and_nothing_else(store):
+def test_retry_repeats_failed_items_only(store):
     batch = started(store, 3)
     store.claim(batch)
     assert store.retry(batch) is None
@@ -112,7 +112,7 @@ def test_retrying_repeats_what_failed_and_nothing_else(store):
     assert [store.item(batch, number).attempt for number in (1, 2, 3)] == [1, 2, 2]
 
 
-def test_what_is_over_time_is_told(store):
+def test_overdue_batches_are_reported(store):
     batch = started(store, 2, batch={"max_s": 0.001})
     word = store.claim(batch)[0]
     while word == "claimed":
@@ -166,9 +166,7 @@ def test_there_is_nothing_to_know_of_a_batch_that_never_was(store):
     spending=st.lists(st.integers(0, 100), min_size=20, max_size=20),
     order=st.randoms(use_true_random=False),
 )
-def test_no_order_of_events_loses_an_item_or_gives_out_more_than_there_is(
-    store, limit, parallel, count, spending, order
-):
+def test_items_are_never_lost_or_doubled(store, limit, parallel, count, spending, order):
     batch = started(store, count, parallel=parallel, attempts=2, batch={"max_tokens": limit})
     settled: Counter[int] = Counter()
     under_way: list[int] = []

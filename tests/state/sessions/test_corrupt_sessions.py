@@ -52,7 +52,7 @@ def read_all_of_it(office: Office, session_id: str) -> None:
         ("input_tokens", "-1", "session .*: input_tokens: must be greater than or equal to 0"),
     ],
 )
-def test_a_field_of_the_session_is_told_with_its_rule(
+def test_corrupt_session_field_is_named_with_its_rule(
     office: Office, name: str, value: str, told: str
 ) -> None:
     job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
@@ -78,7 +78,7 @@ def test_a_field_of_the_session_is_told_with_its_rule(
         ),
     ],
 )
-def test_a_record_of_a_turn_is_told_with_its_rule(office: Office, name: str, value: str, told: str) -> None:
+def test_corrupt_turn_record_is_named_with_its_rule(office: Office, name: str, value: str, told: str) -> None:
     job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
     office.deliver()
     assert list(job.state().records) == [1]
@@ -87,9 +87,7 @@ def test_a_record_of_a_turn_is_told_with_its_rule(office: Office, name: str, val
         read_all_of_it(office, job.id)
 
 
-def test_the_sweep_tells_of_it_in_one_line_and_looks_after_the_others(
-    office: Office, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_sweep_logs_a_corrupt_session_and_continues(office: Office, caplog: pytest.LogCaptureFixture) -> None:
     bad, good = (office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1}) for _ in range(2))
     client = office.runtime.store.client
     client.hset(session_key(bad.id, "session"), "status", "odd")

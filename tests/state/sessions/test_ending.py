@@ -17,7 +17,7 @@ def ends(table):
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
-def test_every_key_of_an_ended_session_expires_at_the_same_instant(table, how):
+def test_keys_of_an_ended_session_expire_together(table, how):
     table.plan(turn("ann"), turn("bob", "b"), board=())
     table.speak(1, "hello")
     table.grant(2, scope="b")
@@ -28,7 +28,7 @@ def test_every_key_of_an_ended_session_expires_at_the_same_instant(table, how):
     assert 0 < table.client.pttl(table.key("session")) <= RETENTION_MS
 
 
-def test_nothing_of_an_ended_session_is_left_when_its_time_is_over(table):
+def test_ended_session_leaves_no_key(table):
     grant = table.grant(table.plan_one())
     table.cancel(retention_ms=20)
     table.commit(grant, "noted, and that must not outlive the rest")
@@ -39,14 +39,14 @@ def test_nothing_of_an_ended_session_is_left_when_its_time_is_over(table):
     assert not list(table.client.scan_iter("symposia:*"))
 
 
-def test_a_session_that_goes_on_does_not_expire(table):
+def test_running_session_does_not_expire(table):
     table.speak(table.plan_one(), "hello")
     table.suspend()
     assert {table.client.ttl(key) for key in table.client.scan_iter("symposia:*")} == {-1}
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
-def test_what_was_told_late_of_a_turn_that_nobody_speaks_is_told_at_the_end(table, how):
+def test_late_usage_of_an_open_turn_is_reported_at_the_end(table, how):
     grant = table.grant(table.plan_one())
     table.fail(grant)
     table.store.book_usage(table.id, grant, {grant.token: Usage(output_tokens=7)})
@@ -56,7 +56,7 @@ def test_what_was_told_late_of_a_turn_that_nobody_speaks_is_told_at_the_end(tabl
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
-def test_of_many_turns_that_the_end_finds_open_the_newest_64_are_remembered(table, how):
+def test_end_remembers_the_newest_64_open_turns(table, how):
     for _ in range(10):
         table.plan(*[turn("ann")] * 7)
     ends(table)[how]()
@@ -66,7 +66,7 @@ def test_of_many_turns_that_the_end_finds_open_the_newest_64_are_remembered(tabl
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
-def test_the_end_closes_every_grant_and_is_told_last(table, how):
+def test_end_closes_every_grant_and_is_the_last_event(table, how):
     scopes = ("a", "b", "c", "d")
     numbers = table.plan(*(turn("ann", scope) for scope in scopes))
     table.speak(numbers[0], "hello", scope="a")
@@ -87,7 +87,7 @@ def test_a_written_turn_stays_written(table):
     assert table.commit(grant, "said").word == "done"
 
 
-def test_why_a_session_was_cancelled_is_kept_and_told(table):
+def test_cancel_reason_is_stored_and_reported(table):
     state = table.cancel(reason="too_expensive", detail="over 10 €")
     assert (state.reason, state.detail, state.is_final) == ("too_expensive", "over 10 €", True)
     (told,) = table.payloads("MAPSessionCompleted")

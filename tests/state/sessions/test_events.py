@@ -83,7 +83,7 @@ def test_the_models_read_every_event_as_it_was_written(eventful):
     assert [Event(**event).to_wire() for event in eventful.journal()] == eventful.journal()
 
 
-def test_identifiers_and_times_are_in_the_one_form_that_is_written(eventful):
+def test_identifiers_and_times_have_one_form(eventful):
     events = [*eventful.events(), *eventful.journal()]
     assert len({event["event_id"] for event in events}) == len(events)
     for stream in (eventful.events(), eventful.journal()):

@@ -35,7 +35,7 @@ def remember(redis_url: str, client: Redis) -> Callable[[], Callable[[], None]]:
     return remember
 
 
-def test_a_fencing_number_given_out_twice_does_not_let_its_first_holder_write(table, remember):
+def test_reused_fencing_number_refuses_its_first_holder(table, remember):
     number = table.plan_one()
     forget = remember()
     first = table.grant(number)
@@ -48,7 +48,7 @@ def test_a_fencing_number_given_out_twice_does_not_let_its_first_holder_write(ta
     assert table.texts() == ["after it"]
 
 
-def test_a_turn_whose_commit_was_forgotten_is_written_again_by_whoever_holds_it(table, remember):
+def test_lost_commit_is_written_again_by_its_holder(table, remember):
     grant = table.grant(table.plan_one())
     forget = remember()
     table.commit(grant, "hello", then=table.write(Step(turns=(turn("bob"),)), after=grant.number))
@@ -82,7 +82,7 @@ def test_a_session_that_was_forgotten_altogether_is_missing(client, remember):
     assert not list(client.scan_iter())
 
 
-def test_a_session_whose_due_entry_was_lost_is_entered_by_a_submit(client, index):
+def test_submit_restores_a_lost_due_entry(client, index):
     """As where a cluster loses the newest writes of one master only."""
     index.add_session("s", look_in_ms=0)
     client.zrem(DUE, "s")

@@ -22,7 +22,7 @@ def test_an_opened_session_is_active_and_has_nothing_planned(table):
     assert state.opened_ms == state.updated_ms <= state.now_ms
 
 
-def test_opening_is_told_to_those_who_watch(table):
+def test_opening_notifies_watchers(table):
     started, assigned = table.events()
     assert started["payload"] == {"mode": "round_robin", "title": "A table", "participant_count": 3}
     assert started["session_id"] == assigned["session_id"] == table.id
@@ -33,7 +33,7 @@ def test_opening_is_told_to_those_who_watch(table):
     assert [event["event_type"] for event in table.journal()] == ["session.created", "session.active"]
 
 
-def test_what_a_session_does_not_have_is_not_stored(table):
+def test_absent_fields_are_not_stored(table):
     assert {"archive", "deadline_ms"}.isdisjoint(table.client.hkeys(table.key("session")))
 
 
@@ -58,7 +58,7 @@ def test_the_same_id_with_other_content_is_a_conflict(table):
     assert len(table.events()) == 2
 
 
-def test_of_many_who_open_at_once_one_does(client):
+def test_one_of_many_concurrent_opens_wins(client):
     table = Table(client, opened=False)
     with ThreadPoolExecutor(8) as pool:
         words = list(pool.map(lambda _: table.open().word, range(32)))
@@ -79,14 +79,14 @@ def test_a_deadline_is_kept_by_the_servers_clock(client):
     assert state.deadline_ms == state.opened_ms + 12_500
 
 
-def test_what_was_submitted_is_read_back_as_it_was(table):
+def test_submission_is_read_back_unchanged(table):
     documents = table.store.documents(table.id)
     collab, spec = documents.collab, documents.spec
     assert json.loads(collab) == table.collab.to_wire()
     assert spec == "{}"
 
 
-def test_a_session_nobody_opened_is_not_found(client):
+def test_unopened_session_is_not_found(client):
     table = Table(client, opened=False)
     for read in (
         table.store.state,

@@ -34,7 +34,7 @@ def test_moves_without_an_edge_are_refused(table):
     assert steps(table)[-1] == "session.cancelled"
 
 
-def test_what_is_said_while_a_session_is_paused_is_held_and_written_on_resume(table):
+def test_output_while_suspended_is_written_on_resume(table):
     grant = table.grant(table.plan_one())
     table.suspend()
     usage = Usage(output_tokens=3)
@@ -51,7 +51,7 @@ def test_what_is_said_while_a_session_is_paused_is_held_and_written_on_resume(ta
     assert table.commit(grant, "hello").word == "done"
 
 
-def test_held_turns_are_written_once_and_in_the_order_of_their_numbers(table):
+def test_held_turns_are_written_once_and_in_order(table):
     scopes = [f"slot:{i}" for i in range(12)]
     numbers = table.plan(*(turn("ann", scope) for scope in scopes))
     grants = [table.grant(number, scope=scope) for number, scope in zip(numbers, scopes, strict=True)]
@@ -109,7 +109,7 @@ def test_a_plan_does_not_come_along_with_a_held_commit(table):
     assert (state.next_number, len(state.unconsumed())) == (2, 1)
 
 
-def test_a_broadcast_answered_during_a_pause_is_received_on_resume(table):
+def test_broadcast_answers_arrive_on_resume(table):
     number = table.plan_one(broadcast=True)
     grant = table.grant(number)
     table.suspend()
@@ -119,7 +119,7 @@ def test_a_broadcast_answered_during_a_pause_is_received_on_resume(table):
     assert len(table.events("MAPBroadcastReceived")) == 1
 
 
-def test_what_was_held_is_dropped_on_record_when_the_session_is_cancelled(table):
+def test_cancel_drops_held_turns_on_record(table):
     grant = table.grant(table.plan_one())
     table.suspend()
     table.commit(grant, "never written")
@@ -131,7 +131,7 @@ def test_what_was_held_is_dropped_on_record_when_the_session_is_cancelled(table)
     assert table.commit(grant, "never written").word == "inactive"
 
 
-def test_a_paused_session_goes_through_active_when_it_is_cancelled(table):
+def test_suspended_session_becomes_active_when_cancelled(table):
     table.suspend()
     state = table.cancel()
     assert (state.status, state.dialog_status) == ("cancelled", "cancelled")
@@ -143,7 +143,7 @@ def test_an_active_session_is_cancelled_at_once(table):
     assert steps(table)[2:] == ["session.cancelled"]
 
 
-def test_a_stop_leaves_what_is_under_way_and_outdates_every_plan(table):
+def test_stop_keeps_running_turns_and_outdates_plans(table):
     grant = table.grant(table.plan_one())
     write = table.write(Step(turns=(turn("bob"),)))
     state = table.store.request_stop(table.id)

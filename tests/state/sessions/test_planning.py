@@ -10,7 +10,7 @@ from symposia.models.sessions.plan import BoardEntry, Finish, Step
 from symposia.models.turns.turn import WorkItem
 
 
-def test_turns_are_numbered_from_one_on_and_never_anew(table):
+def test_turn_numbers_start_at_one_and_never_repeat(table):
     assert table.plan(turn("ann"), turn("bob", "slot:bob")) == (1, 2)
     table.speak(1, "hello")
     assert table.plan(turn("cyd", "slot:cyd")) == (3,)
@@ -26,7 +26,7 @@ def test_a_step_planned_twice_exists_once(table):
     assert len(second.state.open_turns()) == 1
 
 
-def test_of_eight_planners_at_once_exactly_one_wins(table):
+def test_one_of_eight_concurrent_planners_wins(table):
     for _ in range(10):
         state = table.state()
         writes = [table.write(Step(turns=(turn(),)), state=state) for _ in range(8)]
@@ -39,7 +39,7 @@ def test_of_eight_planners_at_once_exactly_one_wins(table):
     assert table.state().next_number == 11
 
 
-def test_a_plan_consumes_the_results_it_was_made_from_and_no_others(table):
+def test_plan_consumes_only_its_results(table):
     one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
     table.speak(one)
     seen_one = table.write(Step(state={"seen": 1}))
@@ -110,7 +110,7 @@ def test_a_broadcast_without_a_text_says_the_purpose(table):
     assert table.payloads("MAPBroadcastSent")[0]["message"] == {"content": table.collab.purpose}
 
 
-def test_a_broadcast_to_nobody_is_a_valid_event(table):
+def test_broadcast_without_recipients_is_a_valid_event(table):
     table.plan(announce="Anyone?")
     (sent,) = table.events("MAPBroadcastSent")
     assert "target_roles" not in sent
@@ -136,7 +136,7 @@ def test_dropping_a_turn_forgets_no_open_one(table):
     assert [record.number for record in table.state().open_turns()] == list(numbers[:-1])
 
 
-def test_dropping_a_turn_leaves_the_lock_of_another_one_in_its_scope_alone(table):
+def test_dropping_a_turn_keeps_the_lock_of_another(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     grant = table.grant(two)
     assert table.begin(one).word == "busy"
@@ -145,7 +145,7 @@ def test_dropping_a_turn_leaves_the_lock_of_another_one_in_its_scope_alone(table
     assert table.commit(grant, "still mine").word == "committed"
 
 
-def test_dropping_a_turn_whose_lease_ran_out_leaves_its_successors_lock_alone(table):
+def test_dropping_an_expired_turn_keeps_its_successors_lock(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     late = table.grant(one)
     table.expire()

@@ -32,12 +32,12 @@ def quiet(client, *, ms=GRACE):
             client.hset(QUEUE_PROGRESS, field, int(value) - ms)
 
 
-def test_nothing_was_taken_as_long_as_nobody_says_so(client, mark):
+def test_no_progress_before_the_first_report(client, mark):
     assert mark.publish() == 0
     assert not client.exists(QUEUE_PROGRESS)
 
 
-def test_the_newest_time_of_all_workers_is_told(client, mark):
+def test_newest_time_of_all_workers_counts(client, mark):
     now = server_ms(client)
     mark.record_taken(now - 5_000)
     mark.record_taken(now - 9_000)
@@ -52,7 +52,7 @@ def test_the_newest_time_of_all_workers_is_told(client, mark):
     assert 0 < client.pttl(QUEUE_PROGRESS) <= TTL_MS
 
 
-def test_a_time_that_redis_lost_is_told_again(client, mark):
+def test_lost_time_is_reported_again(client, mark):
     mark.record_taken(server_ms(client) - 5_000)
     told = mark.publish()
     client.delete(QUEUE_PROGRESS)
@@ -62,7 +62,7 @@ def test_a_time_that_redis_lost_is_told_again(client, mark):
 
 
 @pytest.mark.parametrize("value", [None, "soon", 1.5, -1, 2**53, 10**400, [1]])
-def test_what_is_no_time_is_not_noted(mark, value):
+def test_invalid_time_is_ignored(mark, value):
     mark.record_taken(value)
     assert mark.publish() == 0
 
@@ -72,7 +72,7 @@ def test_a_time_in_the_future_counts_as_now(client, mark):
     assert mark.publish() <= server_ms(client)
 
 
-def test_a_clock_that_was_set_back_is_followed(client, mark):
+def test_clock_set_back_is_followed(client, mark):
     mark.record_taken(server_ms(client))
     mark.publish()
     quiet(client, ms=-GRACE)
@@ -116,7 +116,7 @@ def test_no_probe_is_sent_while_workers_take_messages(client, free):
     assert mark.probe(grace_ms=GRACE) == 0
 
 
-def test_probes_that_nobody_takes_become_rare(client, free):
+def test_unanswered_probes_become_rare(client, free):
     mark = free
     assert mark.probe(grace_ms=GRACE) == 0
     for factor in (1, 2, 4, 8, 8, 8):
@@ -140,7 +140,7 @@ def test_a_probe_that_was_taken_makes_room_for_the_next(client, free):
     assert mark.probe(grace_ms=GRACE) == 0, "counted from there again"
 
 
-def test_who_waits_for_a_new_probe_asks_soon(client, free):
+def test_waiting_for_a_new_probe_asks_soon(client, free):
     mark = free
     mark.probe(grace_ms=GRACE)
     assert mark.probe(grace_ms=GRACE) == GRACE // 10
@@ -148,7 +148,7 @@ def test_who_waits_for_a_new_probe_asks_soon(client, free):
     assert GRACE // 2 <= mark.probe(grace_ms=GRACE) < GRACE
 
 
-def test_a_probe_told_by_a_clock_that_was_set_back_is_forgotten(client, free):
+def test_probe_from_before_a_clock_change_is_dropped(client, free):
     mark = free
     mark.probe(grace_ms=GRACE)
     quiet(client, ms=-10 * GRACE)

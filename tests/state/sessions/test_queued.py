@@ -52,7 +52,7 @@ def test_a_turn_is_queued_until_a_worker_begins_it(table: Table):
     assert queued(table) < 60, "the next step is queued since the turn was closed"
 
 
-def test_the_turn_of_a_lost_worker_is_queued_once_more(table: Table):
+def test_turn_of_a_lost_worker_is_queued_again(table: Table):
     number = table.plan_one()
     table.expire_grant(number)
     assert queued(table) is None
@@ -136,7 +136,7 @@ def test_a_suspended_time_does_not_count_as_queued(table: Table, is_closed: bool
     assert queued(table) < 60
 
 
-def test_resume_queues_only_what_was_queued(table: Table):
+def test_resume_queues_only_queued_turns(table: Table):
     spoken, retried = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
     due_ms = table.fail(table.grant(retried, scope="slot:b"), delay_ms=60_000).due_ms
     table.grant(spoken, scope="slot:a")

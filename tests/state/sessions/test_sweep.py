@@ -21,14 +21,14 @@ def age(table, number, ms):
     )
 
 
-def test_a_session_that_is_owed_nothing_yet_is_looked_at_when_it_may_be(table):
+def test_session_is_next_checked_when_something_is_due(table):
     table.plan_one()
     answer = table.sweep(grace_ms=LONG)
     assert (answer.word, answer.numbers, answer.advance) == ("swept", (), False)
     assert 0 < answer.due_ms - answer.state.now_ms <= LONG
 
 
-def test_a_lost_dispatch_is_found_after_grace_then_after_twice_and_four_times_that(table):
+def test_lost_dispatch_is_retried_with_backoff(table):
     number = table.plan_one()
     for factor in (1, 2, 4, 8, 16, 32, 64, 64, 64):
         age(table, number, LONG * factor - 5_000)
@@ -70,7 +70,7 @@ def test_a_turn_under_way_is_left_alone_until_its_lease_runs_out(table):
     assert answer.due_ms - answer.state.now_ms <= LONG
 
 
-def test_an_expired_turn_nobody_takes_is_given_out_again_after_a_grace(table):
+def test_expired_turn_is_dispatched_again_after_grace(table):
     number = table.expire_grant(table.plan_one()).number
     first = until(lambda: (a := table.sweep(grace_ms=SHORT)).numbers == (number,) and a)
     second = until(lambda: (a := table.sweep(grace_ms=SHORT)).numbers == (number,) and a)
@@ -88,7 +88,7 @@ def test_a_turn_is_not_given_out_while_another_one_has_its_scope(table):
     assert answer.due_ms - answer.state.now_ms <= 7_001
 
 
-def test_a_failed_turn_is_given_out_when_its_delay_is_over_whatever_the_grace(table):
+def test_failed_turn_is_dispatched_after_its_delay(table):
     grant = table.grant(table.plan_one())
     due_ms = table.fail(grant, delay_ms=50).due_ms
     while not (answer := table.sweep(grace_ms=LONG)).numbers:
@@ -97,7 +97,7 @@ def test_a_failed_turn_is_given_out_when_its_delay_is_over_whatever_the_grace(ta
     assert answer.state.now_ms >= due_ms
 
 
-def test_a_step_nobody_planned_is_found_after_grace_and_asked_for_once_a_grace(table):
+def test_unplanned_step_is_requested_once_per_grace(table):
     table.speak(table.plan_one())
     answer = table.sweep(grace_ms=LONG)
     assert (answer.advance, answer.numbers) == (False, ())
@@ -109,11 +109,11 @@ def test_a_step_nobody_planned_is_found_after_grace_and_asked_for_once_a_grace(t
     assert not table.state().open_turns(), "a sweep plans nothing itself"
 
 
-def test_a_session_nobody_ever_planned_for_is_found(table):
+def test_never_planned_session_is_found(table):
     assert until(lambda: table.sweep(grace_ms=SHORT).advance)
 
 
-def test_a_turn_that_closed_while_others_speak_is_reminded_of_too(table):
+def test_closed_turn_beside_open_ones_requests_a_plan(table):
     one, _ = table.plan(turn("ann", "a"), turn("bob", "b"))
     table.speak(one, scope="a")
     assert until(lambda: table.sweep(grace_ms=SHORT).advance)
@@ -143,7 +143,7 @@ def test_the_sessions_deadline_is_a_due_time(table):
     assert answer.due_ms > answer.state.now_ms
 
 
-def test_a_paused_session_is_left_alone_and_looked_at_each_minute(table):
+def test_suspended_session_is_checked_each_minute(table):
     table.plan_one()
     table.suspend()
     answer = table.sweep(grace_ms=0)
@@ -151,7 +151,7 @@ def test_a_paused_session_is_left_alone_and_looked_at_each_minute(table):
     assert answer.due_ms - answer.state.now_ms == 60_000
 
 
-def test_an_ended_or_expired_session_is_told_from_one_that_waits(table):
+def test_ended_and_expired_sessions_are_recognised(table):
     table.cancel()
     assert table.sweep().word == "ended"
     table.client.flushall()
@@ -172,7 +172,7 @@ def test_a_dropped_turn_is_remembered_for_ten_minutes(table):
     assert table.commit(grant, "very late").word == "stale"
 
 
-def test_a_turn_planned_while_the_sweep_was_looking_is_left_for_the_next_look(table):
+def test_turn_planned_during_a_sweep_waits_for_the_next(table):
     one = table.plan_one()
     scopes = table.store.state(table.id)
     table.store.plan(table.id, table.write(Step(turns=(turn("bob", "b"),)), state=scopes))

@@ -82,7 +82,7 @@ def test_a_step_is_not_asked_for_while_a_turn_is_in_the_queue(table):
     assert table.sweep(grace_ms=LONG, taken_ms=at_ms + MARGIN).advance
 
 
-def test_a_turn_in_the_queue_counts_whatever_comes_after_it(table):
+def test_queued_turn_counts_before_later_messages(table):
     one, two, three = table.plan(turn("ann", "a"), turn("bob", "b"), turn("cyd", "c"))
     table.speak(one, scope="a")
     change(table, one, settled_ms=lambda before: before - 10 * LONG)
@@ -124,7 +124,7 @@ def test_a_deadline_is_looked_at_in_time_however_long_the_queue(table):
     assert answer.due_ms == deadline_ms
 
 
-def test_what_waits_in_the_queue_asks_for_no_look(table):
+def test_queued_message_needs_no_check(table):
     waited(table, ms=10 * LONG)
     answer = table.sweep(grace_ms=LONG, taken_ms=0)
     assert answer.held
@@ -132,7 +132,7 @@ def test_what_waits_in_the_queue_asks_for_no_look(table):
 
 
 @pytest.mark.parametrize("taken_ms", [0, 1])
-def test_what_has_no_message_in_the_queue_is_sent_at_once(table, taken_ms):
+def test_turn_without_a_message_is_sent_at_once(table, taken_ms):
     retried = table.fail(table.grant(table.plan_one()), delay_ms=1)
     answer = until(lambda: (a := table.sweep(grace_ms=LONG, taken_ms=taken_ms)).numbers and a)
     assert answer.state.now_ms >= retried.due_ms
@@ -150,7 +150,7 @@ def test_a_probe_sends_one_message(table):
     assert table.sweep(grace_ms=LONG, taken_ms=0).numbers == ()
 
 
-def test_a_step_nobody_plans_is_asked_for_ever_more_seldom(table):
+def test_unplanned_step_is_requested_with_backoff(table):
     for pause in (1, 1, 2, 4, 8, 16, 32, 64, 64):
         for field in ("updated_ms", "advanced_ms"):
             before = int(table.client.hget(table.key("session"), field) or 0)

@@ -16,7 +16,7 @@ def test_a_grant_says_all_a_speaker_needs(table):
     assert table.owner() == grant.token
 
 
-def test_a_dispatch_is_told_with_its_token_and_its_task(table):
+def test_dispatch_event_has_token_and_task(table):
     number = table.plan_one(participant="bob")
     grant = table.grant(number, task_id="the-task", parent_id="the-planner")
     (event,) = table.events("MAPTurnDispatched")
@@ -26,7 +26,7 @@ def test_a_dispatch_is_told_with_its_token_and_its_task(table):
     assert event["target_roles"] == ["bob"]
 
 
-def test_a_dispatch_by_nobody_names_no_parent(table):
+def test_dispatch_without_a_parent_names_none(table):
     table.grant(table.plan_one())
     (payload,) = table.payloads("MAPTurnDispatched")
     assert "parent_id" not in payload
@@ -46,7 +46,7 @@ def test_fencing_numbers_rise_over_all_scopes_and_takeovers(table):
     assert fences == [1, 2, 3, 4]
 
 
-def test_of_eight_workers_with_one_turn_one_gets_the_floor(table):
+def test_one_of_eight_workers_gets_the_turn(table):
     for _ in range(5):
         number = table.plan_one()
         with ThreadPoolExecutor(8) as pool:
@@ -123,7 +123,7 @@ def test_a_turn_written_or_consumed_is_done(table):
     assert (answer.word, answer.state.closed) == ("done", 1)
 
 
-def test_a_turn_nobody_planned_is_unknown(table):
+def test_unplanned_turn_is_unknown(table):
     assert table.begin(1).word == "unknown"
     table.plan_one()
     assert table.begin(2).word == "unknown"
@@ -145,7 +145,7 @@ def test_a_paused_or_ended_session_gives_no_floor(table):
     assert table.state().fence == 0
 
 
-def test_nobody_begins_after_the_sessions_deadline(client):
+def test_no_turn_begins_after_the_session_deadline(client):
     table = Table(client, opened=False)
     table.open(deadline_s=0.001)
     number = table.plan_one()
@@ -164,7 +164,7 @@ def test_a_lease_is_never_longer_than_the_turn_may_take(table):
     assert 0 < table.lease_ms() <= 10_000
 
 
-def test_a_worker_sees_the_newest_messages_of_its_window_oldest_first(table):
+def test_window_has_the_newest_messages_in_order(table):
     for text in ("one", "two", "three"):
         table.speak(table.plan_one(), text)
         table.plan()
@@ -194,7 +194,7 @@ def test_a_snapshot_of_an_empty_dialog_is_empty(table):
     assert table.grant(two, scope="slot:cyd").messages == ()
 
 
-def test_a_snapshot_planned_by_a_commit_shows_what_that_commit_wrote(table):
+def test_snapshot_of_a_commit_includes_its_messages(table):
     grant = table.grant(table.plan_one())
     step = Step(turns=(turn("bob", snapshot=True),))
     (number,) = table.commit(grant, "seen", then=table.write(step, after=grant.number)).numbers

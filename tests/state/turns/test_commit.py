@@ -89,7 +89,7 @@ def test_a_commit_after_the_lease_ran_out_is_refused_on_record(table):
     assert answer.state.records[1].status == "speaking", "it is still owed to somebody"
 
 
-def test_a_lock_alone_lets_nobody_write(table):
+def test_lock_alone_does_not_permit_a_commit(table):
     number = table.plan_one()
     late = table.expire_grant(number)
     table.grant(number)
@@ -99,7 +99,7 @@ def test_a_lock_alone_lets_nobody_write(table):
     table.expire()
 
 
-def test_of_two_who_held_the_same_turn_the_later_one_writes_it(table):
+def test_later_holder_of_a_turn_writes_it(table):
     number = table.plan_one()
     late = table.grant(number)
     table.expire()
@@ -112,7 +112,7 @@ def test_of_two_who_held_the_same_turn_the_later_one_writes_it(table):
     assert tokens == [(grant.token, late.token), (None, late.token)]
 
 
-def test_a_late_writer_is_told_from_a_repeated_commit_when_the_turn_is_long_consumed(table):
+def test_late_writer_differs_from_a_repeated_commit(table):
     number = table.plan_one()
     late = table.grant(number)
     table.expire()
@@ -124,7 +124,7 @@ def test_a_late_writer_is_told_from_a_repeated_commit_when_the_turn_is_long_cons
     assert len(table.payloads("MAPConflictResolved")) == 1
 
 
-def test_a_late_writer_of_a_session_that_has_ended_is_noted_in_the_journal(table):
+def test_late_writer_after_the_end_is_in_the_journal(table):
     number = table.plan_one()
     late = table.grant(number)
     table.expire()
@@ -136,7 +136,7 @@ def test_a_late_writer_of_a_session_that_has_ended_is_noted_in_the_journal(table
     assert refused["data"]["refused_token_id"] == late.token
 
 
-def test_a_commit_for_a_turn_nobody_planned_is_unknown(table):
+def test_commit_of_an_unplanned_turn_is_unknown(table):
     grant = table.grant(table.plan_one())
     for number in (2, 7):
         assert table.commit(replace(grant, number=number), "hello").word == "unknown"
@@ -155,7 +155,7 @@ def test_a_commit_after_a_cancel_is_dropped_and_noted(table):
     assert table.commit(grant, "too late").word == "inactive"
 
 
-def test_a_commit_to_a_dropped_turn_of_a_session_that_goes_on_is_noted_too(table):
+def test_commit_of_a_dropped_turn_is_in_the_journal(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     grant = table.grant(one, scope="a")
     table.plan(drop=(one,))
@@ -164,7 +164,7 @@ def test_a_commit_to_a_dropped_turn_of_a_session_that_goes_on_is_noted_too(table
     assert table.speak(two, "hello", scope="b").word == "committed"
 
 
-def test_the_plan_that_comes_along_is_written_in_the_same_instant(table):
+def test_commit_writes_its_plan_atomically(table):
     grant = table.grant(table.plan_one())
     write = table.write(ONE, after=grant.number)
     answer = table.commit(grant, "hello", then=write)
@@ -221,7 +221,7 @@ def test_messages_of_turns_side_by_side_stay_together(table):
     assert all(len(set(by_turn[i : i + 5])) == 1 for i in range(0, 40, 5))
 
 
-def test_a_memory_of_sixty_four_tokens_is_enough_to_know_a_repeated_commit(table):
+def test_last_64_tokens_identify_repeated_commits(table):
     first = table.grant(table.plan_one())
     table.commit(first, "hello")
     grants = []

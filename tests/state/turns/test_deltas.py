@@ -49,7 +49,7 @@ def text_of(client):
     return "".join(draft.text for draft in drafts)
 
 
-def test_nothing_is_written_for_nobody(client):
+def test_nothing_is_written_without_readers(client):
     assert DeltaPublisher(client).writer(ID, GRANT, "ann") is None
 
 
@@ -79,7 +79,7 @@ def test_words_are_gathered_and_say_where_they_belong(client, writer):
     assert 0 < client.pttl(KEY) <= KEPT_MS
 
 
-def test_what_begins_anew_begins_at_nothing(client, writer):
+def test_restarted_output_begins_at_offset_zero(client, writer):
     writer.add_output("lost")
     until(lambda: text_of(client) == "lost", what="the first words are published")
     writer.restart_output()
@@ -88,7 +88,7 @@ def test_what_begins_anew_begins_at_nothing(client, writer):
     assert published(client)[-1].offset == 0
 
 
-def test_what_was_not_published_before_it_began_anew_never_is(client):
+def test_unpublished_text_is_dropped_on_restart(client):
     class Unheard(DeltaPublisher):
         def mark_pending(self, writer):
             """No thread takes the words before the test does."""

@@ -45,7 +45,7 @@ def test_the_journal_keeps_where_the_last_attempt_failed(table, held):
     assert [event["data"] for event in table.journal("turn.failed")] == [WHERE.data]
 
 
-def test_nobody_takes_a_failed_turn_before_its_delay_has_passed(table):
+def test_failed_turn_cannot_begin_before_its_delay(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     table.fail(table.grant(one), delay_ms=60_000)
     assert table.begin(one).word == "early"
@@ -100,7 +100,7 @@ def test_a_failure_sent_again_counts_once(table):
     assert table.outcomes() == ["failed"]
 
 
-def test_a_late_failure_does_not_disturb_whoever_tries_next(table):
+def test_late_failure_does_not_affect_the_next_attempt(table):
     first = table.grant(table.plan_one())
     table.fail(first)
     second = table.grant(first.number)
@@ -109,7 +109,7 @@ def test_a_late_failure_does_not_disturb_whoever_tries_next(table):
     assert table.commit(second, "hello").word == "committed"
 
 
-def test_a_turn_that_was_given_back_cannot_be_written_by_its_old_token(table):
+def test_returned_turn_refuses_its_old_token(table):
     grant = table.grant(table.plan_one())
     table.fail(grant)
     assert table.commit(grant, "after all").word == "stale"
@@ -124,7 +124,7 @@ def test_a_turn_may_be_given_back_while_the_session_is_paused(table):
     assert table.begin(grant.number).word == "granted"
 
 
-def test_a_failure_of_a_session_that_is_over_or_gone_changes_nothing(table):
+def test_failure_in_an_ended_session_changes_nothing(table):
     grant = table.grant(table.plan_one())
     table.cancel()
     assert table.fail(grant).word == "done"

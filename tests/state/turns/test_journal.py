@@ -25,7 +25,7 @@ def begin(client):
     return lambda *, before=True: CallJournal(client, ID, 3, begun_before=before)
 
 
-def test_the_next_attempt_finds_what_the_one_before_finished(begin):
+def test_next_attempt_finds_finished_calls(begin):
     first = begin(before=False)
     asyncio.run(first.store_answers({"model:a": "an answer"}))
     assert (first.get_answer("model:a"), begin().get_answer("model:a")) == ("an answer", "an answer")
@@ -37,7 +37,7 @@ def test_it_goes_away_by_itself(begin, client):
     assert 0 < client.pttl(calls_key(ID, 3)) <= KEPT_MS
 
 
-def test_what_is_forgotten_is_forgotten_for_all_attempts(begin):
+def test_removed_calls_are_removed_for_all_attempts(begin):
     journal = begin()
     for call in ("model:a", "model:b", "tool:a"):
         asyncio.run(journal.store_answers({call: call}))
@@ -57,7 +57,7 @@ def test_a_first_attempt_reads_nothing(begin, client):
     assert client.info("commandstats").get("cmdstat_hgetall", {"calls": 0})["calls"] == before
 
 
-def test_what_is_too_much_is_not_kept(begin, monkeypatch):
+def test_calls_over_the_cap_are_not_kept(begin, monkeypatch):
     monkeypatch.setattr(journal_module, "MOST_CALLS", 2)
     journal = begin()
     asyncio.run(journal.store_answers({"huge": "x" * (MOST_BYTES + 1)}))
@@ -66,7 +66,7 @@ def test_what_is_too_much_is_not_kept(begin, monkeypatch):
     assert [journal.get_answer(call) for call in ("huge", "a", "b", "c")] == [None, "a", "b", None]
 
 
-def test_a_turn_goes_on_when_nothing_can_be_kept():
+def test_turn_continues_without_a_journal():
     with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
         journal = CallJournal(nobody, ID, 3, begun_before=False)
         asyncio.run(journal.store_answers({"model:a": "an answer"}))
@@ -74,7 +74,7 @@ def test_a_turn_goes_on_when_nothing_can_be_kept():
     assert journal.get_answer("model:a") == "an answer"
 
 
-def test_what_utf8_cannot_carry_is_not_kept_and_stops_nobody(begin):
+def test_invalid_unicode_is_not_kept(begin):
     journal = begin()
     asyncio.run(journal.store_answers({"tool:a": '"\udcff"', "tool:b": "fine"}))
     assert [begin().get_answer(call) for call in ("tool:a", "tool:b")] == [None, "fine"]

@@ -12,7 +12,7 @@ def test_the_owner_keeps_its_lease(table):
     assert 5_000 < table.lease_ms() <= 20_000
 
 
-def test_a_lease_nobody_renews_runs_out(table):
+def test_unrenewed_lease_expires(table):
     number = table.plan_one()
     late = table.grant(number, lease_ms=5)
     until(lambda: table.owner() is None)
@@ -51,7 +51,7 @@ def test_nothing_is_renewed_after_a_cancel(table):
     assert not table.renew(grant)
 
 
-def test_nothing_is_renewed_after_the_session_ended_around_a_lock(table):
+def test_lease_is_not_renewed_after_the_end(table):
     """A turn that began while its session was being cancelled: nobody knows of its lock."""
     grant = table.grant(table.plan_one())
     ending = {"request": "r", "reason": "cancelled", "detail": "", "retention_ms": RETENTION_MS}
@@ -77,7 +77,7 @@ def test_nothing_is_renewed_after_its_own_commit_or_failure(table):
     assert not table.renew(failed)
 
 
-def test_a_lock_taken_out_of_the_hands_of_its_owner_is_not_renewed_by_him(table):
+def test_lost_lock_is_not_renewed_by_its_old_owner(table):
     """Fencing is by equality: whatever put another token there, the old one is worth nothing."""
     grant = table.grant(table.plan_one())
     key = table.key("lock:floor")

@@ -39,7 +39,7 @@ def test_a_parked_turn_holds_no_lock_and_keeps_its_grant_open(table, parked):
     assert table.outcomes() == []
 
 
-def test_only_the_holder_parks_its_turn_and_parking_again_changes_nothing(table):
+def test_only_the_holder_parks_its_turn(table):
     number = table.plan_one()
     late = table.expire_grant(number)
     grant = table.grant(number)
@@ -49,7 +49,7 @@ def test_only_the_holder_parks_its_turn_and_parking_again_changes_nothing(table)
     assert len(table.journal("turn.parked")) == 1
 
 
-def test_who_lost_the_lease_or_the_turn_does_not_park_it(table):
+def test_lost_lease_or_turn_cannot_park(table):
     number = table.plan_one()
     late = table.expire_grant(number)
     assert table.park(late, "r").word == "stale"
@@ -59,7 +59,7 @@ def test_who_lost_the_lease_or_the_turn_does_not_park_it(table):
     table.expire()
 
 
-def test_a_turn_that_nobody_speaks_is_not_parked(table, parked):
+def test_turn_without_a_holder_is_not_parked(table, parked):
     assert table.reply(parked.number, "r", "q", None).word == "returned"
     assert table.park(parked, "r").word == "stale", "the call that was sent again"
     again = table.grant(parked.number)
@@ -78,7 +78,7 @@ def test_a_worker_that_parks_a_written_turn_is_too_late(table):
     assert table.park(late, "r").word == "done"
 
 
-def test_nobody_begins_commits_renews_or_fails_a_parked_turn(table, parked):
+def test_parked_turn_refuses_other_changes(table, parked):
     assert table.begin(parked.number).word == "waiting"
     assert not table.renew(parked)
     assert table.fail(parked).word == "stale"
@@ -94,21 +94,21 @@ def test_another_turn_may_take_the_scope_of_a_parked_one(table):
     assert table.texts() == ["meanwhile", "later"]
 
 
-def test_when_something_is_due_one_worker_at_a_time_is_told(table):
+def test_due_work_is_claimed_by_one_worker(table):
     grant = table.grant(table.plan_one())
     table.park(grant, "r", wake_in_ms=1)
     assert until(lambda: table.begin(grant.number).word == "woken")
     assert table.begin(grant.number).word == "waiting"
 
 
-def test_a_worker_that_was_told_and_dies_is_followed_by_another_after_a_lease(table):
+def test_due_work_of_a_dead_worker_is_claimed_again(table):
     grant = table.grant(table.plan_one())
     table.park(grant, "r", wake_in_ms=1)
     assert until(lambda: table.begin(grant.number, lease_ms=30).word == "woken")
     assert until(lambda: table.begin(grant.number).word == "woken")
 
 
-def test_the_sweep_gives_a_parked_turn_out_when_it_is_due_and_not_before(table):
+def test_sweep_dispatches_a_parked_turn_when_due(table):
     grant = table.grant(table.plan_one())
     due_ms = table.park(grant, "r", wake_in_ms=50).state.now_ms + 50
     answer = until(lambda: (a := table.sweep()).numbers and a)
@@ -116,7 +116,7 @@ def test_the_sweep_gives_a_parked_turn_out_when_it_is_due_and_not_before(table):
     assert answer.state.now_ms >= due_ms
 
 
-def test_a_reply_is_taken_before_the_deadline_and_the_deadline_after_it(table):
+def test_reply_counts_until_the_deadline(table):
     grant = table.grant(table.plan_one())
     table.park(grant, "r", until_in_ms=HOUR_MS)
     assert table.reply(grant.number, "r", "q1", ["x"], rule=ReplyRule.DEADLINE).word == "early"
@@ -138,7 +138,7 @@ def test_under_a_new_token_the_old_one_opens_nothing(table, parked):
     assert table.reply(parked.number, "n", "q", ["y"]).word == "replied"
 
 
-def test_what_was_done_outside_is_recorded_even_when_the_wait_is_over(table, parked):
+def test_outside_event_is_recorded_after_the_wait(table, parked):
     table.reply(parked.number, "r", "q", ["at once"])
     about = {"participant_id": "ann", "attempt": 1}
     assert tend(table, parked.number, event="webhook.delivered", about=about, happened=True) == "gone"
@@ -148,7 +148,7 @@ def test_what_was_done_outside_is_recorded_even_when_the_wait_is_over(table, par
     assert not table.journal("turn.reminded")
 
 
-def test_what_was_done_for_a_consumed_turn_is_recorded_too(table, parked):
+def test_outside_event_of_a_consumed_turn_is_recorded(table, parked):
     table.reply(parked.number, "r", "q", ["at once"])
     table.plan()
     about = {"participant_id": "eve"}
@@ -216,7 +216,7 @@ def test_a_plan_that_drops_a_parked_turn_closes_its_grant(table, parked):
     assert table.reply(parked.number, "r", "q", ["x"]).word == "inactive"
 
 
-def test_a_reply_to_no_turn_or_no_session_is_told_as_such(table, parked):
+def test_reply_to_an_unknown_turn_is_reported(table, parked):
     for number in (parked.number + 1, 99):
         assert table.reply(number, "r", "q", ["x"]).word == "unknown"
     table.cancel()
@@ -230,5 +230,5 @@ def test_a_reply_to_no_turn_or_no_session_is_told_as_such(table, parked):
     assert client.update(table.id, 1, "r", ParkedUpdate("{}", 1, None, "turn.reminded")).word == "missing"
 
 
-def test_the_reply_token_stands_in_no_event(table, parked):
+def test_reply_token_is_in_no_event(table, parked):
     assert '"r"' not in str(table.journal()) + str(table.events())

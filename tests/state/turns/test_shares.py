@@ -29,7 +29,7 @@ def reserved(answer, number):
     return answer.state.records[number].reserved
 
 
-def test_turns_that_nobody_speaks_divide_what_is_left(table, numbers):
+def test_waiting_turns_share_the_remaining_budget(table, numbers):
     given = [reserved(begin(table, number, tokens()), number).tokens for number in numbers]
     assert given == [34, 33, 33]
 
@@ -41,7 +41,7 @@ def test_a_turn_that_waits_for_a_person_gets_no_share(table, numbers):
     assert reserved(begin(table, three, tokens()), three).tokens == 100
 
 
-def test_a_turn_that_is_taken_over_gets_what_it_held(table):
+def test_takeover_keeps_the_share_of_a_turn(table):
     number = table.plan_one()
     for _ in range(2):
         assert reserved(table.begin(number, limit_request=tokens(most=60)), number).tokens == 60
@@ -63,7 +63,7 @@ def test_a_turn_may_get_all_that_others_leave(table, numbers):
     assert reserved(begin(table, 2, tokens(most=70)), 2).tokens == 70
 
 
-def test_a_turn_takes_less_than_it_wants_if_nobody_gives_back(table, numbers):
+def test_turn_takes_less_if_nothing_will_be_returned(table, numbers):
     table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(output_tokens=70))
     assert reserved(begin(table, 2, tokens(most=70, least=30)), 2).tokens == 30
 
@@ -83,7 +83,7 @@ def test_a_turn_that_can_never_begin_is_exhausted(table, numbers):
     assert (answer.word, answer.shortfall) == ("exhausted", ("tokens", 29, 70))
 
 
-def test_a_turn_does_not_wait_for_what_it_holds_itself(table):
+def test_turn_does_not_wait_for_its_own_share(table):
     number = table.plan_one()
     grant = table.begin(number, limit_request=tokens(most=60)).grant
     table.expire()
@@ -92,7 +92,7 @@ def test_a_turn_does_not_wait_for_what_it_holds_itself(table):
     assert (answer.word, answer.shortfall) == ("exhausted", ("tokens", 30, 60))
 
 
-def test_what_is_overspent_leaves_nothing(table, numbers):
+def test_overspent_budget_leaves_nothing(table, numbers):
     table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(output_tokens=130))
     assert begin(table, 2, tokens(most=70)).shortfall == ("tokens", 0, 70)
 

@@ -48,7 +48,7 @@ def test_an_account_counts_once_and_never_less(table, attempts):
     assert results[1]["usage"] == tokens(20).model_dump()
 
 
-def test_each_event_tells_what_was_not_told_before(table):
+def test_each_event_has_usage_not_reported_before(table):
     number = table.plan_one()
     first = table.grant(number)
     table.store.fail(table.id, first, delay_ms=0, error="no", spent={first.token: tokens(7)})
@@ -64,7 +64,7 @@ def test_a_turn_that_spent_nothing_says_so(table):
     assert payload["result"]["usage"] == NONE.model_dump()
 
 
-def test_what_is_told_after_a_turn_was_written_is_in_the_journal(table, attempts):
+def test_usage_after_a_commit_is_in_the_journal(table, attempts):
     late, grant = attempts
     table.commit(grant, "said")
     spend(table, late, 10)
@@ -73,7 +73,7 @@ def test_what_is_told_after_a_turn_was_written_is_in_the_journal(table, attempts
     assert told(table) == [10]
 
 
-def test_what_is_told_after_a_turn_was_consumed_is_in_the_journal(table, attempts):
+def test_usage_after_consumption_is_in_the_journal(table, attempts):
     late, grant = attempts
     consume(table, grant, usage=tokens(5))
     spend(table, late, 10)
@@ -81,20 +81,20 @@ def test_what_is_told_after_a_turn_was_consumed_is_in_the_journal(table, attempt
     assert (told(table), table.state().usage) == ([10, 2], tokens(17))
 
 
-def test_what_is_told_after_a_turn_was_dropped_is_in_the_journal(table, attempts):
+def test_usage_after_a_drop_is_in_the_journal(table, attempts):
     late, grant = attempts
     table.plan(drop=(grant.number,))
     spend(table, late, 10)
     assert told(table) == [10]
 
 
-def test_what_is_told_of_an_open_turn_is_left_to_its_end(table, attempts):
+def test_usage_of_an_open_turn_waits_for_its_end(table, attempts):
     late, _ = attempts
     spend(table, late, 10)
     assert told(table) == []
 
 
-def test_what_is_told_of_a_turn_of_long_ago_is_not_booked(table, attempts):
+def test_usage_of_a_long_past_turn_is_not_booked(table, attempts):
     late, grant = attempts
     consume(table, grant)
     key = table.key("session")

@@ -136,7 +136,7 @@ def test_a_storm_of_unlucky_workers_loses_and_doubles_nothing(redis_url, table):
 
 
 @pytest.mark.soak
-def test_a_long_storm_of_unlucky_workers_loses_and_doubles_nothing(redis_url, client):
+def test_long_storm_loses_and_doubles_nothing(redis_url, client):
     for seed in range(100):
         table = Table(client)
         storm(redis_url, table, turns=300, seed=seed * WORKERS)

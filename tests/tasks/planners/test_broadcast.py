@@ -13,7 +13,7 @@ def session(*names, stop=None, **options):
     return Simulation(CollabMode.BROADCAST, people(*names), stop=stop, options=ModeOptions(**options))
 
 
-def test_all_are_asked_at_once_on_one_snapshot_each_in_its_own_slot():
+def test_all_turns_start_at_once_on_one_snapshot():
     hall = session("ann", "bob", "cyd")
     turns = list(hall.open.values())
     assert [turn.participant for turn in turns] == ["ann", "bob", "cyd"]
@@ -46,7 +46,7 @@ def test_a_debate_has_more_rounds_and_says_so():
     assert hall.planned[3].instruction == hall.steps[1].announce
 
 
-def test_the_aggregator_speaks_alone_after_the_answers_and_ends_the_round():
+def test_aggregator_speaks_last_and_ends_the_round():
     hall = session("ann", "sum", "bob", aggregator="sum", stop=MaxRounds(2))
     assert hall.waiting() == ["ann", "bob"]
     hall.say("ann")
@@ -58,7 +58,7 @@ def test_the_aggregator_speaks_alone_after_the_answers_and_ends_the_round():
     assert hall.spoken == ["ann", "bob", "sum"] * 2
 
 
-def test_a_quorum_closes_the_round_and_drops_who_has_not_answered():
+def test_quorum_closes_the_round_and_drops_open_turns():
     hall = session("ann", "bob", "cyd", "dan", quorum=2, stop=MaxRounds(2))
     hall.say("dan")
     hall.say("bob")
@@ -85,7 +85,7 @@ def test_a_quorum_hands_over_to_the_aggregator():
     assert hall.finish.reason == "max_rounds"
 
 
-def test_a_quorum_leaves_the_last_turns_allowed_to_those_who_have_them():
+def test_quorum_keeps_open_turns_at_the_turn_limit():
     hall = session("ann", "bob", "sum", quorum=1, aggregator="sum", stop=MaxTurns(2))
     hall.say("ann")
     assert hall.waiting() == ["bob"]

@@ -113,7 +113,7 @@ def test_it_ends_for_a_documented_reason(mode, data):
 
 @pytest.mark.parametrize("mode", CollabMode)
 @given(data=st.data())
-def test_it_ends_within_its_turn_limit_when_nobody_ever_says_anything(mode, data):
+def test_silent_session_ends_within_its_turn_limit(mode, data):
     session = data.draw(sessions(mode, stop=MaxTurns(LIMIT)))
     play(session, data, kinds=st.sampled_from([OutcomeKind.PASSED, OutcomeKind.SKIPPED]))
     assert session.finish.reason in {"round_of_passes", "board_empty", "stalled", "all_turns_failed"}
@@ -157,7 +157,7 @@ def test_a_pair_alternates_strictly(data):
 
 
 @given(data=st.data())
-def test_in_an_orchestrated_session_only_people_who_were_named_speak_unless_the_choice_was_refused(data):
+def test_orchestrated_only_chosen_participants_speak(data):
     session = data.draw(sessions(CollabMode.ORCHESTRATED, stop=MaxTurns(LIMIT)))
     play(session, data)
     refused, named = 0, ()
@@ -207,7 +207,7 @@ def test_in_a_swarm_every_item_ends_once_as_done_or_dropped(data):
 
 
 @given(data=st.data())
-def test_in_a_swarm_nobody_works_on_an_item_that_is_not_theirs(data):
+def test_swarm_items_go_to_eligible_participants_only(data):
     session = data.draw(sessions(CollabMode.SWARM, stop=MaxTurns(LIMIT)))
     play(session, data)
     roles = {p.participant_id: p.role_id for p in session.roster}
@@ -217,7 +217,7 @@ def test_in_a_swarm_nobody_works_on_an_item_that_is_not_theirs(data):
 
 
 @given(data=st.data(), count=st.integers(2, 4))
-def test_in_a_swarm_nobody_starves_while_there_is_work_for_all(data, count):
+def test_swarm_gives_work_to_every_participant(data, count):
     items = tuple(NewItem(text=f"item {n}") for n in range(20))
     session = Simulation(CollabMode.SWARM, people(*NAMES[:count]), options=ModeOptions(items=items))
     while session.finish is None:

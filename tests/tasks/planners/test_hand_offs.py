@@ -24,14 +24,14 @@ def reasons(session):
     return [(it.participant, it.to, it.reason) for it in session.refused]
 
 
-def test_the_named_one_speaks_next_and_the_round_goes_on():
+def test_target_speaks_next_and_the_round_continues():
     session = table("ann", "bob", "cyd", "dan", stop=MaxRounds(2))
     session.say("ann", hand_off="cyd")
     session.run()
     assert session.spoken == ["ann", "cyd", "bob", "dan", "ann", "bob", "cyd", "dan"]
 
 
-def test_who_has_spoken_in_the_round_takes_the_turn_of_the_next_one():
+def test_target_that_has_spoken_uses_its_next_turn():
     session = table("ann", "bob", "cyd", stop=MaxRounds(2))
     session.say("ann")
     session.say("bob", hand_off="ANN")
@@ -39,7 +39,7 @@ def test_who_has_spoken_in_the_round_takes_the_turn_of_the_next_one():
     assert session.spoken == ["ann", "bob", "ann", "cyd", "bob", "cyd"]
 
 
-def test_who_is_ahead_already_is_refused_on_record():
+def test_target_that_is_ahead_is_refused():
     session = table("ann", "bob", "cyd", stop=MaxRounds(2))
     session.say("ann")
     session.say("bob", hand_off="ann")
@@ -60,7 +60,7 @@ def test_who_is_ahead_already_is_refused_on_record():
     ],
 )
 @pytest.mark.parametrize("mode", [CollabMode.ROUND_ROBIN, CollabMode.ORCHESTRATED])
-def test_a_hand_off_to_nobody_else_is_refused(mode, to, reason):
+def test_hand_off_without_another_target_is_refused(mode, to, reason):
     roster = people("ann", "bob", "cyd", "lead", bob="maker", cyd="maker")
     session = Simulation(mode, roster, orchestrator="lead")
     if mode is CollabMode.ORCHESTRATED:
@@ -80,7 +80,7 @@ def test_a_pair_and_a_broadcast_refuse_every_hand_off(mode):
     assert session.finish.reason == "max_rounds"
 
 
-def test_the_orchestrator_is_told_until_it_decides():
+def test_orchestrator_sees_the_hand_off_until_it_decides():
     session = Simulation(CollabMode.ORCHESTRATED, people("lead", "ann", "bob"), orchestrator="lead")
     session.decide("ann")
     session.say("ann", hand_off="bob")

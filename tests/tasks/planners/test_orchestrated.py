@@ -34,7 +34,7 @@ def test_the_speaker_it_names_gets_the_floor_and_its_instruction():
     assert team.next.participant == "lead"
 
 
-def test_several_speak_in_the_order_it_names_them_each_with_its_own_instruction():
+def test_chosen_speakers_keep_their_order_and_instructions():
     team = session()
     team.decide("writer", "coder", "tester", instruction="go on", instructions={"coder": "write it"})
     told = []
@@ -66,7 +66,7 @@ def test_side_by_side_with_one_name_is_the_floor():
     assert (team.next.scope, team.next.snapshot) == ("floor", False)
 
 
-def test_a_satisfied_orchestrator_ends_the_session_with_its_reason():
+def test_satisfied_orchestrator_ends_the_session():
     team = session()
     team.decide("coder")
     team.say()
@@ -141,7 +141,7 @@ def test_a_name_that_several_share_is_sent_back_with_their_ids():
     assert "'coder' is ambiguous: c1, c2" in team.next.instruction
 
 
-def test_after_too_many_invalid_choices_whoever_has_waited_longest_speaks():
+def test_after_invalid_choices_the_longest_waiting_speaks():
     team = session()
     team.decide("writer", "coder")
     team.say()
@@ -155,7 +155,7 @@ def test_after_too_many_invalid_choices_whoever_has_waited_longest_speaks():
     assert team.next.participant == "writer"
 
 
-def test_a_valid_choice_starts_the_count_of_invalid_ones_anew():
+def test_valid_choice_resets_the_count_of_invalid_choices():
     team = session()
     for _ in range(5):
         team.decide()
@@ -166,7 +166,7 @@ def test_a_valid_choice_starts_the_count_of_invalid_ones_anew():
         assert "not a valid choice" not in team.next.instruction
 
 
-def test_an_orchestrator_that_passes_or_is_skipped_has_decided_nothing():
+def test_passed_or_skipped_orchestrator_decides_nothing():
     team = session(max_invalid=1)
     team.turn_out(OutcomeKind.PASSED)
     assert "did not say that the work is done" in team.next.instruction
@@ -183,7 +183,7 @@ def test_no_progress_beyond_the_limit_ends_as_stalled():
     assert (team.finish.reason, team.finish.detail) == ("stalled", "nobody knows")
 
 
-def test_progress_starts_the_count_of_stalls_anew():
+def test_progress_resets_the_count_of_stalls():
     team = session(max_stalls=1, stop=MaxTurns(100))
     for _ in range(4):
         team.decide("coder", progress=False)
@@ -194,7 +194,7 @@ def test_progress_starts_the_count_of_stalls_anew():
     assert team.finish is None
 
 
-def test_an_invalid_choice_neither_adds_to_the_stalls_nor_ends_them():
+def test_invalid_choice_does_not_change_the_stalls():
     team = session(max_stalls=1, max_replans=0)
     team.decide(progress=False)
     team.decide("ghost")
@@ -237,7 +237,7 @@ def test_telling_the_same_people_the_same_again_is_a_stall():
     assert team.finish.reason == "stalled"
 
 
-def test_choosing_the_same_people_without_instruction_is_no_stall():
+def test_same_choice_without_instruction_is_no_stall():
     team = session(max_stalls=1)
     for _ in range(5):
         team.decide("coder")
@@ -245,7 +245,7 @@ def test_choosing_the_same_people_without_instruction_is_no_stall():
     assert team.finish is None
 
 
-def test_the_orchestrator_sees_a_ledger_of_what_was_decided():
+def test_orchestrator_sees_a_ledger_of_decisions():
     team = session()
     team.decide("coder", "tester", side_by_side=True, instruction="begin")
     team.say("coder")
@@ -262,7 +262,7 @@ def test_the_orchestrator_sees_a_ledger_of_what_was_decided():
 
 
 @pytest.mark.long
-def test_the_ledger_is_bounded_whatever_is_said():
+def test_ledger_size_is_bounded():
     long = "x" * 500
     roster = [
         Participant(participant_id="lead"),
@@ -289,7 +289,7 @@ def test_workers_who_fall_silent_do_not_hang_it():
     assert team.next.participant == "lead"
 
 
-def test_when_everyone_passes_the_session_ends_whatever_it_waits_for():
+def test_full_round_of_passes_ends_the_session():
     team = session("coder", stop=TextSeen("never said"))
     for _ in range(4):
         if team.finish is None:
@@ -304,7 +304,7 @@ def test_an_orchestrator_alone_may_be_satisfied_or_stalls():
     assert (alone.finish.reason, alone.finish.detail) == ("stalled", "lead is alone and not satisfied")
 
 
-def test_a_turn_limit_lets_no_more_speak_side_by_side_than_it_allows():
+def test_turn_limit_bounds_parallel_turns():
     team = session(stop=MaxTurns(3))
     team.decide("coder", "tester", "writer", side_by_side=True)
     assert team.waiting() == ["coder", "tester"]
@@ -312,7 +312,7 @@ def test_a_turn_limit_lets_no_more_speak_side_by_side_than_it_allows():
     assert len(team.closed) == 3
 
 
-def test_satisfied_counts_even_when_the_last_turn_allowed_says_it():
+def test_satisfied_counts_on_the_last_allowed_turn():
     team = session(stop=MaxTurns(1))
     team.say(decision=Decision(satisfied=True))
     assert team.finish.reason == "satisfied"

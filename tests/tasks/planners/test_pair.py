@@ -21,7 +21,7 @@ def test_the_first_of_the_roster_drives_and_the_second_reviews():
     assert pair.next.participant == "dora"
 
 
-def test_the_navigators_approval_ends_the_session_with_its_reason():
+def test_navigator_approval_ends_the_session():
     pair = session()
     pair.say()
     pair.decide(satisfied=False, reason="not yet")
@@ -59,7 +59,7 @@ def test_a_navigator_who_passes_or_is_skipped_approves_nothing():
     assert pair.next.participant == "dora"
 
 
-def test_a_pair_that_only_passes_ends_whatever_the_stop_condition_waits_for():
+def test_pair_that_only_passes_ends():
     pair = session(stop=TextSeen("never said"))
     pair.turn_out(OutcomeKind.PASSED)
     pair.turn_out(OutcomeKind.SKIPPED)

@@ -28,20 +28,20 @@ def test_every_mode_has_a_planner(mode):
         (CollabMode.BROADCAST, MaxRounds(1)),
     ],
 )
-def test_without_a_condition_a_mode_with_rounds_has_its_own_limit(mode, limit):
+def test_mode_with_rounds_has_a_default_limit(mode, limit):
     assert effective_stop(mode, None) == limit | RoundOfPasses()
 
 
-def test_a_users_condition_replaces_the_default_but_not_the_round_of_passes():
+def test_stop_condition_replaces_the_default_limit():
     assert effective_stop(CollabMode.ROUND_ROBIN, MaxTurns(7)) == MaxTurns(7) | RoundOfPasses()
 
 
-def test_a_swarm_ends_with_its_board_and_far_beyond_it_with_its_turns():
+def test_swarm_without_a_condition_has_a_turn_limit():
     assert effective_stop(CollabMode.SWARM, None) == MaxTurns(10_000)
     assert effective_stop(CollabMode.SWARM, TextSeen("DONE")) == TextSeen("DONE")
 
 
-def test_a_swarm_refuses_a_limit_on_rounds_because_it_would_never_be_met():
+def test_swarm_refuses_a_limit_on_rounds():
     stop = MaxTurns(9) | (MaxRounds(3) & TextSeen("x"))
     with pytest.raises(InvalidInput, match=r"^stop\.max_rounds: must not be set for a swarm.*\(got 3\)$"):
         check_mode_options(CollabMode.SWARM, ROSTER, options=ModeOptions(), stop=stop)
@@ -75,7 +75,7 @@ def test_options_that_could_never_work_are_refused(mode, options, message):
     assert str(refused.value).startswith(message)
 
 
-def test_a_text_that_nobody_here_could_say_is_refused():
+def test_stop_text_that_no_participant_can_say_is_refused():
     with pytest.raises(InvalidInput, match=r"^stop\.text\.by: must be the id of a participant: ann, tess"):
         check_mode_options(
             CollabMode.PAIR, ROSTER, options=ModeOptions(), stop=MaxTurns(3) | TextSeen("x", by="zed")

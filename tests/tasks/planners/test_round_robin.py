@@ -44,7 +44,7 @@ def test_a_pass_or_a_skipped_turn_only_moves_the_floor_on():
     assert table.next.participant == "ann"
 
 
-def test_a_full_round_of_passes_ends_the_session_wherever_it_begins():
+def test_full_round_of_passes_ends_the_session():
     table = session("ann", "bob", "cyd", stop=MaxRounds(100))
     table.say("ann")
     for name in ("bob", "cyd", "ann"):
@@ -53,7 +53,7 @@ def test_a_full_round_of_passes_ends_the_session_wherever_it_begins():
     assert table.finish.reason == "round_of_passes"
 
 
-def test_a_message_between_the_passes_starts_the_count_anew():
+def test_message_resets_the_count_of_passes():
     table = session("ann", "bob", stop=MaxRounds(100))
     table.turn_out(OutcomeKind.PASSED)
     table.say()

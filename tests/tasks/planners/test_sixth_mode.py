@@ -86,7 +86,7 @@ def test_it_runs_with_scripted_agents(office):
 
 
 @pytest.mark.real_models
-def test_models_are_told_how_turns_follow_each_other(office):
+def test_mode_prompt_reaches_models(office):
     room, stub = office
     stub.answers(completion("b"), completion("a"))
     job = room.submit("backwards", {"ann": "writer", "bob": "writer"}, stop=MaxRounds(1))

@@ -48,7 +48,7 @@ def test_the_free_take_the_oldest_items_each_in_its_own_scope():
     assert at_work(swarm) == {"ann": "one", "bob": "three"}
 
 
-def test_the_board_shows_what_becomes_of_an_item():
+def test_board_shows_the_state_of_an_item():
     swarm = session("ann", items=["one", "two"])
     assert (shown(swarm, "one"), shown(swarm, "two")) == (["claimed"], ["open"])
     swarm.run()
@@ -77,7 +77,7 @@ def test_work_that_was_only_split_up_is_done():
     assert shown(swarm, "plan")[-1] == "done"
 
 
-def test_an_item_that_is_for_nobody_here_is_dropped_with_the_reason():
+def test_item_for_an_unknown_participant_is_dropped():
     swarm = session("ann", items=["plan"])
     swarm.say("ann", items=(item("paint", "painter"),))
     assert swarm.finish.reason == "board_empty"
@@ -102,13 +102,13 @@ def test_an_item_may_be_handed_to_another_role():
     assert swarm.next.item.hand_offs == 1
 
 
-def test_an_item_handed_to_someone_unknown_is_open_to_anyone_else():
+def test_item_handed_to_an_unknown_participant_is_open():
     swarm = session("ann", "bob", items=[item("build", "ann")])
     swarm.say("ann", hand_off="the expert")
     assert at_work(swarm) == {"bob": "build"}
 
 
-def test_an_item_that_goes_back_and_forth_too_often_stays_where_it_is():
+def test_item_handed_off_too_often_stays():
     swarm = session("ann", "bob", items=["hot potato"], max_ping_pong=1)
     swarm.say("ann", hand_off="bob")
     swarm.say("bob", hand_off="ann")
@@ -119,7 +119,7 @@ def test_an_item_that_goes_back_and_forth_too_often_stays_where_it_is():
     assert swarm.final_board() == {"hot potato": "done"}
 
 
-def test_an_item_handed_on_once_more_when_it_had_to_stay_is_dropped():
+def test_item_handed_off_when_it_must_stay_is_dropped():
     swarm = session("ann", "bob", items=["hot potato"], max_hand_offs=0)
     swarm.say("ann", hand_off="bob")
     assert at_work(swarm) == {"ann": "hot potato"}
@@ -157,7 +157,7 @@ def test_an_item_is_put_back_three_times_at_most():
     )
 
 
-def test_whoever_was_idle_longest_takes_the_next_item():
+def test_longest_idle_participant_takes_the_next_item():
     swarm = session("ann", "bob", "cyd", items=["one"])
     for name, following in (("ann", "bob"), ("bob", "cyd"), ("cyd", "ann")):
         swarm.say(name, items=(item(f"after {name}"),))
@@ -174,12 +174,12 @@ def test_a_turn_limit_leaves_items_open_and_the_board_says_so():
     assert why(swarm, "five") == "the session ended: max_turns"
 
 
-def test_the_last_item_done_with_the_last_turn_allowed_empties_the_board():
+def test_last_item_on_the_last_turn_empties_the_board():
     swarm = session("ann", items=["one", "two"], stop=MaxTurns(2))
     assert swarm.run().reason == "board_empty"
 
 
-def test_a_failure_for_good_drops_what_is_left():
+def test_permanent_failure_drops_the_item():
     swarm = session("ann", "bob", items=["one", "two", "three"])
     swarm.turn_out(OutcomeKind.FAILED, "ann", error="boom")
     assert (swarm.finish.reason, swarm.finish.aborted) == ("failed", True)
@@ -193,7 +193,7 @@ def test_a_claimed_item_whose_turn_was_taken_out_is_put_back():
     assert "one" in at_work(swarm).values()
 
 
-def test_only_whoever_claimed_an_item_can_close_it():
+def test_only_the_claimant_can_close_an_item():
     board = Board(BoardState(), roster=people("ann", "bob"), options=ModeOptions())
     board.add_item(item("one"))
     claimed = board.claim_item(people("ann")[0])

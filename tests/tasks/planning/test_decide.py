@@ -46,7 +46,7 @@ def view(**fields):
     )
 
 
-def test_a_failure_names_who_failed_and_why_and_waits_for_nobody():
+def test_failure_ends_the_session_at_once_with_its_cause():
     session = hall()
     session.turn_out(OutcomeKind.FAILED, "bob", error="AgentTimeout: 30 s")
     assert session.finish == Finish(reason="failed", detail="bob: AgentTimeout: 30 s", aborted=True)
@@ -68,7 +68,7 @@ def test_a_stop_that_is_met_lets_open_turns_close_first():
     assert (session.finish.reason, session.finish.detail) == ("token_budget", "120 of 100 tokens")
 
 
-def test_a_deadline_waits_for_nobody():
+def test_deadline_ends_the_session_at_once():
     session = hall(stop=Deadline(60))
     session.elapsed_s = 61.0
     session.say("ann")
@@ -92,7 +92,7 @@ def test_a_requested_stop_does_not_keep_a_deadline_waiting():
     assert session.finish.reason == "deadline"
 
 
-def test_a_stop_may_be_requested_before_anybody_spoke():
+def test_stop_before_the_first_turn_ends_the_session():
     decided = decide(view(), MaxTurns(9), {}, stop_requested=True)
     assert decided.plan.reason == "stop_requested"
 
@@ -105,7 +105,7 @@ def test_a_session_of_skipped_turns_is_cancelled_and_says_why():
     assert session.finish == Finish(reason="all_turns_failed", detail=detail, aborted=True)
 
 
-def test_a_requested_stop_does_not_complete_a_session_of_skipped_turns():
+def test_stop_does_not_complete_a_session_of_skips():
     session = table()
     session.stop_requested = True
     session.turn_out(OutcomeKind.SKIPPED)
@@ -127,7 +127,7 @@ def test_a_deadline_before_any_turn_closed_cancels_the_session():
     )
 
 
-def test_what_stop_conditions_saw_survives_as_json_until_the_end():
+def test_stop_condition_state_survives_as_json():
     session = table(stop=TextSeen("DONE", by="bob") & CostBudget(0.5))
     session.say("ann", text="done")
     session.say("bob", text="I am done.")
@@ -138,7 +138,7 @@ def test_what_stop_conditions_saw_survives_as_json_until_the_end():
     assert session.finish.detail == "bob said 'DONE' and 0.5 of 0.5 US dollars"
 
 
-def test_while_waiting_nothing_is_remembered_because_it_is_shown_again():
+def test_waiting_views_do_not_change_condition_state():
     passed = TurnResult(number=1, participant="ann", kind=OutcomeKind.PASSED)
     waiting = view(results=(passed,), open=(OpenTurn(number=2, participant="bob"),))
     assert decide(waiting, MaxTurns(9), {}).plan == Wait()

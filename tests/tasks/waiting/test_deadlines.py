@@ -88,7 +88,7 @@ def test_reassign_gives_the_seat_to_another_agent(office, asked):
     assert outcomes(job)[:3] == ["message", "reassigned", "message"]
 
 
-def test_reassign_gives_the_seat_to_another_person_with_a_patience_of_their_own(office, asked):
+def test_reassign_gives_the_turn_a_new_deadline(office, asked):
     job = asked(then="reassign", to="chief")
     (first,) = job.pending()
     office.sweep_until(job, lambda: job.pending() and job.pending()[0].asked == ("chief",))
@@ -102,7 +102,7 @@ def test_reassign_gives_the_seat_to_another_person_with_a_patience_of_their_own(
     assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "I say yes")
 
 
-def test_a_seat_that_goes_round_among_those_who_never_answer_fails_in_the_end(office):
+def test_endless_reassignment_fails(office):
     job = office.submit("round_robin", {"ann": "noop", "ben": "hasty"})
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
@@ -111,7 +111,7 @@ def test_a_seat_that_goes_round_among_those_who_never_answer_fails_in_the_end(of
     assert "reassigned 8 times" in result.detail
 
 
-def test_escalate_lets_somebody_else_answer_too(office, asked):
+def test_escalate_lets_another_person_answer_too(office, asked):
     job = asked(deadline_s=0.2, then="escalate", to="chief")
     office.sweep_until(job, lambda: notes(job, "turn.escalated"))
     (event,) = notes(job, "turn.escalated")
@@ -121,7 +121,7 @@ def test_escalate_lets_somebody_else_answer_too(office, asked):
     assert "no answer in time" in result_of(job).detail
 
 
-def test_whoever_answers_an_escalated_question_first_is_heard(make_office):
+def test_first_answer_to_an_escalated_question_counts(make_office):
     office = make_office(PEOPLE)
     ben = {"agent": "ben", "wait": {"deadline_s": 3, "then": "escalate", "to": "chief"}}
     job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"max_turns": 4})
@@ -144,7 +144,7 @@ def test_reminders_are_events_and_each_is_recorded_once(office, asked):
     job.cancel()
 
 
-def test_a_reply_after_the_deadline_is_late_even_before_anybody_noticed(office, asked):
+def test_reply_after_an_unnoticed_deadline_is_late(office, asked):
     job = asked(then="skip")
     (question,) = read_all_questions(job._facts, job.state())
     until(lambda: job.state().now_ms > question.parking.until_ms)

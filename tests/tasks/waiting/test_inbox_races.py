@@ -18,7 +18,7 @@ def job(office):
     return office.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": 2})
 
 
-def test_a_look_at_the_inbox_while_a_turn_is_being_parked_strikes_nothing_out(office, job, monkeypatch):
+def test_inbox_read_while_parking_keeps_the_question(office, job, monkeypatch):
     looks, park = [], ParkedTurnStore.park
 
     def park_while_somebody_looks(turns, *args):
@@ -35,7 +35,7 @@ def test_a_look_at_the_inbox_while_a_turn_is_being_parked_strikes_nothing_out(of
     assert office.client.inbox("ben") == []
 
 
-def test_a_worker_that_parks_too_late_leaves_the_question_of_the_one_who_parked(office, job):
+def test_late_parking_keeps_the_first_question(office, job):
     office.deliver()
     office.deliver()
     (call,) = office.queue.waiting

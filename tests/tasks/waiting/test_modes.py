@@ -54,7 +54,7 @@ def test_in_a_swarm_a_person_takes_an_item_and_adds_another(office):
     assert result_of(job).reason == "board_empty"
 
 
-def test_two_people_are_asked_side_by_side_and_answer_in_any_order(office):
+def test_two_people_answer_in_any_order(office):
     job = office.submit("broadcast", {}, people=["ben", "cyd"])
     office.work()
     assert [question.asked for question in job.pending()] == [("ben",), ("cyd",)]

@@ -70,7 +70,7 @@ def test_the_turn_waits_for_the_person_who_is_asked(office):
     job.cancel()
 
 
-def test_the_agent_goes_on_with_the_answer_and_the_dialog_tells_all(office):
+def test_agent_continues_with_the_answer(office):
     job = ask(office)
     job.reply("ben", "yes")
     office.work()
@@ -85,7 +85,7 @@ def test_the_agent_goes_on_with_the_answer_and_the_dialog_tells_all(office):
     assert result_of(job).turns == 1
 
 
-def test_what_was_spent_before_the_question_is_counted(office):
+def test_usage_before_the_question_is_counted(office):
     job = ask(office)
     job.reply("ben", "no")
     office.work()
@@ -100,7 +100,7 @@ def test_only_the_choices_are_taken(office):
     job.cancel()
 
 
-def test_a_failure_after_the_answer_asks_nobody_again(office):
+def test_failure_after_the_answer_repeats_no_question(office):
     job = ask(office, agent="moody", policy={"attempts": 2, "backoff_s": 0})
     job.reply("ben", "yes")
     office.work()
@@ -120,7 +120,7 @@ def test_an_answer_during_a_pause_is_heard_after_it(office):
     assert said(job)[-1] == ("ann", "agent", "ben said yes")
 
 
-def test_without_an_answer_in_time_the_agent_goes_on_without_one(office):
+def test_agent_continues_without_a_late_answer(office):
     job = ask(office, ben="shy")
     office.sweep_until(job, lambda: job.state().is_final)
     assert said(job)[-1] == ("ann", "agent", "nobody said None")
@@ -133,7 +133,7 @@ def test_the_default_of_the_person_is_the_answer(office):
     assert said(job)[-1] == ("ann", "agent", "nobody said yes")
 
 
-def test_a_question_may_be_passed_on_to_somebody_else(office):
+def test_question_may_be_reassigned(office):
     job = ask(office, ben={"agent": "busy", "wait": {"deadline_s": 3, "then": "reassign", "to": "shy"}})
     (before,) = job.pending()
     office.sweep_until(job, lambda: job.pending() and job.pending()[0].asked == ("shy",))
@@ -143,7 +143,7 @@ def test_a_question_may_be_passed_on_to_somebody_else(office):
     assert said(job)[-1] == ("ann", "agent", "shy said no")
 
 
-def test_who_asks_nobody_fails_and_is_told_whom_it_may_ask(office):
+def test_question_to_an_unknown_person_fails_with_the_choices(office):
     job = ask(office, agent="lost", policy={"attempts": 1})
     result = result_of(job)
     assert result.reason == "failed"

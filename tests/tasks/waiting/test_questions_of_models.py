@@ -47,7 +47,7 @@ def ask(make_office, model):
     return asked
 
 
-def test_what_a_model_has_spent_before_its_question_is_counted_once(ask, model):
+def test_usage_before_a_question_counts_once(ask, model):
     model.answers(completion("ASK ben: May I?"), completion("Done."))
     _, job = ask()
     assert [it.content for it in job.messages()] == ["May I?", "yes", "Done."]
@@ -55,14 +55,14 @@ def test_what_a_model_has_spent_before_its_question_is_counted_once(ask, model):
     assert (len(model.asked), usage.requests, usage.tokens) == (2, 2, 2 * TOKENS)
 
 
-def test_of_a_turn_that_fails_after_the_answer_too(ask, model):
+def test_usage_before_a_failing_call_counts_once(ask, model):
     model.answers(completion("ASK ben: May I?"), refusal(400, "no"))
     _, job = ask(policy={"attempts": 1})
     result = result_of(job)
     assert (result.reason, result.usage.requests, result.usage.tokens) == ("failed", 1, TOKENS)
 
 
-def test_what_was_spent_before_a_question_and_in_an_attempt_that_failed_is_booked_at_once(ask, model):
+def test_usage_of_a_failed_attempt_is_booked_at_once(ask, model):
     model.answers(completion("ASK ben: May I?"), refusal(500, "not now"), completion("Done."))
     how = {"stop": {"max_turns": 1, "max_tokens": 1_000}, "policy": {"attempts": 2, "backoff_s": 0}}
     office, job = ask(**how)
@@ -72,7 +72,7 @@ def test_what_was_spent_before_a_question_and_in_an_attempt_that_failed_is_booke
     assert result_of(job).usage.tokens == 2 * TOKENS
 
 
-def test_a_deadline_is_kept_although_the_model_may_not_be_asked_now(make_office, model):
+def test_rate_limit_does_not_delay_the_deadline(make_office, model):
     """What is due for a turn that waits does not wait for its model's minute."""
     registry = REGISTRY.replace("retries = 0", "retries = 0\nrequests_per_minute = 1")
     office = make_office(registry.format(url=model.url))
@@ -84,7 +84,7 @@ def test_a_deadline_is_kept_although_the_model_may_not_be_asked_now(make_office,
     assert (result_of(job).reason, len(model.asked)) == ("no_answer", 1)
 
 
-def test_its_tenant_pays_once_for_what_came_before_the_question_and_what_came_after(ask, model):
+def test_tenant_pays_each_part_of_a_turn_once(ask, model):
     model.answers(completion("ASK ben: May I?"), completion("Done."))
     office, _ = ask(tenant="acme")
     spent = office.client.tenant("acme")
@@ -92,9 +92,7 @@ def test_its_tenant_pays_once_for_what_came_before_the_question_and_what_came_af
 
 
 @pytest.mark.parametrize("substitute", ["noop", "human"])
-def test_what_a_model_has_spent_in_vain_is_counted_although_another_takes_its_seat(
-    make_office, model, substitute
-):
+def test_usage_of_a_replaced_model_is_counted(make_office, model, substitute):
     office = make_office(REGISTRY.format(url=model.url))
     model.answers(completion(""))
     policy = {"attempts": 1, "then": "substitute", "substitute": substitute}
@@ -108,7 +106,7 @@ def test_what_a_model_has_spent_in_vain_is_counted_although_another_takes_its_se
     assert office.client.tenant("acme").tokens == TOKENS * len(model.asked)
 
 
-def test_of_an_answer_that_is_mended_in_a_second_attempt_each_request_is_counted_once(make_office, model):
+def test_repaired_answer_counts_each_request_once(make_office, model):
     office = make_office(REGISTRY.format(url=model.url))
     loose = completion("- [TENSION T1]: Loose, and [RESOLVED T1")
     model.answers(completion(""), completion(""), completion(""), loose, completion("[TENSION T01: Loose]"))
@@ -121,9 +119,7 @@ def test_of_an_answer_that_is_mended_in_a_second_attempt_each_request_is_counted
     assert result_of(job).usage.tokens == TOKENS * len(model.asked) == TOKENS * 5
 
 
-def test_what_a_turn_has_spent_is_counted_although_its_session_is_cancelled_before_it_is_tried_again(
-    make_office, model
-):
+def test_usage_is_counted_if_the_session_is_cancelled(make_office, model):
     office = make_office(REGISTRY.format(url=model.url))
     model.answers(completion(""))
     policy = {"attempts": 2, "backoff_s": 600}
@@ -135,7 +131,7 @@ def test_what_a_turn_has_spent_is_counted_although_its_session_is_cancelled_befo
     assert result_of(job).usage.tokens == job.usage()["ann"].tokens == paid
 
 
-def test_finished_calls_of_a_turn_are_kept_while_it_waits_and_gone_when_it_is_written(make_office, model):
+def test_finished_calls_are_kept_until_the_turn_is_written(make_office, model):
     office = make_office(REGISTRY.format(url=model.url))
     model.answers(completion("ASK ben: May I?"), completion("Done."))
     wait = {"agent": "human", "wait": {"deadline_s": 7 * 86_400}}

@@ -114,7 +114,7 @@ def texts(job):
 # -- deliveries -----------------------------------------------------------------------------
 
 
-def test_it_is_told_of_its_turn_and_how_to_answer(system, told):
+def test_webhook_has_the_turn_and_the_reply_address(system, told):
     job, letter = told
     assert {name: letter[name] for name in ("type", "session_id", "turn_number", "participant")} == {
         "type": "turn.asked",
@@ -134,7 +134,7 @@ def test_the_delivery_is_signed_over_body_and_time(system, told):
     assert refusal(SECRET, headers, body + b" ", now_s=int(time.time())) == "forged"
 
 
-def test_neither_secret_nor_reply_token_is_in_events_or_the_dialog(told):
+def test_secrets_and_tokens_stay_out_of_events(told):
     job, letter = told
     job.reply("bot", "APPROVED:")
     seen = json.dumps([job.collab().to_wire(), job.dialog().to_wire(), [it.to_wire() for it in job.events()]])
@@ -142,7 +142,7 @@ def test_neither_secret_nor_reply_token_is_in_events_or_the_dialog(told):
     assert letter["reply_token"] not in seen
 
 
-def test_a_long_dialog_is_told_from_its_end(office, system):
+def test_long_dialog_is_cut_at_its_start(office, system):
     messages = [f"{number} " + "x" * 30_000 for number in range(20)]
     job = office.submit("pair", {"bot": "partner", "ann": "noop"}, messages=messages)
     office.work()
@@ -153,7 +153,7 @@ def test_a_long_dialog_is_told_from_its_end(office, system):
     job.cancel()
 
 
-def test_a_message_of_another_dialog_is_told_as_such(office, system):
+def test_message_of_another_dialog_is_marked(office, system):
     event = {"event_type": "dialog.message", "source": "x", "data": {"participant_id": "ann"}}
     earlier = {"role": "agent", "content": "Hello.", "event": event}
     job = office.submit("pair", {"bot": "partner", "ann": "noop"}, messages=[earlier])
@@ -182,7 +182,7 @@ def test_a_delivery_that_fails_is_tried_again_with_the_same_id(office, system):
     job.cancel()
 
 
-def test_after_so_many_attempts_the_turn_has_failed_and_its_policy_decides(office, system):
+def test_failed_deliveries_fail_the_turn(office, system):
     system.answers = [(500, {})] * 3
     job = office.submit(
         "pair", {"ann": "noop", "bot": "partner"}, policy={"then": "substitute", "substitute": "noop"}
@@ -203,7 +203,7 @@ def test_a_refused_delivery_is_not_tried_again(office, system):
     assert len(system.deliveries) == 1
 
 
-def test_a_worker_that_dies_before_it_delivers_leaves_it_to_the_next(open_office, system, monkeypatch):
+def test_delivery_of_a_dead_worker_is_repeated(open_office, system, monkeypatch):
     office = open_office(lease_s=3)  # so long the next one leaves it to the first
 
     def die(*_):
@@ -220,9 +220,7 @@ def test_a_worker_that_dies_before_it_delivers_leaves_it_to_the_next(open_office
     job.cancel()
 
 
-def test_a_delivery_to_this_machine_is_refused_unless_its_network_is_allowed(
-    make_office, system, monkeypatch
-):
+def test_delivery_to_loopback_needs_an_allowed_network(make_office, system, monkeypatch):
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     registry = REGISTRY.replace("{url}", system.url).replace('networks = ["127.0.0.0/8"]', "")
     office = make_office(registry)
@@ -272,9 +270,7 @@ def test_a_system_may_answer_before_its_delivery_has_ended(office, system):
         ({"more": "x"}, 400, "must be JSON with session_id, turn_number, participant, reply_token and text"),
     ],
 )
-def test_a_callback_that_is_not_right_is_refused_and_changes_nothing(
-    office, callbacks, told, how, status, error
-):
+def test_invalid_callback_is_refused_without_effect(office, callbacks, told, how, status, error):
     job, letter = told
     assert call(callbacks, letter, **{"text": "APPROVED:", **how}) == (status, {"error": error})
     assert len(job.pending()) == 1
@@ -304,7 +300,7 @@ def test_a_callback_after_the_deadline_is_late(office, callbacks, system):
     assert call(callbacks, letter, "far too late") == (409, {"error": "ended"})
 
 
-def test_the_secret_of_one_system_does_not_open_the_turn_of_another(office, callbacks, told):
+def test_secret_of_another_system_is_refused(office, callbacks, told):
     job, letter = told
     assert call(callbacks, letter, "mine now", secret="whsec_c29tZWJvZHkgZWxzZQ==") == (
         401,
@@ -322,16 +318,14 @@ def test_a_persons_turn_is_not_open_to_callbacks(office, callbacks):
     job.cancel()
 
 
-def test_what_is_no_callback_is_answered_in_one_line(callbacks, office):
+def test_other_requests_are_answered_in_one_line(callbacks, office):
     assert post(callbacks, b"not json")[0] == 400
     assert post(callbacks, b"[]")[0] == 400
     assert post(callbacks.replace("/replies", "/"), {})[0] == 404
     assert office.client.jobs() == []
 
 
-def test_an_address_that_sends_too_much_that_is_not_to_be_believed_is_not_looked_at_for_a_while(
-    callbacks, told, monkeypatch
-):
+def test_address_with_many_invalid_callbacks_is_blocked(callbacks, told, monkeypatch):
     job, letter = told
     monkeypatch.setattr("symposia.workers.callbacks.FAILED_AUTH_PER_S", 0.0)
     statuses = [call(callbacks, letter, "no", secret="whsec_Zm9yZ2Vk")[0] for _ in range(70)]

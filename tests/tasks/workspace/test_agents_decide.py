@@ -89,7 +89,7 @@ def test_an_agent_that_does_not_approve_rejects(desk: WorkspaceService, app: str
     assert desk.task_list(ANN).items[0].status is TaskStatus.FAILED
 
 
-def test_an_app_without_a_task_manager_is_refused_before_anything_is_written(desk: WorkspaceService) -> None:
+def test_app_without_a_task_manager_is_refused(desk: WorkspaceService) -> None:
     with pytest.raises(InvalidInput, match="app: must have a valid task-manager: must be a registered agent"):
         desk.request_task("kin", ANN)
     assert desk.task_list(ANN).items == ()

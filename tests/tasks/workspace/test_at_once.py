@@ -38,7 +38,7 @@ def at_once(*works: Callable[[], None]) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_unread_counts_are_right_under_eight_writers_and_eight_readers(room: TaskRoom) -> None:
+def test_unread_counts_are_right_with_many_writers(room: TaskRoom) -> None:
     names = [f"agent{number}" for number in range(WRITERS)]
     conversation = room.conversation(*names, task=room.task(*names))
     reached: dict[str, int] = dict.fromkeys(names, 0)
@@ -79,7 +79,7 @@ def test_unread_counts_are_right_under_eight_writers_and_eight_readers(room: Tas
         assert room.desk.mark_read(name, conversation.id) == 0
 
 
-def test_what_was_sent_before_a_task_closed_is_there_and_nothing_after(room: TaskRoom) -> None:
+def test_closed_task_takes_no_message(room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN, CYD)
     sent: list[str] = []
     refused: list[SymposiaError] = []

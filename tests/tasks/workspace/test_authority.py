@@ -85,7 +85,7 @@ def test_the_task_manager_may(room: TaskRoom, ids: tuple[str, str], method: str)
 
 @pytest.mark.parametrize("who", [*NOT_MANAGERS, CHAIR])
 @pytest.mark.parametrize("method", MANAGING)
-def test_what_is_not_there_is_refused_as_what_is_not_ones_own(room: TaskRoom, method: str, who: str) -> None:
+def test_missing_objects_look_like_forbidden_ones(room: TaskRoom, method: str, who: str) -> None:
     for nothing in (NOTHING, "no id at all"):
         with pytest.raises(NotTaskManager) as caught:
             MANAGING[method](room.desk, who, nothing, nothing)
@@ -122,9 +122,7 @@ def test_members_may_and_the_initiator_is_one_of_them(
     assert MEMBERS[method](room.desk, who, *ids) is not None
 
 
-def test_whoever_is_no_member_learns_nothing_by_asking_in_another_way(
-    room: TaskRoom, ids: tuple[str, str]
-) -> None:
+def test_non_members_learn_nothing_from_any_call(room: TaskRoom, ids: tuple[str, str]) -> None:
     message = room.desk.send(ANN, ids[1], "secret")
     room.desk.archive(CHAIR, ids[1])
     for who in NOT_MEMBERS:
@@ -146,7 +144,7 @@ def test_only_who_takes_part_leaves(room: TaskRoom, ids: tuple[str, str]) -> Non
     assert room.desk.task_leave(CYD, ids[0]).agents == (ANN, BEN)
 
 
-def test_lists_hold_only_ones_own(room: TaskRoom, ids: tuple[str, str]) -> None:
+def test_lists_hold_only_objects_of_the_agent(room: TaskRoom, ids: tuple[str, str]) -> None:
     def tasks(who: str) -> set[str]:
         return {it.id for it in room.desk.task_list(who).items}
 

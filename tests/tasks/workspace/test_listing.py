@@ -37,7 +37,7 @@ def listed_as_of_now(room: TaskRoom) -> list[str]:
 
 @settings(max_examples=scaled_examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=steps, meanwhile=steps, limit=st.integers(1, 4))
-def test_pages_together_are_the_list_as_it_was_when_the_first_one_was_read(
+def test_pages_form_the_list_at_the_time_of_the_first_page(
     room: TaskRoom, before, meanwhile, limit: int
 ) -> None:
     task = room.task(BEN)
@@ -86,7 +86,7 @@ def test_conversations_of_one_instant_are_listed_by_id(room: TaskRoom, limit: in
     assert seen == ids
 
 
-def test_a_message_that_comes_late_moves_no_conversation_back_while_pages_are_turned(room: TaskRoom) -> None:
+def test_late_message_moves_no_conversation_back(room: TaskRoom) -> None:
     task = room.task(BEN)
     other, late, top = (room.conversation(task=task) for _ in range(3))
     for it in (other, late, top):

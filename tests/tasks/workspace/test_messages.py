@@ -13,7 +13,7 @@ def unread(room: TaskRoom, agent: str) -> list[int]:
     return [it.unread_count for it in room.desk.conversation_list(agent).items]
 
 
-def test_what_is_sent_is_read_by_every_member_with_who_said_it_when_and_to_what(room: TaskRoom) -> None:
+def test_every_member_reads_a_message_with_its_metadata(room: TaskRoom) -> None:
     conversation = room.conversation()
     first = room.desk.send(ANN, conversation.id, "Shall we paint it blue?")
     room.clock.now_ms += 1_500
@@ -37,7 +37,7 @@ def test_what_is_sent_is_read_by_every_member_with_who_said_it_when_and_to_what(
 @pytest.mark.parametrize(
     "text", ["x", "x" * 32_768, " ", "\x00", "a NUL \x00 in it", "日本 🎭 \u2028 '; DROP TABLE message"]
 )
-def test_whatever_may_be_said_is_read_as_it_was_said(room: TaskRoom, text: str) -> None:
+def test_text_is_read_as_it_was_sent(room: TaskRoom, text: str) -> None:
     conversation = room.conversation()
     assert room.desk.send(ANN, conversation.id, text).text == text
     assert room.said(conversation) == [text]
@@ -58,7 +58,7 @@ def test_a_lone_surrogate_is_no_text(room: TaskRoom) -> None:
     assert room.said(conversation) == []
 
 
-def test_sending_checks_member_then_task_then_archive_then_reply_then_text(room: TaskRoom) -> None:
+def test_send_checks_run_in_a_fixed_order(room: TaskRoom) -> None:
     conversation = room.conversation()
     elsewhere = room.conversation()
     foreign = room.desk.send(ANN, elsewhere.id, "elsewhere").id
@@ -76,7 +76,7 @@ def test_sending_checks_member_then_task_then_archive_then_reply_then_text(room:
     assert room.said(conversation) == []
 
 
-def test_an_archived_conversation_is_still_read_and_takes_messages_again_once_it_is_back(
+def test_archived_conversation_is_read_only_until_restored(
     room: TaskRoom,
 ) -> None:
     conversation = room.conversation()
@@ -90,7 +90,7 @@ def test_an_archived_conversation_is_still_read_and_takes_messages_again_once_it
     assert room.said(conversation) == ["one", "two"]
 
 
-def test_history_is_the_newest_in_order_and_its_cursor_leads_back(room: TaskRoom) -> None:
+def test_history_pages_from_the_newest_backwards(room: TaskRoom) -> None:
     conversation = room.conversation()
     sent = [room.desk.send(ANN, conversation.id, f"m{number}") for number in range(1, 108)]
     page = room.desk.history(BEN, conversation.id)
@@ -103,7 +103,7 @@ def test_history_is_the_newest_in_order_and_its_cursor_leads_back(room: TaskRoom
     assert room.said(conversation)[-1] == "meanwhile"
 
 
-def test_unread_are_the_messages_of_others_behind_what_was_read(room: TaskRoom) -> None:
+def test_unread_counts_later_messages_of_others(room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN, CYD)
     one = room.desk.send(ANN, conversation.id, "one")
     two = room.desk.send(BEN, conversation.id, "two")
@@ -125,7 +125,7 @@ def test_only_messages_of_the_conversation_are_read_up_to(room: TaskRoom) -> Non
             room.desk.mark_read(BEN, conversation.id, message)
 
 
-def test_a_summary_tells_what_was_said_last(room: TaskRoom) -> None:
+def test_summary_has_the_last_message(room: TaskRoom) -> None:
     task = room.task(BEN)
     tags = {"tags": [{"kind": "door"}]}
     conversation = room.desk.conversation_create(CHAIR, task.id, [ANN, BEN], name="N", metadata=tags)
@@ -158,7 +158,7 @@ def test_a_clock_that_goes_back_takes_no_activity_back(room: TaskRoom) -> None:
     assert after.updated_at == newest
 
 
-def test_conversations_are_listed_for_a_task_or_by_whether_they_are_archived(room: TaskRoom) -> None:
+def test_conversations_are_filtered_by_task_and_archive(room: TaskRoom) -> None:
     task = room.task(BEN)
     here, shelved = (room.conversation(task=task) for _ in range(2))
     elsewhere = room.conversation()
@@ -201,13 +201,13 @@ def test_pages_of_open_conversations_skip_archived_ones(room: TaskRoom, limit: i
     assert seen == sorted(made[::2])
 
 
-def test_messages_of_conversations_are_not_found_among_those_of_sessions(room: TaskRoom) -> None:
+def test_session_search_omits_conversation_messages(room: TaskRoom) -> None:
     room.desk.send(ANN, room.conversation().id, "a blue door")
     assert room.archive.reader.search("door").items == ()
 
 
 @pytest.mark.parametrize("agent", ["", " ", "x" * 201, None, 7, "a\x00b", "\ud800"])
-def test_who_acts_has_a_name(room: TaskRoom, agent) -> None:
+def test_agent_name_is_required(room: TaskRoom, agent) -> None:
     conversation = room.conversation()
     for act in (
         lambda: room.desk.send(agent, conversation.id, "x"),

@@ -44,7 +44,7 @@ class Ear:
         return [(it.notice.kind.value, it.notice.agent, it.notice.by) for it in found]
 
 
-def test_an_accepted_task_and_its_conversation_are_told_to_everyone_in_it(told: TaskRoom) -> None:
+def test_accepted_task_notifies_all_participants(told: TaskRoom) -> None:
     made = told.desk.request_task(APP, ANN, [BEN, CYD], {"participants": [ANN, BEN]})
     created, opened = ("task.created", None, ANN), ("conversation.created", None, ANN)
     assert [Ear(told, agent).heard() for agent in (ANN, EVE)] == [[], []]
@@ -61,7 +61,7 @@ def test_an_accepted_task_and_its_conversation_are_told_to_everyone_in_it(told: 
     }
 
 
-def test_every_change_is_told_once_and_what_changes_nothing_is_not(told: TaskRoom) -> None:
+def test_every_change_notifies_once(told: TaskRoom) -> None:
     conversation = told.conversation(ANN, BEN)
     desk, task_id = told.desk, conversation.task_id
     ann, cyd, chair = (Ear(told, agent) for agent in (ANN, CYD, CHAIR))
@@ -92,7 +92,7 @@ def test_every_change_is_told_once_and_what_changes_nothing_is_not(told: TaskRoo
     assert cyd.heard() == [*eves * 2, *left]
 
 
-def test_a_new_name_is_told_once(told: TaskRoom) -> None:
+def test_new_name_notifies_once(told: TaskRoom) -> None:
     conversation = told.conversation(ANN, BEN)
     ann, cyd, chair = (Ear(told, agent) for agent in (ANN, CYD, CHAIR))
     for _ in range(2):
@@ -101,14 +101,14 @@ def test_a_new_name_is_told_once(told: TaskRoom) -> None:
     assert cyd.heard() == []
 
 
-def test_messages_are_read_not_told(told: TaskRoom) -> None:
+def test_messages_do_not_notify(told: TaskRoom) -> None:
     conversation = told.conversation(ANN, BEN)
     ben = Ear(told, BEN)
     told.desk.send(ANN, conversation.id, "hello")
     assert ben.heard() == []
 
 
-def test_a_rejection_and_the_last_one_leaving_are_told(told: TaskRoom) -> None:
+def test_rejection_and_last_leave_notify(told: TaskRoom) -> None:
     ann, ben = Ear(told, ANN), Ear(told, BEN)
     told.verdict(lambda _: False)
     with pytest.raises(TaskRejectedError):
@@ -121,7 +121,7 @@ def test_a_rejection_and_the_last_one_leaving_are_told(told: TaskRoom) -> None:
     assert ann.heard() == [("task.participant.removed", ANN, ANN), ("task.closed", None, ANN)]
 
 
-def test_a_reader_goes_on_behind_its_cursor_some_at_a_time(told: TaskRoom) -> None:
+def test_reader_continues_after_its_cursor_in_pages(told: TaskRoom) -> None:
     for _ in range(3):
         told.task(BEN)
     first = told.desk.notices(BEN, limit=2)

@@ -45,9 +45,7 @@ def submitted(office: Office, **how: Any) -> CollabJob:
     return office.client.submit(COLLAB, agents={ANN: "noop"}, stop=MaxRounds(1), **how)
 
 
-def test_a_session_that_is_open_is_found_again_whatever_became_of_its_conversation(
-    office: Office, room: TaskRoom
-) -> None:
+def test_open_session_is_found_without_its_conversation(office: Office, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     first = submitted(office, conversation=conversation.id)
     changes = (
@@ -62,18 +60,14 @@ def test_a_session_that_is_open_is_found_again_whatever_became_of_its_conversati
             assert (again.id, again.spec) == (first.id, first.spec)
 
 
-def test_a_session_in_a_task_alone_is_found_again_after_the_task_was_closed(
-    office: Office, room: TaskRoom
-) -> None:
+def test_session_in_a_closed_task_is_found(office: Office, room: TaskRoom) -> None:
     task = room.task(BEN)
     first = submitted(office, task=task.id)
     room.desk.task_close(CHAIR, task.id)
     assert submitted(office, task=task.id).id == first.id
 
 
-def test_another_session_of_the_same_id_is_told_so_and_one_placed_elsewhere_why_it_may_not(
-    office: Office, room: TaskRoom
-) -> None:
+def test_conflicting_session_of_the_same_id_is_refused(office: Office, room: TaskRoom) -> None:
     conversation, other = room.conversation(ANN), room.conversation(ANN)
     submitted(office, conversation=conversation.id)
     for it in (conversation, other):
@@ -105,7 +99,7 @@ def test_opening_messages_speak_for_no_member(office: Office, room: TaskRoom) ->
     assert (said.sender, said.message.content, said.message.former_speaker) == (None, "I agree.", BEN)
 
 
-def test_only_members_join_a_session_that_writes_into_a_conversation(office: Office, room: TaskRoom) -> None:
+def test_only_members_join_a_session_of_a_conversation(office: Office, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     job = submitted(office, conversation=conversation.id)
     for name in (CYD, EVE):
@@ -117,14 +111,14 @@ def test_only_members_join_a_session_that_writes_into_a_conversation(office: Off
     job.add_participant(CYD, "noop")
 
 
-def test_only_those_whom_the_task_has_admitted_join_a_session_in_it(office: Office, room: TaskRoom) -> None:
+def test_only_admitted_agents_join_a_session_of_a_task(office: Office, room: TaskRoom) -> None:
     job = submitted(office, task=room.task(BEN).id)
     with pytest.raises(ParticipantNotAdmittedError, match=r"not participants of task .*'eve'"):
         job.add_participant(EVE, "noop")
     job.add_participant(BEN, "noop")
 
 
-def test_who_joined_already_is_not_asked_again(office: Office, room: TaskRoom) -> None:
+def test_joined_participant_is_not_checked_again(office: Office, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     job = submitted(office, conversation=conversation.id)
     job.add_participant(BEN, "noop", key="once")

@@ -35,7 +35,7 @@ def test_an_accepted_task_is_active_and_has_admitted_everyone(room: TaskRoom) ->
     assert only_task(room, BEN) == made.task
 
 
-def test_it_waits_while_its_task_manager_decides_and_knows_who_asks(room: TaskRoom) -> None:
+def test_request_waits_for_the_verdict_and_names_the_agent(room: TaskRoom) -> None:
     seen: list[TaskRequest] = []
 
     def judge(request: TaskRequest) -> Verdict:
@@ -71,13 +71,13 @@ def test_without_names_everyone_is_in_the_initial_conversation(room: TaskRoom) -
     assert room.desk.request_task(APP, ANN, [BEN, CYD], {}).conversation.agents == (ANN, BEN, CYD)
 
 
-def test_nobody_is_in_the_initial_conversation_who_is_not_admitted(room: TaskRoom) -> None:
+def test_initial_conversation_has_admitted_agents_only(room: TaskRoom) -> None:
     with pytest.raises(ParticipantNotAdmittedError, match=r"not participants of task .*'eve'"):
         room.desk.request_task(APP, ANN, [BEN], {"participants": [ANN, EVE]})
     assert room.desk.task_list(ANN).items == ()
 
 
-def test_an_initial_conversation_of_too_many_is_refused_before_anything_is_written(room: TaskRoom) -> None:
+def test_too_large_initial_conversation_is_refused(room: TaskRoom) -> None:
     with pytest.raises(ConversationFullError):
         room.desk.request_task(APP, ANN, [f"a{number}" for number in range(256)], {})
     assert room.desk.task_list(ANN).items == ()
@@ -101,7 +101,7 @@ async def slow_no(_request: TaskRequest) -> bool:
         (lambda _: 1, "the task-manager answered with something that is no verdict"),
     ],
 )
-def test_whatever_is_no_yes_rejects(room: TaskRoom, judge, reason: str) -> None:
+def test_any_answer_but_yes_rejects(room: TaskRoom, judge, reason: str) -> None:
     room.verdict(judge)
     with pytest.raises(TaskRejectedError) as caught:
         room.desk.request_task(APP, ANN, [BEN], {})
@@ -111,7 +111,7 @@ def test_whatever_is_no_yes_rejects(room: TaskRoom, judge, reason: str) -> None:
     assert room.desk.conversation_list(ANN).items == ()
 
 
-def test_a_task_manager_that_is_late_rejects_and_may_not_change_its_mind(room: TaskRoom) -> None:
+def test_late_verdict_rejects_for_good(room: TaskRoom) -> None:
     late = threading.Event()
     room.verdict(lambda _: late.wait(patient(50)), timeout_s=0.05)
     with pytest.raises(TaskRejectedError, match=r"did not decide within 0\.05 s"):
@@ -129,7 +129,7 @@ def test_an_async_callable_decides_as_well(room: TaskRoom) -> None:
     assert room.task().status is TaskStatus.ACTIVE
 
 
-def test_a_task_that_was_left_waiting_by_a_crash_is_failed_by_a_sweep(room: TaskRoom) -> None:
+def test_sweep_fails_a_request_left_by_a_crash(room: TaskRoom) -> None:
     def crash(_request: TaskRequest) -> bool:
         room.clock.now_ms += 30_000 + GRACE_MS
         assert room.desk.count_abandoned() == 0
@@ -157,7 +157,7 @@ def test_a_task_that_everybody_left_before_the_verdict_is_closed(room: TaskRoom)
         room.desk.request_task(APP, ANN)
 
 
-def test_whoever_left_before_the_verdict_is_not_in_the_initial_conversation(room: TaskRoom) -> None:
+def test_agent_that_left_is_not_in_the_conversation(room: TaskRoom) -> None:
     def judge(request: TaskRequest) -> bool:
         room.desk.task_leave(BEN, request.task_id)
         return True

@@ -30,7 +30,7 @@ def test_a_conversation_is_made_of_admitted_participants(room: TaskRoom) -> None
     assert (caught.value.task_id, caught.value.agents) == (task.id, (EVE, "mal"))
 
 
-def test_the_dialog_of_a_conversation_has_its_id_and_the_task_as_its_thread(room: TaskRoom) -> None:
+def test_conversation_dialog_has_its_id_and_thread(room: TaskRoom) -> None:
     conversation = room.conversation()
     with room.archive.database.reading() as connection:
         rows = connection.exec_driver_sql(
@@ -124,7 +124,7 @@ def test_at_most_256_are_members(room: TaskRoom) -> None:
     assert len(room.desk.participants_add(CHAIR, full.id, names[256:]).agents) == 256
 
 
-def test_archiving_again_keeps_the_first_time_and_the_dialog_pauses(room: TaskRoom) -> None:
+def test_second_archiving_keeps_the_first_timestamp(room: TaskRoom) -> None:
     conversation = room.conversation()
     first = room.desk.archive(CHAIR, conversation.id)
     room.clock.now_ms += 5
@@ -138,7 +138,7 @@ def test_archiving_again_keeps_the_first_time_and_the_dialog_pauses(room: TaskRo
     assert room.desk.archive(CHAIR, conversation.id).archived_at == moment_from_ms(room.clock.now_ms)
 
 
-def test_adding_is_idempotent_and_removing_a_stranger_does_nothing(room: TaskRoom) -> None:
+def test_add_and_remove_member_are_idempotent(room: TaskRoom) -> None:
     conversation = room.conversation(ANN)
     for _ in range(2):
         assert room.desk.participants_add(CHAIR, conversation.id, [BEN, ANN]).agents == (ANN, BEN)
@@ -149,7 +149,7 @@ def test_adding_is_idempotent_and_removing_a_stranger_does_nothing(room: TaskRoo
     assert room.desk.conversation_get(ANN, conversation.id).agents == (ANN,)
 
 
-def test_who_comes_back_has_read_what_it_had_read(room: TaskRoom) -> None:
+def test_returning_member_keeps_its_read_position(room: TaskRoom) -> None:
     conversation = room.conversation()
     for text in ("one", "two"):
         room.desk.send(ANN, conversation.id, text)
@@ -161,7 +161,7 @@ def test_who_comes_back_has_read_what_it_had_read(room: TaskRoom) -> None:
     assert summary.unread_count == 1
 
 
-def test_closing_archives_all_conversations_with_one_timestamp_and_completes_their_dialogs(
+def test_closing_a_task_archives_its_conversations(
     room: TaskRoom,
 ) -> None:
     task = room.task(BEN)
@@ -210,14 +210,14 @@ def test_a_task_that_waits_or_failed_takes_no_changes_either(room: TaskRoom) -> 
     assert room.task().status is TaskStatus.ACTIVE
 
 
-def test_whoever_is_admitted_later_may_become_a_member(room: TaskRoom) -> None:
+def test_later_participant_may_become_a_member(room: TaskRoom) -> None:
     conversation = room.conversation()
     for _ in range(2):
         assert room.desk.task_add_participant(CHAIR, conversation.task_id, EVE).agents == (ANN, BEN, CYD, EVE)
     assert EVE in room.desk.participants_add(CHAIR, conversation.id, [EVE]).agents
 
 
-def test_who_is_removed_from_a_task_is_in_none_of_its_conversations(room: TaskRoom) -> None:
+def test_removed_participant_leaves_all_conversations(room: TaskRoom) -> None:
     task = room.task(BEN)
     here, there = (room.conversation(task=task) for _ in range(2))
     elsewhere = room.conversation()

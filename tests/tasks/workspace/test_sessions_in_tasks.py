@@ -62,9 +62,7 @@ def after(room: TaskRoom) -> None:
 # -- what is delivered -------------------------------------------------------------------------
 
 
-def test_what_a_session_says_is_in_history_summary_and_unread_counts_at_once(
-    room: TaskRoom, client: Redis
-) -> None:
+def test_session_messages_reach_history_and_counts(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     room.desk.send(BEN, conversation.id, "Discuss it.")
     table = table_in(conversation, client)
@@ -81,7 +79,7 @@ def test_what_a_session_says_is_in_history_summary_and_unread_counts_at_once(
     assert summary.unread_count == 2, "ben's; her own words in the session are hers"
 
 
-def test_each_message_is_delivered_once_however_often_it_is_archived(room: TaskRoom, client: Redis) -> None:
+def test_repeated_archiving_delivers_a_message_once(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     texts = []
@@ -94,9 +92,7 @@ def test_each_message_is_delivered_once_however_often_it_is_archived(room: TaskR
     assert room.said(conversation) == texts
 
 
-def test_an_archiver_that_dies_delivers_nothing_and_the_next_one_everything_once(
-    room: TaskRoom, client: Redis
-) -> None:
+def test_killed_archiver_delivers_nothing(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     for _ in range(8):  # more than fits into a page, so that somebody reads on
@@ -117,7 +113,7 @@ def test_an_archiver_that_dies_delivers_nothing_and_the_next_one_everything_once
     assert len(room.said(conversation)) == 480
 
 
-def test_what_an_archiver_finds_done_it_does_not_deliver_again(room: TaskRoom, client: Redis) -> None:
+def test_delivered_messages_are_not_delivered_again(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "hello")
@@ -135,9 +131,7 @@ def test_what_an_archiver_finds_done_it_does_not_deliver_again(room: TaskRoom, c
     assert room.said(conversation) == ["hello"]
 
 
-def test_what_was_said_before_it_was_archived_still_comes_and_what_after_does_not(
-    room: TaskRoom, client: Redis
-) -> None:
+def test_archived_conversation_takes_earlier_messages_only(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "before")
@@ -154,7 +148,7 @@ def test_what_was_said_before_it_was_archived_still_comes_and_what_after_does_no
     assert table.texts() == ["before", "after", "again"], "the session has it all"
 
 
-def test_a_task_that_closes_takes_nothing_more_and_the_session_goes_on(room: TaskRoom, client: Redis) -> None:
+def test_session_outlives_its_closed_task(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "before")
@@ -166,7 +160,7 @@ def test_a_task_that_closes_takes_nothing_more_and_the_session_goes_on(room: Tas
     assert room.said(conversation) == ["before"]
 
 
-def test_what_an_agent_says_after_it_was_removed_stays_in_the_session(room: TaskRoom, client: Redis) -> None:
+def test_messages_of_a_removed_agent_stay_in_the_session(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "as a member")
@@ -178,9 +172,7 @@ def test_what_an_agent_says_after_it_was_removed_stays_in_the_session(room: Task
     assert room.said(conversation, BEN) == ["as a member"]
 
 
-def test_what_an_agent_says_that_never_was_a_member_stays_in_the_session(
-    room: TaskRoom, client: Redis
-) -> None:
+def test_messages_of_a_non_member_stay_in_the_session(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "let me in")
@@ -188,7 +180,7 @@ def test_what_an_agent_says_that_never_was_a_member_stays_in_the_session(
     assert room.said(conversation, BEN) == []
 
 
-def test_people_and_whoever_opened_the_session_are_heard_as_well(room: TaskRoom, client: Redis) -> None:
+def test_messages_of_people_and_the_opener_are_delivered(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(BEN)
     human = {"participant_id": "ann", "kind": "human"}
     table = Table(client, opened=False)
@@ -203,7 +195,7 @@ def test_people_and_whoever_opened_the_session_are_heard_as_well(room: TaskRoom,
     assert [it.sender for it in room.desk.history(BEN, conversation.id).items] == [None, ANN]
 
 
-def test_a_conversation_that_is_gone_keeps_no_session_from_the_archive(room: TaskRoom, client: Redis) -> None:
+def test_lost_conversation_does_not_block_archiving(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN)
     table = table_in(conversation.model_copy(update={"id": NOTHING}), client)
     table.speak(table.plan_one(), "hello")
@@ -272,7 +264,7 @@ def test_a_session_is_refused_where_its_agents_may_not_write(room: TaskRoom) -> 
             placed(room, *names, **how)
 
 
-def test_people_alone_do_not_find_what_is_not_there(room: TaskRoom) -> None:
+def test_unknown_conversation_and_task_are_refused(room: TaskRoom) -> None:
     with pytest.raises(InvalidInput, match="conversation: must be the id of a conversation"):
         placed(room, people=("zoe",), conversation=NOTHING)
     with pytest.raises(InvalidInput, match="task: must be the id of a task"):
