@@ -52,6 +52,8 @@ class SessionFilter:
     tag: str | None = None
     since_ms: int | None = None
     until_ms: int | None = None
+    #: Text in the title, or the beginning of the id.
+    text: str | None = None
 
 
 ANY_SESSION = SessionFilter()

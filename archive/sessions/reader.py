@@ -206,6 +206,9 @@ def _conditions(wanted: SessionFilter) -> Iterator[ColumnElement[bool]]:
         yield COLLAB.c.opened_ms >= wanted.since_ms
     if wanted.until_ms is not None:
         yield COLLAB.c.opened_ms < wanted.until_ms
+    if wanted.text is not None:
+        in_title = COLLAB.c.title.icontains(wanted.text, autoescape=True)
+        yield or_(in_title, COLLAB.c.collab_id.startswith(wanted.text.lower(), autoescape=True))
 
 
 def _newest(connection: Connection, session_id: str) -> Row[Any]:

@@ -16,7 +16,7 @@ from tornado.web import url
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
 from .handlers.assets import STATIC_PATH, AssetHandler
-from .handlers.collabs import CollabsData, CollabsPage
+from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
@@ -38,6 +38,7 @@ def dashboard_handlers() -> list[Any]:
     return [
         url(r"/collabs", CollabsPage, name="collabs"),
         url(r"/api/collabs", CollabsData, name="api_collabs"),
+        url(r"/api/collabs/archived", ArchivedCollabsData, name="api_collabs_archived"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
         *session_handlers(SESSION_ID),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from live import until
+from scaling import patient
 from servers.flower import FlowerServer
+from servers.ports import own_port
 from sessions.submitted import submit_two
 from symposia.client import Client
+from symposia.workers.local.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -73,6 +78,39 @@ def test_a_question_to_a_person_is_shown_as_parked(shared):
     (row,) = shared.flower.json("/api/collabs?q=asks")["collabs"]
     assert row["attention_text"] == "waits for an answer to ann"
     assert [it["state"] for it in row["speakers"]] == ["parked"]
+
+
+def test_archived_sessions_are_paged_and_not_listed_twice(shared):
+    jobs = [submit_two(shared.client, f"Old {number}", stop={"max_turns": 1}) for number in range(5)]
+    for job in jobs:
+        job.result(timeout=patient(60))
+    until(lambda: all(shared.client.archived().has_ended(job.id) for job in jobs), what="they are archived")
+    assert sorted(listed(shared.flower, "q=old")) == [f"Old {number}" for number in range(5)]
+    assert shared.flower.json("/api/collabs/archived?q=old")["collabs"] == []
+    # Another Redis with the same archive: all of them are from the archive.
+    with EmbeddedServer(shared.folder / "empty", durable=False, bound=True) as server:
+        flower = replace(
+            shared.flower, settings={**shared.flower.settings, "redis_url": server.url}, port=own_port()
+        )
+        try:
+            flower.start()
+            titles, after = [], ""
+            while after is not None:
+                page = flower.json(f"/api/collabs/archived?q=OLD&limit=2&after={after}")
+                titles += [row["title"] for row in page["collabs"]]
+                after = page["next"]
+            assert titles == [f"Old {number}" for number in reversed(range(5))]
+            (row,) = flower.json(f"/api/collabs/archived?q={jobs[0].id[:8]}")["collabs"]
+            assert (row["id"], row["archived"], row["status"], row["turns"]) == (
+                jobs[0].id,
+                True,
+                "completed",
+                1,
+            )
+            assert flower.json("/api/collabs/archived?q=old&status=cancelled")["collabs"] == []
+            assert flower.json("/api/collabs?q=old")["collabs"] == []
+        finally:
+            flower.stop()
 
 
 def test_a_queued_session_is_stuck_if_workers_do_not_take_it(flower: FlowerServer, client: Client):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..archive_pages import ArchivedPage, archived_page
 from ..views.collab_list import MAX_ROWS, ListFilter, ListOrder, list_page
 from .base import DashboardHandler, DataHandler, PageHandler
 
@@ -35,3 +36,18 @@ class CollabsData(DataHandler):
             after=self.query_text("after"),
             limit=self.query_number("limit", 100, most=MAX_ROWS),
         )
+
+
+class ArchivedCollabsData(DataHandler):
+    """The archived sessions as JSON."""
+
+    async def data(self, *_parts: str) -> object:
+        """Return a page of archived sessions that are not in memory; an empty one without an archive."""
+        wanted, after = read_filter(self), self.query_text("after")
+        limit = self.query_number("limit", 100, most=MAX_ROWS)
+        client = self.services.client
+        reader = await client.archived()
+        if reader is None:
+            return ArchivedPage(collabs=[], next=None)
+        in_memory = self.services.sessions
+        return await client.run(archived_page, reader, wanted, in_memory, after=after, limit=limit)

@@ -58,7 +58,7 @@ class SessionList:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __contains__(self, session_id: str) -> bool:
+    def __contains__(self, session_id: object) -> bool:
         return session_id in self._rows
 
     def get(self, session_id: str) -> CollabRow | None:

@@ -9,12 +9,15 @@ const AGE_MS = 10000;
 
 const body = document.getElementById("rows");
 const form = document.getElementById("filter");
+const archived = document.getElementById("archived");
 const empty = document.getElementById("empty");
 const more = document.getElementById("more");
 const order = { by: "activity", descending: true };
 /** Rows on the page by id, in their order on the page for those that the page loaded in pieces. */
 let shown = new Map();
 let next = null;
+/** Where the archive continues. Its sessions follow those in memory, in the order of their opening. */
+let archive = { after: "", isOver: false };
 let stream = null;
 let loads = 0;
 
@@ -33,7 +36,11 @@ async function load() {
     if (mine !== loads) return;
     shown = new Map();
     body.replaceChildren();
+    archived.replaceChildren();
+    archive = { after: "", isOver: false };
     addPage(page);
+    if (!next) await addArchived();
+    if (mine !== loads) return;
     stream = follow("/api/collabs", {
       position: page.position,
       query: filterQuery(),
@@ -66,9 +73,27 @@ function addPage(page) {
     body.append(rowOf(row));
   }
   next = page.next;
-  more.hidden = !next;
+  more.hidden = !next && archive.isOver;
   empty.hidden = shown.size > 0;
   showCounts(page.counts);
+}
+
+async function addArchived() {
+  const query = filterQuery();
+  query.set("limit", LIMIT);
+  if (archive.after) query.set("after", archive.after);
+  const mine = loads;
+  const page = await getJson(`/api/collabs/archived?${query}`);
+  if (mine !== loads) return;
+  const rows = page.collabs.filter((row) => !shown.has(row.id));
+  if (rows.length && !archived.childElementCount) {
+    const title = "Archived, by the time of opening";
+    archived.append(make("tr", { class: "archived-title" }, make("th", { colspan: COLUMNS.length, scope: "rowgroup" }, title)));
+  }
+  archived.append(...rows.map(rowOf));
+  archive = { after: page.next ?? "", isOver: page.next === null };
+  more.hidden = !next && archive.isOver;
+  empty.hidden = shown.size > 0 || archived.childElementCount > 0;
 }
 
 /** Add or replace a row at its place. */
@@ -79,11 +104,13 @@ function put(row) {
   shown.set(row.id, row);
   const element = rowOf(row);
   const old = document.getElementById(element.id);
-  if (old) {
+  if (old && old.parentElement === body) {
     const focused = old.contains(document.activeElement);
     old.replaceWith(element);
     if (focused) element.querySelector("a")?.focus({ preventScroll: true });
     if (focused || compare(before, row, order) === 0) return;
+  } else {
+    old?.remove(); // it was among the archived ones
   }
   const place = [...body.children].find((it) => it !== element && compare(shown.get(it.dataset.id), row, order) > 0);
   body.insertBefore(element, place ?? null);
@@ -152,8 +179,12 @@ form.addEventListener("submit", (event) => event.preventDefault());
 more.addEventListener("click", async () => {
   const mine = loads;
   try {
-    const page = await getJson(pageAddress(next));
-    if (mine === loads) addPage(page);
+    if (next) {
+      const page = await getJson(pageAddress(next));
+      if (mine === loads) addPage(page);
+    } else {
+      await addArchived();
+    }
   } catch (error) {
     showProblem(error);
   }
