@@ -27,6 +27,9 @@ from .telemetry import exporter_secrets
 
 PREFIX = "SYMPOSIA_"
 
+#: Variable of `metrics_port`.
+METRICS_PORT = f"{PREFIX}METRICS_PORT"
+
 #: Variables that are read if the `SYMPOSIA_*` one is not set (dialog state document, section 5).
 ALTERNATIVE_NAMES = {
     "redis_url": "REDIS_URL",
@@ -131,6 +134,13 @@ class Settings(BaseSettings):
 
     #: Number of turns that a worker process runs side by side, each in a thread.
     worker_concurrency: int = Field(default=8, ge=1, le=1_000)
+    #: Port on which each worker serves its metrics over HTTP. None: it serves none.
+    metrics_port: int | None = Field(default=None, ge=1, le=65_535)
+    #: Address on which a worker serves its metrics.
+    metrics_address: str = Field(default="127.0.0.1", min_length=1, max_length=255)
+    #: Seconds without progress after which the metrics report an active session as stuck.
+    stuck_after_s: float = Field(default=300, ge=1, le=86_400)
+
     #: Loopback port of Flower.
     flower_port: int = Field(default=5_555, ge=1, le=65_535)
     #: Host names, separated by commas, under which browsers reach the pages of sessions in Flower, in addition

@@ -16,12 +16,14 @@ from ..agents.registry.registry import Registry
 from ..config.settings import Settings, known_secrets, read_variable
 from ..models.sessions.limits import DailyLimits
 from ..reviews.batches.context import ReviewQueue
+from ..state.metrics import MetricCounts
 from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.queue_progress import QueueProgress
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.runtime.leases import LeaseRenewer
+from ..tasks.runtime.metrics import MetricBuffer
 from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits
 from ..tasks.runtime.tracing import Tracing
 from ..tasks.runtime.turn_services import GrantServicesFactory
@@ -40,6 +42,7 @@ def limits_of(settings: Settings) -> WorkerLimits:
         retention_ms=int(settings.retention_s * 1000),
         max_message_bytes=settings.max_message_bytes,
         tenant=daily_limits(settings),
+        stuck_after_ms=int(settings.stuck_after_s * 1000),
     )
 
 
@@ -94,6 +97,7 @@ def build_runtime(
         ),
         limits=limits,
         memory=turn_memory(settings),
+        metrics=MetricBuffer(MetricCounts(client)),
         archiver=build_archiver(settings, client),
         tracing=tracing,
         on_session_ended=lambda facts: reviews.session_ended(facts.spec.parameters),

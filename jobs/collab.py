@@ -267,6 +267,7 @@ class CollabJob:
             IllegalTransition: The session is not active.
         """
         self._connections.store.suspend(self.id)
+        self._mark_suspended(suspended=True)
 
     def resume(self) -> None:
         """Resume a suspended session.
@@ -276,9 +277,13 @@ class CollabJob:
         """
         # Before and after: if the process dies in between, the sweep still checks the session soon.
         self._connections.index.set_due_by(self.id, self._connections.index.now_ms())
+        self._mark_suspended(suspended=False)  # the sweep corrects it if the session stays suspended
         state = self._connections.store.resume(self.id)
         self._connections.index.set_due_by(self.id, state.now_ms)
         resend_all(self._connections.graph, self._facts, state)
+
+    def _mark_suspended(self, *, suspended: bool) -> None:
+        self._connections.index.live.set_suspended(self.id, self._facts.collab.mode, suspended=suspended)
 
     def stop(self) -> None:
         """Complete the session when the turns that are running have ended.

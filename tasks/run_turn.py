@@ -22,6 +22,7 @@ from ..models.errors import (
     StateError,
     UnknownAgent,
 )
+from ..models.metrics import TurnOutcomeLabel
 from ..models.sessions.options import AgentBinding, FailurePolicy
 from ..models.text.ids import new_id
 from ..models.turns.directives import read_directives
@@ -32,8 +33,9 @@ from .planning.advance import advance, redispatch_waiting
 from .planning.limits import reservation_request, shortfall_reason
 from .runtime.graph import TurnCall
 from .runtime.log_context import add_to_log_context
+from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
-from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, turn_timeout_s, write_deadline
+from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, count_end, turn_timeout_s, write_deadline
 from .turns.admission import Admission, admit_turn
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
 from .turns.results import PlanNext, TurnEnd, WakeParked
@@ -77,26 +79,33 @@ def run_turn(
     with admission:
         if not admission.may_run:
             claim = replace(claim, admitted=False)
-        return _begin(runtime, call, claim, admission, worker=worker)
+        end = _begin(runtime, call, claim, admission, worker=worker)
+    TurnMetrics(runtime.metrics, call.mode).booked(admission.booked)
+    return end
 
 
 def _begin(
     runtime: Runtime, call: TurnCall, claim: GrantRequest, admission: Admission, *, worker: str
 ) -> TurnEnd:
     runtime.fault_hook(Boundary.BEFORE_BEGIN, call.session, call.turn)
+    metrics = TurnMetrics(runtime.metrics, call.mode)
     since = time.monotonic()
     answer = runtime.store.begin(call.session, claim)
     if answer.word != "granted" or answer.grant is None or answer.state is None:
         admission.record_not_granted(answer.word)
+        metrics.not_granted(answer.word)
         log.debug("turn %s of %s: %s", call.turn, call.session, answer.word)
         return TurnEnd(answer.word, follow_up=_follow_up(runtime, call, answer))
     runtime.fault_hook(Boundary.AFTER_BEGIN, call.session, call.turn)
+    metrics.granted(answer, call.turn)
     facts = runtime.facts.get_for_state(call.session, answer.state)
     agent = answer.grant.substitute or facts.spec.agents[call.participant].agent
     add_to_log_context(attempt=answer.grant.grants, agent=agent)
     planned = decode_planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
     turn_services = runtime.turn_services.create(call.session, answer.grant, call.participant)
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
+    if recalled is not None and recalled.view.degraded:
+        metrics.without_memory()
     policy = facts.spec.policy_of(call.participant)
     active_turn = ActiveTurn(
         facts,
@@ -155,6 +164,7 @@ def _speak(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> TurnE
             active_turn.session_id,
         )
         book_lost_turn(runtime, active_turn)
+        count_end(runtime, active_turn, TurnOutcomeLabel.LOST)
         return TurnEnd("lost")
     except AgentError as error:
         return fail_turn(runtime, active_turn, error)

@@ -15,8 +15,9 @@ from ..factories.schedules import build_schedule_runner
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
 from ..reviews.schedules.celery_tasks import install_schedule_runner
-from ..tasks.runtime.runtime import install_runtime, runtime_of
+from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
+from .steps.metrics import MetricsStep, flush_at_shutdown
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
 
@@ -38,17 +39,18 @@ def create_worker_app(settings: Settings) -> Celery:
     app.conf.worker_consumer = "symposia.patches.celery_consumer:ReconnectingConsumer"
     install_cancel_turns(app, lambda: runtime_of(app).leases.cancel_all())  # noqa: PLW0108 - built later
     app.steps["worker"].update(
-        {ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
+        {ArchiveStep, DeliveryStep, MetricsStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
     )
     app.steps["consumer"].update({SentEventsStep, SentTimeStep})
-    install_runtime(
-        app,
-        per_process(
-            lambda: build_runtime(
-                app, settings, redis_url=redis_url_in_use(settings), tracing=start_tracing()
-            )
-        ),
-    )
+    app.conf.symposia_metrics_port = settings.metrics_port
+    app.conf.symposia_metrics_address = settings.metrics_address
+
+    def build() -> Runtime:
+        runtime = build_runtime(app, settings, redis_url=redis_url_in_use(settings), tracing=start_tracing())
+        flush_at_shutdown(runtime.metrics)
+        return runtime
+
+    install_runtime(app, per_process(build))
     install_schedule_runner(
         app, per_process(lambda: build_schedule_runner(app, settings, redis_url=redis_url_in_use(settings)))
     )

@@ -39,6 +39,10 @@ class DueIndex:
         """Set the time of the next check of a claimed session, unless an earlier one was requested meanwhile."""
         self._postpone(session_id, at_ms, entering=False)
 
+    def count_due(self, *, before_ms: int) -> int:
+        """Return the number of sessions that were due before that time."""
+        return int(self._client.zcount(self.KEY, "-inf", before_ms))
+
     def time_of(self, session_id: str) -> float | None:
         """Return the session's time; None: it is not in the index."""
         time: float | None = self._client.zscore(self.KEY, session_id)

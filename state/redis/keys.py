@@ -43,6 +43,10 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{schedules}:beat` | sorted set | keys of schedules, by the time at which a beat sends their messages |
 | `symposia:{schedules}:look` | sorted set | names of schedules, by the time at which a worker checks them |
 | `symposia:{schedules}:beats` | hash | running beats, with the time of their last announcement |
+| `symposia:live` | sorted set | unfinished sessions; the score encodes mode and status: see `state/sessions/live_sessions.py` |
+| `symposia:stuck` | sorted set | sessions without progress (`reason|session`), by the time at which the entry is outdated; TTL one hour |
+| `symposia:{metrics}:counts` | hash | counters for monitoring: see `state/metrics.py` |
+| `symposia:{metrics}:batch:ID` | string | number of the newest batch of counts of one process; TTL one hour |
 | `symposia:memory` | hash | counters of events in dialog memories, such as `corrupt`; TTL 30 days |
 
 The memory of a user is kept longer than sessions, under separate keys. All of them expire.
@@ -67,14 +71,19 @@ REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:errands"
 FAILED_DELIVERIES = f"{PREFIX}:errands:failed"
 MEMORY_COUNTS = f"{PREFIX}:memory"
+LIVE = f"{PREFIX}:live"
+STUCK = f"{PREFIX}:stuck"
+METRICS = f"{PREFIX}:{{metrics}}:counts"
 #: Schedules share one cluster slot, because RedBeat uses several keys at once.
 SCHEDULES = f"{PREFIX}:{{schedules}}:"
 SCHEDULES_BEAT = f"{SCHEDULES}beat"
 SCHEDULES_LOOK = f"{SCHEDULES}look"
 BEATS = f"{SCHEDULES}beats"
 
-#: Index keys without a TTL.
-PERMANENT = frozenset({DUE, ARCHIVE_QUEUE, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, DELIVERIES})
+#: Index keys and counters without a TTL.
+PERMANENT = frozenset(
+    {DUE, ARCHIVE_QUEUE, SESSIONS, INBOX, WORKERS, REVIEWS, REVIEWS_DUE, DELIVERIES, LIVE, METRICS}
+)
 
 #: Names a script header may use for a session's keys.
 SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")
@@ -133,3 +142,8 @@ def review_key(batch_id: str, part: str) -> str:
 def notifications_key(agent: str) -> str:
     """Return the key of an agent's notifications."""
     return f"{PREFIX}:notices:{agent}"
+
+
+def metrics_batch_key(sender: str) -> str:
+    """Return the key of the newest batch of counts of one process."""
+    return f"{PREFIX}:{{metrics}}:batch:{sender}"

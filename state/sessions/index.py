@@ -14,10 +14,13 @@ from typing import cast
 
 from redis import Redis
 
+from ...models.metrics import SESSIONS_ENDED, reason_class
+from ..metrics import MetricCounts, count_field
 from ..redis.due_index import CLAIM_FRACTION, DueIndex, add_or_renew, drop
 from ..redis.keys import ARCHIVE_QUEUE, DUE, SESSIONS, session_key
 from ..redis.readers import server_ms
 from .archiving import ArchiveQueue
+from .live_sessions import LiveSessions
 
 #: Maximum number of listed sessions; the newest are kept.
 LISTED = 100_000
@@ -33,6 +36,8 @@ class SessionIndex(DueIndex):
     def __init__(self, client: Redis) -> None:
         super().__init__(client)
         self._archive_queue = ArchiveQueue(client)
+        #: Unfinished sessions by mode and status, for monitors.
+        self.live = LiveSessions(client)
 
     def now_ms(self) -> int:
         """Return the server's time in milliseconds since the epoch."""
@@ -65,22 +70,34 @@ class SessionIndex(DueIndex):
         self._client.zadd(DUE, {session_id: due_ms}, lt=True, xx=True)
 
     def mark_ended(self, session_id: str) -> bool:
-        """Remove an ended session from the sweep, and make its entry in the archive queue due soon.
+        """Remove an ended session from the sweep, make its entry in the archive queue due soon, and count its end.
 
         Returns:
             True for one call per session: the one that removed it.
         """
         is_removed = self._client.zrem(DUE, session_id) == 1
         self._archive_soon(session_id)
+        self._count_end(session_id)
         return is_removed
 
     def mark_cancelled(self, session_id: str) -> None:
         """Make the archiving of a cancelled session due soon, and its next sweep, which marks it as ended."""
         self._client.zadd(DUE, {session_id: 0}, xx=True, lt=True)
         self._archive_soon(session_id)
+        self._count_end(session_id)
 
     def _archive_soon(self, session_id: str) -> None:
         self._client.zadd(ARCHIVE_QUEUE, {session_id: 0}, xx=True, lt=True)
+
+    def _count_end(self, session_id: str) -> None:
+        """Count the end of a session. Any number of callers may report the same end; the first one counts it."""
+        if (mode := self.live.remove(session_id)) is None:
+            return
+        found = self._client.hmget(session_key(session_id, "session"), "status", "reason")
+        status, reason = cast("list[str | None]", found)
+        if status is not None:
+            field = count_field(SESSIONS_ENDED, mode, status, reason_class(reason or ""))
+            MetricCounts(self._client).count_event(field)
 
     def unfinished(self) -> int:
         """Return the number of sessions that have not ended."""
@@ -97,6 +114,7 @@ class SessionIndex(DueIndex):
             return  # or a check was requested since the claim
         if not self._client.exists(session_key(session_id, "session")):
             table.drop(session_id, time)
+            self.live.remove(session_id)
 
     def unlist(self, session_id: str, listed_ms: float) -> None:
         """Remove a session that was not found from the list, unless it may be about to be opened.

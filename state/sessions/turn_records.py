@@ -88,6 +88,8 @@ class TurnRecord:
     grants: int = 0
     failures: int = 0
     dispatches: int = 0
+    #: Time at which its newest message was sent or its retry was due, in milliseconds since the epoch.
+    dispatched_ms: int | None = None
     #: Id of the Celery task that planned this turn.
     parent: str | None = None
     #: Start of the newest grant, in milliseconds since the epoch by the server's clock.
@@ -133,6 +135,7 @@ class _Stored(BaseModel):
     grants: int
     failures: int
     dispatches: int
+    dispatched_ms: int | None = None
     parent: str | None = None
     began_ms: int | None = None
     queued_ms: int | None = None
@@ -213,6 +216,7 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         grants=stored.grants,
         failures=stored.failures,
         dispatches=stored.dispatches,
+        dispatched_ms=stored.dispatched_ms,
         parent=stored.parent,
         began_ms=stored.began_ms,
         queued_ms=stored.queued_ms,

@@ -20,6 +20,7 @@ from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
 from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
+from ..runtime.metrics import TurnMetrics
 from ..runtime.parked_reports import report_dropped
 from ..runtime.runtime import Runtime
 from ..views.session_views import SessionFacts, begins_round, session_view
@@ -139,6 +140,8 @@ def dispatch_plan(
     for it in write.refused:
         log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
     report_dropped(runtime.graph, state, write.dropped)
+    if 1 in answer.numbers:
+        TurnMetrics(runtime.metrics, facts.collab.mode).started()
     if state.is_final:
         if runtime.index.mark_ended(facts.session_id) and runtime.tracing is not None:
             runtime.tracing.end_session(facts, state)

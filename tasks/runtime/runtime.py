@@ -10,7 +10,7 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from celery import Celery
@@ -27,6 +27,7 @@ from .archiving import Archiver
 from .graph import TaskGraph
 from .leases import LeaseRenewer
 from .memory import TurnMemory
+from .metrics import MetricSink, NoMetrics
 from .tracing import Tracing
 from .turn_services import GrantServicesFactory
 
@@ -70,6 +71,8 @@ class WorkerLimits:
     max_message_bytes: int
     #: Daily limits of each tenant.
     tenant: DailyLimits = DailyLimits()  # noqa: RUF009 - frozen
+    #: Milliseconds without progress after which an active session counts as stuck.
+    stuck_after_ms: int = 300_000
 
 
 #: Seconds for which an id surely belongs to the same session: the id may be used again only after its keys
@@ -161,6 +164,7 @@ class Runtime:
     turn_services: GrantServicesFactory
     limits: WorkerLimits
     memory: TurnMemory
+    metrics: MetricSink = field(default_factory=NoMetrics)
     #: None: there is no archive.
     archiver: Archiver | None = None
     #: None: nothing is traced.

@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from typing import Self
 
 from ...models.errors import RedisUnavailable, SessionNotFound, SymposiaError
-from ...state.sessions.records import ScriptAnswer
+from ...models.metrics import SWEEP_DISPATCHES, StuckReason
+from ...models.protocol.collab import CollabStatus
+from ...state.sessions.live_sessions import StuckSessions, stuck_reason
+from ...state.sessions.records import ScriptAnswer, SessionState
 from ..planning.advance import send_turns
 from ..runtime.graph import BrokerConnectionError
 from ..runtime.log_context import log_context
@@ -71,8 +74,10 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
                 raise
             except SymposiaError as error:
                 log.error("sweeping session %s failed: %s", session_id, error)
+                _report_unreadable(runtime, session_id)
             except Exception:  # one session that cannot be read must not block the others
                 log.exception("sweeping session %s failed", session_id)
+                _report_unreadable(runtime, session_id)
         if len(claimed) < BATCH or time.monotonic() > ends_at:
             return sent
 
@@ -126,18 +131,26 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
         return 0
     # Set the next check before sending: a crash in between delays the session by only one grace time.
     runtime.index.reschedule(session_id, look_ms)
+    sent = _dispatch_due_work(runtime, answer, answer.state)
+    runtime.metrics.count(SWEEP_DISPATCHES, amount=sent)
+    _report_to_monitors(runtime, answer.state, look_ms)
+    return sent
+
+
+def _dispatch_due_work(runtime: Runtime, answer: ScriptAnswer, state: SessionState) -> int:
+    session_id = state.session_id
     if not answer.numbers and not answer.advance:
         return 0
     try:
-        facts = runtime.facts.get_for_state(session_id, answer.state)
+        facts = runtime.facts.get_for_state(session_id, state)
     except SessionNotFound:
         return 0
     if answer.numbers:
         log.info("session %s: dispatching turns %s again", session_id, list(answer.numbers))
-        send_turns(runtime.graph, facts, answer.state, answer.numbers)
+        send_turns(runtime.graph, facts, state, answer.numbers)
     if answer.advance:
         log.info("session %s: requesting its next step again", session_id)
-        runtime.graph.send_advance(session_id, sent_ms=answer.state.now_ms)
+        runtime.graph.send_advance(session_id, sent_ms=state.now_ms)
     return len(answer.numbers) + answer.advance
 
 
@@ -147,3 +160,23 @@ def _record_end(runtime: Runtime, session_id: str) -> None:
         return
     state = runtime.store.state(session_id)
     runtime.tracing.end_session(runtime.facts.get_for_state(session_id, state), state)
+
+
+def _report_to_monitors(runtime: Runtime, state: SessionState, look_ms: int) -> None:
+    """Report a session without progress, until after its next check, and the status of a suspended one."""
+    until_ms = look_ms + runtime.limits.grace_ms
+    if reason := stuck_reason(state, after_ms=runtime.limits.stuck_after_ms):
+        stuck = StuckSessions(runtime.store.client)
+        stuck.add(state.session_id, reason, now_ms=state.now_ms, until_ms=until_ms)
+    if state.status is CollabStatus.SUSPENDED:
+        # The process that suspended it may have died before it changed the index.
+        mode = runtime.facts.get_for_state(state.session_id, state).collab.mode
+        runtime.index.live.set_suspended(state.session_id, mode, suspended=True)
+
+
+def _report_unreadable(runtime: Runtime, session_id: str) -> None:
+    now_ms = runtime.index.now_ms()
+    stuck = StuckSessions(runtime.store.client)
+    # The claim holds the session for the grace time.
+    until_ms = now_ms + 3 * runtime.limits.grace_ms
+    stuck.add(session_id, StuckReason.UNREADABLE, now_ms=now_ms, until_ms=until_ms)

@@ -15,6 +15,7 @@ from typing import TypeVar
 from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_fixed
 
 from ...models.errors import RedisUnavailable
+from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import FailurePolicy
 from ...models.sessions.plan import PlannedTurn
 from ...models.turns.turn import Usage
@@ -22,6 +23,7 @@ from ...models.turns.waiting import ParkedQuestion
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.turn_records import sum_usage
 from ..runtime.memory import RecalledMemory
+from ..runtime.metrics import TurnMetrics
 from ..runtime.runtime import Runtime
 from ..runtime.turn_services import GrantServices
 from ..views.session_views import SessionFacts, decode_waiting
@@ -91,6 +93,16 @@ class ActiveTurn:
     def own_usage(self) -> Usage:
         """Return the usage of this attempt, as reported by its agent."""
         return self.accounts().get(self.grant.token, Usage())
+
+
+def count_end(
+    runtime: Runtime, active_turn: ActiveTurn, outcome: TurnOutcomeLabel, *, refused: str = ""
+) -> None:
+    """Count the end of an attempt; `refused`: the answer of the script that did not write it."""
+    metrics = TurnMetrics(runtime.metrics, active_turn.facts.collab.mode)
+    metrics.ended(outcome, time.monotonic() - active_turn.since)
+    if refused:
+        metrics.refused(refused)
 
 
 def write_deadline(runtime: Runtime, active_turn: ActiveTurn) -> float:

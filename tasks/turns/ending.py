@@ -9,6 +9,7 @@ from functools import partial
 from pydantic import JsonValue
 
 from ...models.errors import AgentError, StateError
+from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ...state.sessions.records import ScriptAnswer
@@ -16,7 +17,7 @@ from ...state.sessions.requests import JournalNote, PlanWrite
 from ..planners import mode_of
 from ..planning.advance import advance, dispatch_plan, dispatch_turns, plan_next, redispatch_waiting
 from ..runtime.runtime import Boundary, Runtime
-from .active_turn import ActiveTurn, retry_during_outage, write_deadline
+from .active_turn import ActiveTurn, count_end, retry_during_outage, write_deadline
 from .results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return
 
 log = logging.getLogger(__name__)
@@ -54,6 +55,9 @@ def commit_turn(
     is_written = answer.word in WRITTEN
     if is_written:
         active_turn.services.delete_data()
+        count_end(runtime, active_turn, TurnOutcomeLabel(kind.value))
+    else:
+        count_end(runtime, active_turn, TurnOutcomeLabel.REFUSED, refused=answer.word)
     active_turn.admission.is_written = is_written
     active_turn.admission.record_end(answer, outcome.usage, done=is_written)
     _continue_session(runtime, active_turn, answer, write)
@@ -187,6 +191,10 @@ def _return_turn(
     active_turn.admission.record_end(
         answer, active_turn.own_usage, done=answer.word == "retried", keep_ms=delay_ms
     )
+    if answer.word == "retried":
+        count_end(runtime, active_turn, TurnOutcomeLabel.RETRIED)
+    else:
+        count_end(runtime, active_turn, TurnOutcomeLabel.REFUSED, refused=answer.word)
     return answer
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from ...agents.agent import AnyAgent
 from ...agents.deferred import DeferredAgent, ExternalAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
+from ...models.metrics import TurnOutcomeLabel
 from ...models.protocol.collab import ParticipantKind
 from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
@@ -22,7 +23,7 @@ from ...state.sessions.records import Grant, ScriptAnswer, SessionState
 from ...state.sessions.turn_records import ParkedBy
 from ...state.turns.parked import FAR_MS, Inbox, InboxEntry, ParkedTurnStore, ParkRequest
 from ..runtime.runtime import Runtime
-from ..turns.active_turn import ActiveTurn, retry_during_outage
+from ..turns.active_turn import ActiveTurn, count_end, retry_during_outage
 from ..turns.results import TurnEnd
 from ..views.session_views import SessionFacts
 from .due_work import deliver_turn, reminders_ms
@@ -99,6 +100,10 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
 
     answer = retry_during_outage(write, until=until, what=f"question of turn {number} of {session_id}")
     turn.active_turn.admission.record_end(answer, outcome.usage, done=answer.word == "parked")
+    if answer.word == "parked":
+        count_end(runtime, turn.active_turn, TurnOutcomeLabel.PARKED)
+    else:
+        count_end(runtime, turn.active_turn, TurnOutcomeLabel.REFUSED, refused=answer.word)
     asked = None if answer.state is None else read_question(turn.facts, answer.state, number)
     if asked is None:
         # Keep the inbox entries, because another worker may have parked this turn; readers remove stale

@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Protocol
 
 from ...models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
+from ...models.metrics import TURNS, mode_label
 from ...models.text.redact import excerpt
+from ...state.metrics import MetricCounts, count_field
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.store import SessionStore
@@ -136,6 +138,9 @@ def end_wait(
         Inbox(client).remove(asked.inbox_entries())
         _dispatch_next(review_context, asked, result)
         report_wait_end(review_context.graph, asked.record, summary, failed=failed)
+        if reply.speech is not None:
+            mode = mode_label(asked.facts.collab.mode)
+            MetricCounts(client).count_event(count_field(TURNS, mode, reply.speech.kind.value))
     return result
 
 

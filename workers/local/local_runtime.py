@@ -21,7 +21,7 @@ from pydantic import SecretStr
 
 from ...agents.registry.registry import Registry
 from ...client import Client, installation_of
-from ...config.settings import Settings, child_environment
+from ...config.settings import METRICS_PORT, Settings, child_environment
 from ...factories.connection import (
     ServerRecord,
     broker_url_in_use,
@@ -127,12 +127,15 @@ def worker_service(
 ) -> ProcessService:
     """Return a Celery worker as a child process.
 
-    `heard` is called with its name and each line of its output.
+    `heard` is called with its name and each line of its output. It serves no metrics, because several such
+    workers cannot share the configured port; Flower has the same metrics.
     """
+    environment = child_environment(settings)
+    environment.pop(METRICS_PORT, None)
     return ProcessService(
         name,
         worker_command(name=f"{name}@%h", loglevel=settings.log_level, banner=False),
-        environment=child_environment(settings),
+        environment=environment,
         heard=lambda line: heard(name, line),
         patience_s=patience_s,
         folder=folder,

@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 
 from ...factories.installation import OVERDUE_CHECK_INTERVAL_S
 from ...models.errors import ArchiveError, SymposiaError
+from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
 from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
 from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
@@ -24,6 +25,7 @@ from ...reviews.schedules.celery_tasks import sweep_schedules
 from ...state.notifications import NotificationStreams
 from ...tasks.runtime.archiving import Archiver
 from ...tasks.runtime.graph import BrokerConnectionError
+from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from ...tasks.workspace.service import WorkspaceService
 
@@ -153,8 +155,9 @@ _LONGEST_PAUSE_S = 30.0
 class BackoffArchiver:
     """Archiver with exponential backoff for an unavailable database."""
 
-    def __init__(self, archiver: Archiver) -> None:
+    def __init__(self, archiver: Archiver, metrics: MetricSink) -> None:
         self._archiver = archiver
+        self._metrics = metrics
         self._pause_s = _FIRST_PAUSE_S
         self._not_before = 0.0
 
@@ -163,8 +166,9 @@ class BackoffArchiver:
         if time.monotonic() < self._not_before:
             return
         try:
-            self._archiver.archive_due()
+            self._metrics.count(ARCHIVED, amount=self._archiver.archive_due())
         except ArchiveError as error:
+            self._metrics.count(ARCHIVE_FAILURES)
             log.warning("archiving failed, retrying in %g s: %s", self._pause_s, error)
             self._not_before = time.monotonic() + self._pause_s
             self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
@@ -185,11 +189,12 @@ class ArchiveStep(LoopStep):
 
         It connects later, so that a database outage does not prevent the start of the worker.
         """
-        archiver = runtime_of(worker.app).archiver
-        if archiver is None:
+        runtime = runtime_of(worker.app)
+        if runtime.archiver is None:
             return None
+        archiver = BackoffArchiver(runtime.archiver, runtime.metrics)
         interval_s = min(worker.app.conf.symposia_archive_interval_s, _LOOK_EVERY_S)
-        return BackgroundLoop(self.what, BackoffArchiver(archiver).archive_due, interval_s=interval_s)
+        return BackgroundLoop(self.what, archiver.archive_due, interval_s=interval_s)
 
 
 class DeliveryStep(LoopStep):

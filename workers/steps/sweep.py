@@ -15,6 +15,7 @@ from celery.worker import state
 from celery.worker import state as worker_state
 
 from ...models.errors import InvalidInput
+from ...models.metrics import SWEEPS
 from ...reviews.panels import load_panels
 from ...state.presence import WorkerPresence
 from ...state.sessions.queue_progress import SENT_MS
@@ -91,7 +92,12 @@ def make_sweep_thread(
         if time.monotonic() >= announce_at:
             book.announce(worker, runtime.registry.names(), offers(), idle_ms=idleness.ms)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
-        sweep(runtime, is_free=is_free)
+        try:
+            sweep(runtime, is_free=is_free)
+        except Exception:
+            runtime.metrics.count(SWEEPS, "failed")
+            raise
+        runtime.metrics.count(SWEEPS, "done")
 
     return BackgroundLoop("sweep", turn, interval_s=interval_s, leave=partial(book.leave, worker))
 

@@ -45,6 +45,8 @@ def test_only_the_indexes_are_permanent():
         "symposia:reviews",
         "symposia:reviews:due",
         "symposia:errands",
+        "symposia:live",
+        "symposia:{metrics}:counts",
     } == PERMANENT
 
 

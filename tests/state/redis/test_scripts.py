@@ -23,6 +23,7 @@ FIRST_KEYS = {
     "due_index": {"due"},
     "queue": {"taken"},
     "memory": {"memory"},
+    "metrics": {"counts"},
     "reviews": {"batch"},
     "schedules": {"entry"},
     "limits": {"rate", "books"},

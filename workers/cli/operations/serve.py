@@ -114,6 +114,18 @@ def worker(
             show_default="the configured level, or INFO",
         ),
     ] = None,
+    metrics_port: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=65_535,
+            help="Port on which to serve metrics for Prometheus at /metrics.",
+            show_default="no metrics",
+        ),
+    ] = None,
+    metrics_address: Annotated[
+        str | None, typer.Option(help="Address for the metrics.", show_default="127.0.0.1")
+    ] = None,
 ) -> None:
     """Run a Celery worker with the settings of Symposia.
 
@@ -132,7 +144,12 @@ def worker(
     from ...local.services import worker_command
 
     # Set it as a setting too, because other settings depend on it.
-    settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))
+    chosen = {
+        "worker_concurrency": concurrency,
+        "metrics_port": metrics_port,
+        "metrics_address": metrics_address,
+    }
+    settings = load_settings(**{name: value for name, value in chosen.items() if value is not None})
     load_registry(settings)
     if resolve_redis_url(settings) is None:
         # The worker waits for a configured Redis; the default URL must answer at once.

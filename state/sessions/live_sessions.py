@@ -1,0 +1,94 @@
+"""Numbers of unfinished sessions by mode and status, and sessions without progress: what monitors read.
+
+Both are hints for people. No decision of a worker depends on them.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from redis import Redis
+
+from ...models.metrics import MODES, OTHER, StuckReason, mode_label
+from ...models.protocol.collab import CollabStatus
+from ..redis.keys import LIVE, STUCK
+from .queue_progress import queued_for_s
+from .records import SessionState
+
+#: Seconds for which the entries of stuck sessions are kept if no worker adds any.
+_STUCK_TTL_S = 3_600
+#: Maximum number of stuck sessions that are read.
+MOST_STUCK = 1_000
+
+
+#: Scores are twice the place of a mode here, plus one for a suspended session.
+_LABELS = (*MODES, OTHER)
+
+
+def _score(mode: str, *, suspended: bool) -> int:
+    return _LABELS.index(mode_label(mode)) * 2 + suspended
+
+
+class LiveSessions:
+    """A sorted set of unfinished sessions, whose scores are counted in O(log n). The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def add(self, session_id: str, mode: str) -> None:
+        """Add a session that was opened."""
+        self._client.zadd(LIVE, {session_id: _score(mode, suspended=False)}, nx=True)
+
+    def set_suspended(self, session_id: str, mode: str, *, suspended: bool) -> None:
+        """Record that a session was suspended or resumed, unless it has ended."""
+        self._client.zadd(LIVE, {session_id: _score(mode, suspended=suspended)}, xx=True)
+
+    def remove(self, session_id: str) -> str | None:
+        """Remove an ended session; return the label of its mode to one caller, None to all others."""
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.zscore(LIVE, session_id)
+        pipeline.zrem(LIVE, session_id)
+        score, removed = cast("tuple[float | None, int]", pipeline.execute())
+        return _LABELS[int(score) // 2] if removed and score is not None else None
+
+    def count(self) -> dict[tuple[str, ...], int]:
+        """Return the numbers of sessions by label of the mode and status."""
+        pipeline = self._client.pipeline(transaction=False)
+        for score in range(2 * len(_LABELS)):
+            pipeline.zcount(LIVE, score, score)
+        counted = cast("list[int]", pipeline.execute())
+        statuses = (str(CollabStatus.ACTIVE), str(CollabStatus.SUSPENDED))
+        return {(_LABELS[score // 2], statuses[score % 2]): number for score, number in enumerate(counted)}
+
+
+def stuck_reason(state: SessionState, *, after_ms: int) -> StuckReason | None:
+    """Return why an active session has made no progress for `after_ms`; None: it makes progress, or waits for a person."""
+    if state.status is not CollabStatus.ACTIVE or state.now_ms - state.updated_ms < after_ms:
+        return None
+    queued_s = queued_for_s(state)
+    if queued_s is not None and queued_s * 1000 >= after_ms:
+        return StuckReason.QUEUED
+    if any(turn.short is not None for turn in state.open_turns()):
+        return StuckReason.BUDGET
+    return None
+
+
+class StuckSessions:
+    """Sessions that a sweep found without progress, until a later sweep would have found them again."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def add(self, session_id: str, reason: StuckReason, *, now_ms: int, until_ms: int) -> None:
+        """Record a session until `until_ms`, and remove outdated entries."""
+        pipeline = self._client.pipeline(transaction=False)
+        pipeline.zadd(STUCK, {f"{reason}|{session_id}": until_ms})
+        pipeline.zremrangebyscore(STUCK, "-inf", now_ms)
+        pipeline.expire(STUCK, _STUCK_TTL_S)
+        pipeline.execute()
+
+    def list_all(self, *, now_ms: int) -> list[tuple[StuckReason, str]]:
+        """Return reasons and session ids, at most `MOST_STUCK`. An entry may be outdated: check the session."""
+        found = self._client.zrangebyscore(STUCK, now_ms, "+inf", start=0, num=MOST_STUCK)
+        split = (member.partition("|") for member in cast("list[str]", found))
+        return [(StuckReason(reason), session_id) for reason, _, session_id in split]

@@ -1,0 +1,66 @@
+"""Metrics of a process: in the registry of Prometheus' client library, and over HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import REGISTRY, CollectorRegistry, start_http_server
+from redis import Redis
+
+from ...models.errors import InvalidInput
+from .exporter import MetricsCollector
+from .reader import MetricsReader
+from .refresher import MetricsRefresher
+
+
+def export_metrics(
+    client: Redis, *, stuck_after_ms: int, registry: CollectorRegistry = REGISTRY
+) -> Callable[[], None]:
+    """Start to read the metrics, and add them to a registry.
+
+    Args:
+        client: Client that decodes responses; its Redis may be unavailable.
+        stuck_after_ms: Milliseconds without progress after which an active session counts as stuck.
+        registry: Registry that is scraped. Flower serves the default one.
+
+    Returns:
+        Function that removes the metrics from the registry and ends the reading.
+    """
+    refresher = MetricsRefresher(MetricsReader(client, stuck_after_ms=stuck_after_ms).read)
+    collector = MetricsCollector(refresher)
+    registry.register(collector)
+    refresher.start()
+
+    def withdraw() -> None:
+        registry.unregister(collector)
+        refresher.close()
+
+    return withdraw
+
+
+def serve_metrics(address: str, port: int, *, registry: CollectorRegistry = REGISTRY) -> Callable[[], None]:
+    """Serve a registry over HTTP, at `/metrics`.
+
+    Args:
+        address: Address to listen on.
+        port: Port to listen on.
+        registry: Registry to serve.
+
+    Returns:
+        Function that ends the server.
+
+    Raises:
+        InvalidInput: the address or port cannot be used.
+    """
+    try:
+        server, thread = start_http_server(port, address, registry)
+    except OSError as error:
+        reason = f"cannot be used on {address}: {error.strerror or error}"
+        raise InvalidInput("metrics port", port, reason) from None
+
+    def close() -> None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+    return close
