@@ -1,0 +1,140 @@
+"""Metrics of real sessions on real workers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from live import until
+from scraping import Scrape, scrape_redis
+from symposia.models.sessions.stop_conditions import MaxTurns
+
+SPENDER = """
+[agents.spender]
+kind = "scripted"
+replies = [{ say = "word", usage = { input_tokens = 10, output_tokens = 5, requests = 1, cost_micros = 2500 } }]
+"""
+
+
+def counted(stage, condition) -> Scrape:
+    """The scrape that meets the condition: counts are written about once a second."""
+
+    def look() -> Scrape | None:
+        scrape = scrape_redis(stage.redis_url)
+        return scrape if condition(scrape) else None
+
+    return until(look, what="the counts are written")
+
+
+def test_turns_and_sessions_are_counted_by_mode_and_outcome(stage):
+    stage.start_worker()
+    before = scrape_redis(stage.redis_url)
+    assert before.total("symposia_turns_total") == 0
+    jobs = [stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(4)) for _ in range(3)]
+    for job in jobs:
+        job.result(timeout=20)
+    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="message") == 12)
+    assert scrape.total("symposia_turns_total", mode="pair") == 12
+    assert scrape.total("symposia_turn_seconds_count", mode="pair") == 12
+    assert scrape.total("symposia_turn_seconds_bucket", mode="pair", le="+Inf") == 12
+    assert scrape.total("symposia_queue_wait_seconds_count") == 12
+    assert scrape.total("symposia_turn_seconds_sum") > 0
+    assert scrape.total("symposia_sessions_started_total", mode="pair") == 3
+    assert (
+        scrape.total("symposia_sessions_ended_total", mode="pair", status="completed", reason="max_turns")
+        == 3
+    )
+    assert scrape.total("symposia_sessions_ended_total") == 3
+    assert scrape.total("symposia_sessions") == 0
+    assert scrape.total("symposia_workers") == 1
+    assert scrape.total("symposia_sweeps_total", result="done") > 0
+
+
+def test_failures_are_counted_as_retried_and_failed(stage):
+    stage.start_worker()
+    job = stage.submit(
+        "pair",
+        {"ann": "moody", "bob": "say"},
+        policy={"attempts": 2, "backoff_s": 0.05},
+        parameters={"fails": 9},
+    )
+    job.result(timeout=20)
+    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="failed") == 1)
+    assert scrape.total("symposia_turns_total", outcome="retried") == 1
+    assert scrape.total("symposia_sessions_ended_total", status="cancelled", reason="failed") == 1
+
+
+def test_usage_is_counted_in_tokens_and_dollars(stage):
+    with (stage.folder / "agents.toml").open("a") as file:
+        file.write(SPENDER)
+    stage.start_worker()
+    stage.submit("pair", {"ann": "spender", "bob": "say"}, stop=MaxTurns(4)).result(timeout=20)
+    scrape = counted(stage, lambda it: it.total("symposia_turns_total") == 4)
+    assert scrape.total("symposia_tokens_total", mode="pair", direction="input") == 20
+    assert scrape.total("symposia_tokens_total", mode="pair", direction="output") == 10
+    assert scrape.total("symposia_cost_dollars_total", mode="pair") == pytest.approx(0.005)
+
+
+def test_live_sessions_are_shown_by_status(stage):
+    running = [stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)) for _ in range(3)]
+    running[1].suspend()
+    scrape = scrape_redis(stage.redis_url)
+    assert scrape.total("symposia_sessions", mode="pair", status="active") == 2
+    assert scrape.total("symposia_sessions", mode="pair", status="suspended") == 1
+    running[1].resume()
+    running[2].cancel("too late")
+    scrape = scrape_redis(stage.redis_url)
+    assert scrape.total("symposia_sessions", status="active") == 2
+    assert scrape.total("symposia_sessions", status="suspended") == 0
+    assert scrape.total("symposia_sessions_ended_total", status="cancelled", reason="other") == 1
+    for job in running[:2]:
+        job.cancel()
+    assert scrape_redis(stage.redis_url).total("symposia_sessions_ended_total", reason="cancelled") == 2
+
+
+def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
+    stage.start_worker()
+    job = stage.submit("pair", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
+    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="parked") == 1)
+    assert scrape.total("symposia_parked_turns") == 1
+    job.reply("ann", "here I am")
+    job.result(timeout=20)
+    scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
+    assert scrape.total("symposia_parked_turns") == 0
+
+
+def test_no_label_has_text_of_a_session(stage):
+    stage.start_worker()
+    job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
+    job.result(timeout=20)
+    scrape = counted(stage, lambda it: it.total("symposia_turns_total") == 2)
+    text = json.dumps([sorted(labels) for _, labels in scrape.samples])
+    assert not any(word in text for word in (job.id, "ann", "bob", "speaks", "session"))
+
+
+def test_a_worker_that_stops_writes_its_last_counts(stage):
+    worker = stage.start_worker()
+    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+    worker.ask_to_stop()
+    worker.process.wait(60)
+    assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 2
+
+
+@pytest.mark.long
+def test_processes_of_a_pool_write_their_last_counts(stage):
+    worker = stage.start_worker(concurrency=2, options=("--pool", "processes"))
+    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(6)).result(timeout=30)
+    worker.ask_to_stop()
+    worker.process.wait(60)
+    assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 6
+
+
+def test_counters_go_on_after_a_killed_worker(stage):
+    first = stage.start_worker()
+    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+    counted(stage, lambda it: it.total("symposia_turns_total") == 2)
+    first.kill()
+    stage.start_worker()
+    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+    counted(stage, lambda it: it.total("symposia_turns_total") == 4)

@@ -1,0 +1,94 @@
+"""Metrics that a worker serves over HTTP."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.error import URLError
+
+import psutil
+from ports import own_port
+
+from live import SUPPORT, until
+from scaling import patient
+from scraping import Scrape, scrape_http
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workers.local.processes import end_with_parent
+
+
+def environment(stage) -> dict[str, str]:
+    settings = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in stage.settings.items()}
+    return {**os.environ, **settings, "PYTHONPATH": str(SUPPORT)}
+
+
+@contextmanager
+def worker(stage, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    """`symposia worker` with these options."""
+    command = [sys.executable, "-m", "symposia", "worker", *options]
+    with (stage.folder / "worker.log").open("ab") as log:
+        process = subprocess.Popen(
+            end_with_parent(command, signal.SIGKILL),
+            env=environment(stage),
+            cwd=stage.folder,
+            stdout=log,
+            stderr=log,
+        )
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait(patient(10))
+
+
+def scraped(port: int, condition) -> Scrape:
+    def look() -> Scrape | None:
+        try:
+            scrape = scrape_http(port)
+        except (URLError, ConnectionError):
+            return None
+        return scrape if condition(scrape) else None
+
+    return until(look, what=f"the metrics at port {port}")
+
+
+def test_a_worker_serves_metrics_on_loopback_only(stage):
+    port = own_port()
+    with worker(stage, "--metrics-port", str(port)) as process:
+        scraped(port, lambda it: it.total("symposia_workers") == 1)
+        stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+        scrape = scraped(port, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
+        assert scrape.total("symposia_metrics_age_seconds") < patient(20)
+        listening = [
+            it.laddr for it in psutil.Process(process.pid).net_connections() if it.status == "LISTEN"
+        ]
+        assert [tuple(it) for it in listening] == [("127.0.0.1", port)]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(patient(30)) == 0
+
+
+def test_a_port_in_use_ends_the_worker_with_one_line(stage):
+    with EmbeddedServer(stage.folder / "other", durable=False, bound=True, port=own_port()) as other:
+        port = other.url.rpartition(":")[2].partition("/")[0]
+        with worker(stage, "--metrics-port", port) as process:
+            assert process.wait(patient(40)) == 2
+    log = (stage.folder / "worker.log").read_text()
+    assert f"metrics port: cannot be used on 127.0.0.1: Address already in use (got {port})" in log
+    assert "Traceback" not in log
+
+
+def test_a_scrape_is_answered_while_redis_is_unavailable(stage, tmp_path):
+    port = own_port()
+    with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
+        stage.redis_url = server.url
+        with worker(stage, "--metrics-port", str(port)):
+            scraped(port, lambda it: it.total("symposia_workers") == 1)
+            stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+            scraped(port, lambda it: it.total("symposia_turns_total") == 2)
+            server.stop()
+            scrape = scraped(port, lambda it: it.total("symposia_metrics_age_seconds") > 6)
+            assert scrape.total("symposia_turns_total") == 2

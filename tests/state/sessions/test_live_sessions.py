@@ -1,0 +1,49 @@
+"""Numbers of unfinished sessions by mode and status, their ends, and stuck sessions."""
+
+from __future__ import annotations
+
+from table import Table
+
+from symposia.models.metrics import SESSIONS_ENDED, StuckReason
+from symposia.state.metrics import MetricCounts, count_field
+from symposia.state.redis.keys import LIVE
+from symposia.state.sessions.index import SessionIndex
+from symposia.state.sessions.live_sessions import LiveSessions, StuckSessions
+
+
+def test_live_sessions_are_counted_by_mode_and_status(client):
+    live = LiveSessions(client)
+    for session_id, mode in (("a", "pair"), ("b", "pair"), ("c", "swarm"), ("d", "backwards")):
+        live.add(session_id, mode)
+    live.set_suspended("b", "pair", suspended=True)
+    live.set_suspended("unknown", "pair", suspended=True)
+    live.add("b", "pair")  # opened again: it stays suspended
+    counts = {labels: number for labels, number in live.count().items() if number}
+    assert counts == {
+        ("pair", "active"): 1,
+        ("pair", "suspended"): 1,
+        ("swarm", "active"): 1,
+        ("other", "active"): 1,
+    }
+    assert [live.remove("b"), live.remove("b"), live.remove("unknown")] == ["pair", None, None]
+    assert client.zcard(LIVE) == 3
+
+
+def test_the_end_of_a_session_is_counted_once(table: Table):
+    index = SessionIndex(table.client)
+    index.live.add(table.id, "pair")
+    table.store.cancel(table.id, reason="in my own words", retention_ms=60_000)
+    for _ in range(3):
+        index.mark_ended(table.id)
+    assert MetricCounts(table.client).read() == {count_field(SESSIONS_ENDED, "pair", "cancelled", "other"): 1}
+    assert not table.client.zcard(LIVE)
+
+
+def test_a_stuck_session_is_listed_until_its_next_check(client):
+    stuck = StuckSessions(client)
+    stuck.add("a", StuckReason.QUEUED, now_ms=1_000, until_ms=2_000)
+    stuck.add("b", StuckReason.UNREADABLE, now_ms=1_500, until_ms=5_000)
+    assert stuck.list_all(now_ms=1_999) == [(StuckReason.QUEUED, "a"), (StuckReason.UNREADABLE, "b")]
+    assert stuck.list_all(now_ms=3_000) == [(StuckReason.UNREADABLE, "b")]
+    stuck.add("c", StuckReason.BUDGET, now_ms=6_000, until_ms=7_000)
+    assert stuck.list_all(now_ms=0) == [(StuckReason.BUDGET, "c")]

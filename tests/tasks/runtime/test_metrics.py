@@ -1,0 +1,90 @@
+"""The buffer of counts: written once, kept during an outage, not written by a forked child."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from lossy import lossy_wire
+
+from live import until
+from symposia.models.metrics import LOCK_WAITS, TURN_SECONDS
+from symposia.state.metrics import MetricCounts
+from symposia.state.redis.connect import connect
+from symposia.tasks.runtime.metrics import MetricBuffer, NoMetrics
+
+FIELD = "symposia_lock_waits_total|pair"
+
+
+@pytest.fixture
+def counts(redis_url):
+    with connect(redis_url) as client:
+        yield MetricCounts(client)
+
+
+def test_counts_are_written_in_the_background(counts):
+    buffer = MetricBuffer(counts, every_s=0.05)
+    buffer.count(LOCK_WAITS, "pair")
+    buffer.count(LOCK_WAITS, "pair", amount=2)
+    buffer.observe(TURN_SECONDS, 0.02, "pair")
+    until(lambda: counts.read().get(FIELD) == 3, what="the counts are written")
+    assert counts.read()["symposia_turn_seconds|pair|0.05"] == 1
+
+
+def test_a_count_of_nothing_is_not_stored(counts):
+    buffer = MetricBuffer(counts, every_s=3_600)
+    buffer.count(LOCK_WAITS, "pair", amount=0)
+    buffer.flush()
+    assert counts.read() == {}
+
+
+def test_a_batch_whose_reply_was_lost_is_added_once(redis_url, counts):
+    with lossy_wire(redis_url) as wire, connect(wire.url, retries=0) as client:
+        buffer = MetricBuffer(MetricCounts(client), every_s=3_600)
+        for _ in range(20):
+            buffer.count(LOCK_WAITS, "pair")
+            buffer.flush()
+        buffer.flush()
+        assert wire.lost
+    assert counts.read() == {FIELD: 20}
+
+
+def test_counts_are_kept_while_redis_is_unavailable(redis_url, counts):
+    class Away(MetricCounts):
+        is_away = True
+
+        def add(self, *args, **options):
+            if self.is_away:
+                raise ConnectionRefusedError
+            super().add(*args, **options)
+
+    with connect(redis_url) as client:
+        away = Away(client)
+        buffer = MetricBuffer(away, every_s=3_600)
+        for _ in range(3):
+            buffer.count(LOCK_WAITS, "pair")
+            buffer.flush()
+        assert counts.read() == {}
+        away.is_away = False
+        buffer.flush()
+        buffer.flush()
+    assert counts.read() == {FIELD: 3}
+
+
+def test_a_forked_child_does_not_write_the_counts_of_its_parent(counts, monkeypatch):
+    buffer = MetricBuffer(counts, every_s=3_600)
+    buffer.count(LOCK_WAITS, "pair")
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    buffer.flush()
+    assert counts.read() == {}
+    monkeypatch.undo()
+    buffer.flush()
+    assert counts.read() == {FIELD: 1}
+
+
+def test_a_runtime_without_monitoring_counts_nothing(counts):
+    sink = NoMetrics()
+    sink.count(LOCK_WAITS, "pair")
+    sink.observe(TURN_SECONDS, 1.0, "pair")
+    sink.flush()
+    assert counts.read() == {}
