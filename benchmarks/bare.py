@@ -7,14 +7,18 @@ Redis, because turns keep no results.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 from celery import Celery, group
 
 from symposia.config.celery import celery_settings
 from symposia.config.settings import load_settings
 from symposia.factories.connection import broker_url_in_use, redis_url_in_use
+from symposia.factories.runtime import build_runtime
 from symposia.state.redis.connect import connect
+from symposia.tasks.runtime.metrics import NoMetrics
+from symposia.tasks.runtime.runtime import Runtime, install_runtime
 from symposia.workers.worker_app import create_worker_app
 
 DONE = "bench:done"
@@ -73,7 +77,22 @@ def as_it_comes() -> Celery:
     return made
 
 
-app = create_worker_app(settings)
+def without_counting() -> Celery:
+    """The app of the turns without the counts for monitoring: the yardstick of `metrics.py`."""
+    made = create_worker_app(settings)
+
+    @cache
+    def runtime() -> Runtime:
+        return replace(
+            build_runtime(made, settings, redis_url=redis_url_in_use(settings)), metrics=NoMetrics()
+        )
+
+    install_runtime(made, runtime)
+    return made
+
+
+app = counted = create_worker_app(settings)
+uncounted = without_counting()
 plain = as_it_comes()
 ON_TURNS_TRANSPORT = Bare(app)
 AS_IT_COMES = Bare(plain)

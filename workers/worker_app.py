@@ -17,7 +17,7 @@ from ..patches.celery_events import SentEventsStep
 from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
-from .steps.metrics import MetricsStep, flush_at_shutdown
+from .steps.metrics import MetricsStep, write_counts
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
 
@@ -47,7 +47,7 @@ def create_worker_app(settings: Settings) -> Celery:
 
     def build() -> Runtime:
         runtime = build_runtime(app, settings, redis_url=redis_url_in_use(settings), tracing=start_tracing())
-        flush_at_shutdown(runtime.metrics)
+        write_counts(runtime.metrics)
         return runtime
 
     install_runtime(app, per_process(build))

@@ -1,7 +1,7 @@
 """Counting of what a worker process does, for monitors.
 
-Counts are summed in memory, and a thread writes the sums to Redis about once a second, so counting costs a
-turn no round trip. A killed process loses the counts of its last second. A batch whose reply was lost is sent
+Counts are summed in memory, and a thread of the worker (`workers/steps/metrics.py`) writes the sums to Redis
+once a second, so counting costs a turn no round trip. A killed process loses the counts of its last second. A batch whose reply was lost is sent
 again under its number, and added once.
 """
 
@@ -37,9 +37,6 @@ from ...state.sessions.records import ScriptAnswer
 
 log = logging.getLogger(__name__)
 
-#: Seconds between two writes.
-FLUSH_EVERY_S = 1.0
-
 
 class MetricSink(Protocol):
     """Receiver of counts and observations. No method raises; `count` and `observe` do not call Redis."""
@@ -71,11 +68,10 @@ class NoMetrics:
 
 
 class MetricBuffer:
-    """Sink that sums counts in memory and writes the sums in a daemon thread, which starts with the first count."""
+    """Sink that sums counts in memory. A worker process calls `flush` about once a second."""
 
-    def __init__(self, counts: MetricCounts, *, every_s: float = FLUSH_EVERY_S) -> None:
+    def __init__(self, counts: MetricCounts) -> None:
         self._counts = counts
-        self._every_s = every_s
         self._sender = new_id()
         self._pid = os.getpid()
         self._number = 0
@@ -84,7 +80,6 @@ class MetricBuffer:
         self._batch: Counter[str] = Counter()
         self._lock = threading.Lock()
         self._flush_lock = threading.Lock()
-        self._thread: threading.Thread | None = None
         self._is_away = False
 
     def count(self, metric: Metric, *labels: str, amount: int = 1) -> None:
@@ -92,7 +87,6 @@ class MetricBuffer:
         if amount:
             with self._lock:
                 self._pending[count_field(metric, *labels)] += amount
-                self._start_flushing()
 
     def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
         """Add an observation to a histogram."""
@@ -100,7 +94,6 @@ class MetricBuffer:
         with self._lock:
             for field, amount in fields.items():
                 self._pending[field] += amount
-            self._start_flushing()
 
     def flush(self) -> None:
         """Write all counts; while Redis is unavailable they are kept."""
@@ -125,21 +118,6 @@ class MetricBuffer:
                 self._batch, self._pending = self._pending, Counter()
             self._number += 1
         return bool(self._batch)
-
-    def _start_flushing(self) -> None:
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="symposia-metrics", daemon=True)
-            self._thread.start()
-
-    def _run(self) -> None:
-        pause = threading.Event()
-        while True:
-            pause.wait(self._every_s)
-            try:
-                self.flush()
-            except Exception:
-                # All counts of this process depend on this thread, so it survives any exception.
-                log.exception("writing metrics failed, will retry")
 
 
 class TurnMetrics:

@@ -12,9 +12,12 @@ from celery.signals import worker_process_shutdown, worker_shutdown
 from ...models.errors import InvalidInput
 from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
-from .background_loops import BAD_CONFIGURATION, RuntimeStep
+from .background_loops import BAD_CONFIGURATION, BackgroundLoop, RuntimeStep
 
 log = logging.getLogger(__name__)
+
+#: Seconds between two writes of counts.
+_FLUSH_EVERY_S = 1.0
 
 
 class MetricsStep(bootsteps.StartStopStep):
@@ -55,8 +58,12 @@ class MetricsStep(bootsteps.StartStopStep):
         self.stop(worker)
 
 
-def flush_at_shutdown(metrics: MetricSink) -> None:
-    """Write the last counts when the worker, or this process of its pool, has run its last turn."""
+def write_counts(metrics: MetricSink) -> None:
+    """Write the counts of this process in the background.
+
+    The last ones are written when the worker, or this process of its pool, has run its last turn.
+    """
+    BackgroundLoop("metrics", metrics.flush, interval_s=_FLUSH_EVERY_S).start()
 
     def flush(**_: Any) -> None:
         metrics.flush()

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from live import until
-from scraping import Scrape, scrape_redis
+from monitoring.scraping import Scrape, scrape_redis
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 SPENDER = """

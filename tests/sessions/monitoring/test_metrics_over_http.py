@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from urllib.error import URLError
 
 import psutil
-from ports import own_port
 
 from live import SUPPORT, until
+from monitoring.scraping import Scrape, scrape_http
 from scaling import patient
-from scraping import Scrape, scrape_http
+from servers.ports import own_port
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.processes import end_with_parent

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from table import Table
-
+from sessions.table import Table
 from symposia.models.metrics import SESSIONS_ENDED, StuckReason
 from symposia.state.metrics import MetricCounts, count_field
 from symposia.state.redis.keys import LIVE

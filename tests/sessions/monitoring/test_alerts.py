@@ -1,0 +1,205 @@
+"""Each alert rule fires for its cause, on real sessions, workers and servers, and none fires when all is well."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from live import until
+from monitoring.promql import Vector, evaluate
+from monitoring.scraping import Scrape, scrape_redis
+from scaling import patient
+from servers.ports import own_port
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+
+RULES = Path(__file__).parents[3] / "deploy" / "monitoring" / "alerts.yml"
+#: Seconds without progress after which a session of these tests counts as stuck.
+STUCK_AFTER_S = 1
+AGENTS = """
+[agents.expensive]
+kind = "scripted"
+replies = [{ say = "word", usage = { input_tokens = 10, requests = 1, cost_micros = 6000000 } }]
+"""
+MEMORY = {"user_id": "ann@example.org", "room_id": "lobby"}
+
+
+def expressions() -> dict[str, str]:
+    groups = yaml.safe_load(RULES.read_text())["groups"]
+    return {rule["alert"]: rule["expr"] for group in groups for rule in group["rules"]}
+
+
+@dataclass
+class Prometheus:
+    """Scrapes one Redis again and again, as a Prometheus server does, and evaluates the rules."""
+
+    url: str
+    scrapes: list[tuple[float, Scrape]] = field(default_factory=list)
+
+    def scrape(self) -> Prometheus:
+        scrape = scrape_redis(self.url, stuck_after_ms=STUCK_AFTER_S * 1_000)
+        self.scrapes.append((time.monotonic(), scrape))
+        return self
+
+    def firing(self) -> dict[str, Vector]:
+        """The alerts whose expression is true now, with the series for which it is."""
+        found = {name: evaluate(expression, self.scrapes) for name, expression in expressions().items()}
+        return {name: vector for name, vector in found.items() if vector and isinstance(vector, dict)}
+
+    def until_firing(self, name: str) -> Vector:
+        until(lambda: name in self.scrape().firing(), timeout_s=60, what=f"{name} fires")
+        return self.firing()[name]
+
+
+@pytest.fixture
+def prometheus(stage, monkeypatch) -> Prometheus:
+    monkeypatch.setenv("SYMPOSIA_STUCK_AFTER_S", str(STUCK_AFTER_S))
+    return Prometheus(stage.redis_url).scrape()
+
+
+def pair(stage, ann: str = "say", **options: Any):
+    return stage.submit("pair", {"ann": ann, "bob": "say"}, stop=MaxTurns(4), **options)
+
+
+def test_no_alert_fires_when_all_is_well(stage, prometheus):
+    stage.start_worker()
+    for _ in range(5):
+        pair(stage).result(timeout=20)
+
+    def all_counted() -> bool:
+        return prometheus.scrape().scrapes[-1][1].total("symposia_turns_total", outcome="message") == 20
+
+    until(all_counted, what="the turns are counted")
+    assert prometheus.firing() == {}
+
+
+def test_a_session_that_waits_for_a_person_is_not_stuck(stage, prometheus):
+    stage.start_worker()
+    job = pair(stage, "human")
+    until(job.pending, what="the question")
+    began = time.monotonic()
+    until(lambda: time.monotonic() > began + 3 * STUCK_AFTER_S, what="the time of a stuck session has passed")
+    assert prometheus.scrape().firing() == {}
+    job.cancel()
+
+
+def test_no_worker(stage, prometheus):
+    worker = stage.start_worker()
+    until(lambda: "SymposiaNoWorker" not in prometheus.scrape().firing(), what="the worker is announced")
+    worker.ask_to_stop()
+    worker.process.wait(patient(30))
+    assert prometheus.until_firing("SymposiaNoWorker") == {frozenset(): 0.0}
+
+
+def test_sessions_stuck_because_no_worker_sweeps(stage, prometheus):
+    worker = stage.start_worker()
+    job = pair(stage, "gated", parameters={"gate": str(stage.folder / "never")})
+    until(stage.calls, what="the agent is called")
+    worker.kill()
+    assert frozenset({("reason", "unswept")}) in prometheus.until_firing("SymposiaSessionsStuck")
+    job.cancel()
+
+
+def test_sessions_stuck_because_all_workers_are_busy(stage, prometheus):
+    stage.start_worker(concurrency=1)
+    gate = stage.folder / "gate"
+    first = pair(stage, "gated", parameters={"gate": str(gate)})
+    until(stage.calls, what="the agent is called")
+    second = pair(stage)
+    assert frozenset({("reason", "queued")}) in prometheus.until_firing("SymposiaSessionsStuck")
+    gate.touch()
+    for job in (first, second):
+        job.result(timeout=30)
+    until(lambda: "SymposiaSessionsStuck" not in prometheus.scrape().firing(), what="the alert ends")
+
+
+def test_sessions_stuck_because_they_cannot_be_read(stage, prometheus):
+    worker = stage.start_worker()
+    job = pair(stage, "gated", parameters={"gate": str(stage.folder / "never")})
+    until(stage.calls, what="the agent is called")
+    with connect(stage.redis_url) as client:
+        client.hset(session_key(job.id, "turns"), "1", "no record")
+        client.zadd("symposia:due", {job.id: 0})
+        assert frozenset({("reason", "unreadable")}) in prometheus.until_firing("SymposiaSessionsStuck")
+        worker.kill()
+        client.flushall()
+
+
+@pytest.mark.parametrize("policy", [{"attempts": 2, "backoff_s": 0.05}, {"attempts": 1, "then": "skip"}])
+def test_agents_failing(stage, prometheus, policy):
+    stage.start_worker()
+    for _ in range(3):
+        pair(stage, "moody", policy=policy, parameters={"fails": 9}).result(timeout=30)
+    (share,) = prometheus.until_firing("SymposiaAgentsFailing").values()
+    assert 0.2 < share <= 1
+
+
+def test_cost(stage, prometheus):
+    with (stage.folder / "agents.toml").open("a") as file:
+        file.write(AGENTS)
+    stage.start_worker()
+    until(lambda: prometheus.scrape().scrapes[-1][1].total("symposia_workers"), what="the worker")
+    pair(stage, "expensive").result(timeout=30)
+    (dollars,) = prometheus.until_firing("SymposiaCost").values()
+    assert dollars == pytest.approx(12)
+
+
+def test_memory_unavailable(stage, prometheus, monkeypatch):
+    monkeypatch.setenv("SYMPOSIA_MEMORY_REDIS_URL", f"redis://127.0.0.1:{own_port()}/0")
+    stage.start_worker()
+    pair(stage, memory=MEMORY).result(timeout=60)
+    assert prometheus.until_firing("SymposiaMemoryUnavailable")
+
+
+def test_archive_backlog_and_failures(stage, prometheus, monkeypatch):
+    # A folder in the place of the database file.
+    (stage.folder / "archive.db").mkdir()
+    monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
+    monkeypatch.setenv("SYMPOSIA_DATABASE_URL", f"sqlite:///{stage.folder / 'archive.db'}")
+    stage.start_worker()
+    jobs = [pair(stage) for _ in range(101)]
+    prometheus.scrapes.clear()
+    backlog = prometheus.until_firing("SymposiaArchiveBacklog")
+    assert backlog[frozenset()] > 100
+    assert prometheus.until_firing("SymposiaArchiveFailing")
+    assert jobs
+
+
+@pytest.mark.long
+@pytest.mark.timeout(180)
+def test_queue_wait(stage, prometheus):
+    stage.start_worker(concurrency=2)
+    gate = stage.folder / "gate"
+    agents = {"ann": "gated", "bob": "say", "cyd": "say"}
+    job = stage.submit("broadcast", agents, stop=MaxTurns(3), parameters={"gate": str(gate)})
+    waiting = [pair(stage, "gated", parameters={"gate": str(gate)}) for _ in range(4)]
+    until(stage.calls, what="the agent is called")
+    until(lambda: prometheus.scrape().scrapes[-1][1].total("symposia_workers"), what="the worker")
+    began = time.monotonic()
+    until(lambda: time.monotonic() > began + 32, timeout_s=60, what="the turns have waited for 32 s")
+    gate.touch()
+    for it in (job, *waiting):
+        it.result(timeout=60)
+    assert prometheus.until_firing("SymposiaQueueWait")
+
+
+def test_metrics_old_or_missing(stage, prometheus):
+    prometheus.scrapes[-1] = (0.0, Scrape({}))
+    assert "SymposiaMetricsOld" in prometheus.firing()
+    aged = {
+        key: value + 61 if key[0] == "symposia_metrics_age_seconds" else value
+        for key, value in prometheus.scrape().scrapes[-1][1].samples.items()
+    }
+    prometheus.scrapes.append((time.monotonic(), replace(prometheus.scrapes[-1][1], samples=aged)))
+    assert "SymposiaMetricsOld" in prometheus.firing()
+
+
+def test_every_alert_has_a_test():
+    source = Path(__file__).read_text()
+    assert [name for name in expressions() if source.count(f'"{name}"') == 0] == []
