@@ -13,6 +13,7 @@ from flower.urls import settings as flower_settings
 from tornado.options import options
 from tornado.web import url
 
+from ..metrics.serving import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
 from .handlers.assets import STATIC_PATH, AssetHandler
@@ -71,5 +72,6 @@ def install_dashboard() -> None:
     flower_settings["template_loader"] = DashboardLoader(flower_settings["template_path"])
     flower_settings["ui_modules"] = {**flower_settings.get("ui_modules", {}), "Template": NavbarTemplate}
     flower_settings.setdefault("xsrf_cookie_kwargs", {"samesite": "Strict"})
+    export_to_flower()
     if not options.address and not options.unix_socket:
         options.address = LOOPBACK

@@ -30,7 +30,8 @@ class MetricsCollector(Collector):
         return []
 
     def collect(self) -> Iterator[MetricFamily]:
-        """Yield all metrics; before the first reading, only its age."""
+        """Yield all metrics; before the first reading, only its age. The first scrape starts the reading."""
+        self._refresher.start()
         yield GaugeMetricFamily(AGE.name, AGE.help, value=self._refresher.age_s)
         if self._refresher.newest is not None:
             yield from build_families(self._refresher.newest)

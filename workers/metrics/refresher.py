@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from redis.exceptions import RedisError
 
-from ...models.errors import StateError
+from ...models.errors import SymposiaError
 from .reader import MetricsSnapshot
 
 log = logging.getLogger(__name__)
@@ -30,6 +30,8 @@ class MetricsRefresher:
         self._read = read
         self._every_s = every_s
         self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
         self._is_away = False
         self._read_at = time.monotonic()
         #: The newest reading; None before the first one.
@@ -41,8 +43,11 @@ class MetricsRefresher:
         return time.monotonic() - self._read_at
 
     def start(self) -> None:
-        """Start the thread."""
-        threading.Thread(target=self._run, name="symposia-metrics-reader", daemon=True).start()
+        """Start the thread, unless it was started before."""
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="symposia-metrics-reader", daemon=True)
+                self._thread.start()
 
     def close(self) -> None:
         """End the thread after its current reading."""
@@ -53,7 +58,7 @@ class MetricsRefresher:
         began = time.monotonic()
         try:
             self.newest = self._read()
-        except (RedisError, StateError, OSError) as error:
+        except (RedisError, SymposiaError, OSError) as error:
             if not self._is_away:
                 log.warning("reading metrics failed, will retry: %s", error)
             self._is_away = True

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 
 from prometheus_client import REGISTRY, CollectorRegistry, start_http_server
 from redis import Redis
 
+from ...config.settings import load_settings
+from ...factories.connection import redis_url_in_use
 from ...models.errors import InvalidInput
+from ...state.redis.connect import connect
 from .exporter import MetricsCollector
 from .reader import MetricsReader
 from .refresher import MetricsRefresher
@@ -36,6 +40,22 @@ def export_metrics(
         refresher.close()
 
     return withdraw
+
+
+@cache
+def export_to_flower() -> None:
+    """Add the metrics to the registry that Flower serves, once per process. The first scrape starts the reading.
+
+    The settings are read by then, so that a Flower whose metrics nobody scrapes does not connect.
+    """
+
+    @cache
+    def reader() -> MetricsReader:
+        settings = load_settings()
+        client = connect(redis_url_in_use(settings))
+        return MetricsReader(client, stuck_after_ms=int(settings.stuck_after_s * 1000))
+
+    REGISTRY.register(MetricsCollector(MetricsRefresher(lambda: reader().read())))
 
 
 def serve_metrics(address: str, port: int, *, registry: CollectorRegistry = REGISTRY) -> Callable[[], None]:

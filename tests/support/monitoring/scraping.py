@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from urllib.request import urlopen
 
 from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.metrics_core import Metric
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.registry import Collector
 
 from scaling import patient
+from symposia.models.metrics import AGE
 from symposia.state.redis.connect import connect
-from symposia.workers.metrics.exporter import MetricsCollector
-from symposia.workers.metrics.reader import MetricsReader
-from symposia.workers.metrics.refresher import MetricsRefresher
+from symposia.workers.metrics.exporter import build_families
+from symposia.workers.metrics.reader import MetricsReader, MetricsSnapshot
 
 Labels = frozenset[tuple[str, str]]
 
@@ -51,11 +54,21 @@ class Scrape:
 def scrape_redis(url: str, *, stuck_after_ms: int = 300_000) -> Scrape:
     """What a process that reads this Redis now would answer."""
     with connect(url) as client:
-        refresher = MetricsRefresher(MetricsReader(client, stuck_after_ms=stuck_after_ms).read)
-        refresher.refresh()
-        registry = CollectorRegistry()
-        registry.register(MetricsCollector(refresher))
-        return Scrape.parse(generate_latest(registry).decode())
+        snapshot = MetricsReader(client, stuck_after_ms=stuck_after_ms).read()
+    registry = CollectorRegistry()
+    registry.register(_Once(snapshot))
+    return Scrape.parse(generate_latest(registry).decode())
+
+
+class _Once(Collector):
+    """One reading, just made."""
+
+    def __init__(self, snapshot: MetricsSnapshot) -> None:
+        self._snapshot = snapshot
+
+    def collect(self) -> Iterator[Metric]:
+        yield GaugeMetricFamily(AGE.name, AGE.help, value=0)
+        yield from build_families(self._snapshot)
 
 
 def scrape_http(port: int, host: str = "127.0.0.1") -> Scrape:
