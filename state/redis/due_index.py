@@ -40,8 +40,8 @@ class DueIndex:
         self._postpone(session_id, at_ms, entering=False)
 
     def count_due(self, *, before_ms: int) -> int:
-        """Return the number of sessions that were due before that time."""
-        return int(self._client.zcount(self.KEY, "-inf", before_ms))
+        """Return the number of sessions that were due before that time, without those that are due at once (0)."""
+        return int(self._client.zcount(self.KEY, 1, before_ms))
 
     def time_of(self, session_id: str) -> float | None:
         """Return the session's time; None: it is not in the index."""
