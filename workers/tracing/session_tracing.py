@@ -96,8 +96,12 @@ class SessionTracing:
             _record_end(span, end)
             self._metrics.record_attempt(start.mode, end.outcome, time.monotonic() - since)
 
-        with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=True):
-            yield record_end
+        with use_span(span, end_on_exit=True, record_exception=False, set_status_on_exception=False):
+            try:
+                yield record_end
+            except BaseException as error:
+                span.set_status(StatusCode.ERROR, type(error).__name__)  # its text may hold a secret
+                raise
 
     def _start_attempt(self, start: AttemptStart) -> Span:
         session_id = start.session_id

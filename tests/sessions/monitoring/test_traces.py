@@ -73,6 +73,8 @@ def test_a_session_in_each_mode_is_one_trace(stage, collector):
         wire = job.collab().to_wire()["trace"]
         assert wire["trace_id"] == job.id
         assert wire["span_id"].replace("-", "")[16:] == root.id
+    ids = [(it.trace, it.id) for it in collector.received]
+    assert len(ids) == len(set(ids)), "every span is exported once"
 
 
 def test_model_requests_and_tool_calls_are_below_their_turn(stage, collector, model: StubModel):

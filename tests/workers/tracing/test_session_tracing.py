@@ -114,10 +114,7 @@ def test_an_attempt_that_raises_ends_its_span_with_an_error():
     with pytest.raises(ConnectionError), traced.tracing.attempt(traced.start()):
         raise ConnectionError("redis is away")
     (span,) = traced.exporter.get_finished_spans()
-    assert (span.status.status_code, span.status.description) == (
-        StatusCode.ERROR,
-        "ConnectionError: redis is away",
-    )
+    assert (span.status.status_code, span.status.description) == (StatusCode.ERROR, "ConnectionError")
 
 
 @pytest.mark.parametrize(
