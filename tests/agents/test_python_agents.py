@@ -38,7 +38,7 @@ def test_an_outcome_is_taken_as_it_is(speak):
     assert speak("outcome") == TurnOutcome(hand_off="bob")
 
 
-def test_none_is_a_pass(speak):
+def test_returning_none_is_a_pass(speak):
     assert speak("nothing") == TurnOutcome.skip_turn()
 
 
@@ -64,7 +64,7 @@ def test_an_answer_of_another_kind_is_refused(speak, name, said):
         ("leaves", "SystemExit: 2"),
     ],
 )
-def test_whatever_it_raises_is_a_failure_of_the_turn(speak, name, said):
+def test_any_exception_fails_the_turn(speak, name, said):
     with pytest.raises(AgentFailed) as error:
         speak(name)
     assert str(error.value) == said
@@ -74,13 +74,13 @@ def test_a_sync_callable_runs_in_a_thread_of_its_own_kind(speak):
     assert speak("thread_name").messages[0].content == "symposia-callable"
 
 
-def test_a_sync_callable_sees_the_context_variables_of_who_runs_the_turn(speak):
+def test_sync_callable_sees_the_context_variables(speak):
     context = contextvars.copy_context()
     context.run(callables.mood.set, "merry")
     assert context.run(speak, "say_mood") == TurnOutcome.say("merry")
 
 
-def test_a_sync_callable_past_its_deadline_is_left_behind(speak):
+def test_overdue_sync_callable_is_abandoned(speak):
     callables.release.clear()
     try:
         with pytest.raises(AgentTimeout):
@@ -137,7 +137,7 @@ DaemonThreadPool(limit=1).submit(threading.Event().wait)
         ("stub_agents.callables:not_callable", "not_callable is not callable"),
     ],
 )
-def test_code_that_cannot_be_loaded_is_told_and_not_tried_again(path, why):
+def test_unloadable_code_is_reported_and_not_retried(path, why):
     with pytest.raises(AgentFailed) as error:
         load_callable(path)
     assert why in str(error.value)

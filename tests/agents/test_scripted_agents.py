@@ -33,7 +33,7 @@ def said_at(agent, turn, numbers, **changes):
     return [texts(agent.speak_now(turn(turn_number=number, **changes))) for number in numbers]
 
 
-def test_replies_are_said_in_order_and_the_last_one_repeats(turn):
+def test_replies_come_in_order_and_the_last_repeats(turn):
     agent = script("one", "two", "three")
     assert said_at(agent, turn, [1, 4, 7, 10, 13]) == [["one"], ["two"], ["three"], ["three"], ["three"]]
 
@@ -66,7 +66,7 @@ def test_a_pass_takes_its_place_in_the_order(turn):
 
 
 @pytest.mark.parametrize("mode", [CollabMode.ORCHESTRATED, CollabMode.SWARM])
-def test_where_turns_do_not_go_round_the_order_follows_what_it_said_before(turn, message, mode):
+def test_script_order_follows_its_own_messages(turn, message, mode):
     agent = script("one", "two", "three")
     seen = [message("ann", "one", 1), message("bob", "ah", 2), message("ann", "two", 5)]
     assert texts(agent.speak_now(turn(turn_number=9, mode=mode, messages=seen[:2]))) == ["two"]
@@ -105,7 +105,7 @@ def test_placeholders_are_filled_in(turn, message):
     assert texts(agent.speak_now(context)) == ["Ann, turn 6, on Find a name: well / dig / be brief"]
 
 
-def test_without_anything_said_before_the_last_word_is_the_purpose(turn):
+def test_last_message_defaults_to_the_purpose(turn):
     assert texts(script("{last}").speak_now(turn())) == ["Find a name"]
 
 

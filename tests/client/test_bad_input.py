@@ -295,7 +295,7 @@ def test_without_a_worker_nothing_is_known_of_agents_and_the_session_is_queued(c
 
 
 @pytest.mark.parametrize("what", ["rounds of a swarm", "a quorum of too many", "a session that is over"])
-def test_what_is_wrong_is_told_also_where_no_redis_answers(tmp_path, what):
+def test_invalid_input_is_reported_without_redis(tmp_path, what):
     collab, how, line = BAD[what]
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
@@ -308,7 +308,7 @@ def test_what_is_wrong_is_told_also_where_no_redis_answers(tmp_path, what):
     assert str(refused.value) == line
 
 
-def test_a_redis_that_is_away_is_named_without_its_password_and_with_a_way_to_start_one(tmp_path):
+def test_redis_outage_error_hides_the_password(tmp_path):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and nobody listens
         url = f"redis://:hunter2@127.0.0.1:{taken.getsockname()[1]}/0"

@@ -85,14 +85,14 @@ def test_paths_outside_of_the_working_folder_share_a_root_of_their_own(
     ("how", "field"),
     [({"panel": "x"}, "panel"), ({"since": "HEAD"}, "since"), ({"since": "last"}, "since")],
 )
-def test_what_is_not_there_is_told_before_anything_begins(client: Client, project: Path, how, field):
+def test_invalid_review_is_refused_before_it_starts(client: Client, project: Path, how, field):
     with pytest.raises(InvalidInput) as caught:
         client.review(**how)
     assert caught.value.field == field
     assert client._installation.reviews.index.newest(count=1) == []
 
 
-def test_an_agent_that_no_worker_knows_is_told(client: Client, project: Path):
+def test_agent_unknown_to_workers_is_reported(client: Client, project: Path):
     client._installation.sessions.workers.announce("w", ["judge", "ruff"])
     with pytest.raises(UnknownAgent, match="panel code: must be a registered agent"):
         client.review()

@@ -176,13 +176,13 @@ def test_before_anyone_has_spoken_the_turn_state_names_the_first_of_the_roster(c
     assert state.turn_started_at.endswith("Z")
 
 
-def test_who_names_no_agent_is_played_by_the_agent_of_its_own_name(client):
+def test_agent_defaults_to_the_participant_name(client):
     job = client.submit(a_collab(), agents={"ann": {"agent": "x", "instructions": "Be brief."}})
     assert job.spec.agents["ann"] == AgentBinding(agent="x", instructions="Be brief.")
     assert job.spec.agents["bob"] == AgentBinding(agent="bob")
 
 
-def test_a_session_whose_first_answer_was_lost_is_started_all_the_same(redis_url, tmp_path):
+def test_session_starts_if_its_first_answer_is_lost(redis_url, tmp_path):
     """Sent again, the same submission finds itself there: nobody else will send its first task."""
     with lossy_wire(redis_url) as wire, connect(redis_url) as redis:
         unlucky = Client(load_settings(redis_url=wire.url, broker_url=redis_url, data_dir=tmp_path))
@@ -221,7 +221,7 @@ READINGS = {
 
 
 @pytest.mark.parametrize("reading", READINGS.values(), ids=READINGS)
-def test_whatever_is_asked_of_a_session_that_has_expired_is_answered_with_not_found(client, reading):
+def test_expired_session_is_always_not_found(client, reading):
     job = client.submit(a_collab(), messages=["hello"])
     redis = client._installation.sessions.workers._client
     redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
@@ -229,7 +229,7 @@ def test_whatever_is_asked_of_a_session_that_has_expired_is_answered_with_not_fo
         reading(job)
 
 
-def test_a_session_in_which_nothing_was_said_has_no_messages_and_no_board(client):
+def test_session_without_messages_has_an_empty_board(client):
     job = client.submit(a_collab())
     assert (list(job.messages()), job.board()) == ([], ())
 

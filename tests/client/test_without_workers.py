@@ -96,7 +96,7 @@ def test_an_ended_session_needs_no_worker(client: Client, warnings, wait):
     assert warnings() == []
 
 
-def test_the_job_tells_how_long_it_is_queued(client: Client):
+def test_job_reports_how_long_it_is_queued(client: Client):
     job = client.submit(PAIR)
     first = job.queued_for_s()
     assert first is not None

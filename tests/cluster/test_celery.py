@@ -70,7 +70,7 @@ class TestTwoWorkers:
     def celery_worker_cluster(self, two_celery_workers: CeleryWorkerCluster) -> CeleryWorkerCluster:
         return two_celery_workers
 
-    def test_both_answer_and_one_goes_on_without_the_other(self, celery_setup: CeleryTestSetup):
+    def test_one_worker_continues_without_the_other(self, celery_setup: CeleryTestSetup):
         first, second = celery_setup.worker_cluster
         assert celery_setup.ready()
         both = {first.hostname(), second.hostname()}

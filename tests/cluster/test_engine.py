@@ -61,7 +61,7 @@ def test_a_server_keeps_its_port_over_a_restart(engine: LocalEngine):
     assert (container.status, container.attrs["NetworkSettings"]["Ports"]) == ("running", before)
 
 
-def test_a_server_seems_to_listen_where_its_image_says(engine: LocalEngine):
+def test_server_container_lists_the_port_of_its_image(engine: LocalEngine):
     container = server(engine)
     code, seen = container.exec_run("cat /proc/net/tcp /proc/net/tcp6")
     assert (code, seen.split()[1], seen.split()[3]) == (0, b"00000000:18EB", b"0A")
@@ -111,7 +111,7 @@ input()
     until(lambda: is_gone(started), what="it ends, too")
 
 
-def test_an_unknown_container_is_not_found_as_docker_says_it(engine: LocalEngine):
+def test_unknown_container_is_not_found(engine: LocalEngine):
     container = server(engine)
     assert engine.containers.get(container.name) is container
     with pytest.raises(NotFound):
@@ -119,14 +119,14 @@ def test_an_unknown_container_is_not_found_as_docker_says_it(engine: LocalEngine
 
 
 @pytest.mark.parametrize("asked", ["auto", "process"])
-def test_the_engine_in_use_is_told_in_the_header(pytester: pytest.Pytester, asked: str, monkeypatch):
+def test_header_names_the_engine_in_use(pytester: pytest.Pytester, asked: str, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nobody/listens/here")
     pytester.syspathinsert(SUPPORT)
     told = pytester.runpytest_inprocess("-p", "local_engine.plugin", f"--celery-engine={asked}")
     told.stdout.fnmatch_lines("celery engine: process")
 
 
-def test_asking_for_docker_where_none_answers_is_told_at_once(pytester: pytest.Pytester, monkeypatch):
+def test_missing_docker_is_reported_at_once(pytester: pytest.Pytester, monkeypatch):
     monkeypatch.setenv("DOCKER_HOST", "unix:///nobody/listens/here")
     pytester.syspathinsert(SUPPORT)
     told = pytester.runpytest_inprocess("-p", "local_engine.plugin", "--celery-engine=docker")

@@ -54,7 +54,7 @@ def test_another_broker_is_given_no_redis_options(broker_url: str) -> None:
     assert Connection(told["broker_url"]).transport_cls in {"amqp", "memory"}
 
 
-def test_as_many_turns_run_as_the_settings_say() -> None:
+def test_worker_concurrency_follows_the_settings() -> None:
     told = celery_settings(load_settings(worker_concurrency=3), broker_url="redis://h")
     assert told["worker_concurrency"] == 3
     assert told["broker_pool_limit"] > 3

@@ -89,7 +89,7 @@ def test_no_password_is_shown(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["agents_file", "data_dir", "schedules_file"])
-def test_a_home_folder_of_nobody_is_told(monkeypatch, name: str) -> None:
+def test_unknown_home_folder_is_reported(monkeypatch, name: str) -> None:
     monkeypatch.setenv(f"SYMPOSIA_{name.upper()}", "~nobody-of-that-name/a")
     with pytest.raises(
         InvalidInput,
@@ -123,7 +123,7 @@ def test_a_table_of_names_reaches_a_child_process_as_json(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize("value", ["standup.yaml", "[1]", '{"standup": 1}', '{"": '])
-def test_a_table_of_names_that_is_none_is_told_by_the_name_of_its_variable(monkeypatch, value) -> None:
+def test_invalid_name_table_is_reported_by_variable(monkeypatch, value) -> None:
     monkeypatch.setenv("SYMPOSIA_JOBS", value)
     with pytest.raises(InvalidInput, match=r"^SYMPOSIA_JOBS"):
         load_settings()
@@ -164,9 +164,7 @@ def test_a_variable_that_the_agents_file_names_is_read(monkeypatch: pytest.Monke
         ("redis://db:6379/0?socket_timeout=3", "redis://db:6379/0?socket_timeout=3"),
     ],
 )
-def test_credentials_in_the_options_of_a_url_are_put_where_every_program_hides_them(
-    name: str, given: str, taken: str
-) -> None:
+def test_url_option_credentials_move_to_userinfo(name: str, given: str, taken: str) -> None:
     assert getattr(load_settings(**{name: given}), name).get_secret_value() == taken
 
 
@@ -228,7 +226,7 @@ def test_a_url_with_bytes_that_are_no_text_is_refused_by_the_name_of_its_variabl
         ("amqp://user:pw@rabbit//", "amqp://user:pw@rabbit//"),
     ],
 )
-def test_celery_is_told_the_options_it_takes_and_trusts_no_certificate_unasked(url: str, told: str) -> None:
+def test_celery_url_keeps_options_and_checks_certificates(url: str, told: str) -> None:
     assert to_celery_url(url) == told
 
 
@@ -257,7 +255,7 @@ def test_a_broker_that_celery_cannot_use_is_refused(url: str, rule: str) -> None
     assert "hunter2" not in str(refused.value)
 
 
-def test_credentials_of_sentinels_may_stand_in_the_options() -> None:
+def test_sentinel_credentials_may_be_url_options() -> None:
     url = "rediss+sentinel://a:1,b:2/main/1?sentinel_password=s3&password=p%2F4&ssl_ca_certs=%2Fca.pem"
     taken = load_settings(redis_url=url).redis_url
     assert taken is not None

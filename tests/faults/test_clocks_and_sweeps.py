@@ -22,7 +22,7 @@ def first_logged(member):
     return datetime.fromisoformat(re.search(r"\[([-0-9]+ [:0-9]+),", member.worker.log()).group(1))
 
 
-def test_sessions_survive_a_worker_whose_clock_is_an_hour_ahead(tmp_path, survives):
+def test_sessions_survive_a_worker_clock_an_hour_ahead(tmp_path, survives):
     with Arena(tmp_path) as arena:
         arena.crew.start([arena.member("right", environment=UTC), arena.member("ahead", **AHEAD)])
         right, ahead = (first_logged(member) for member in arena.crew.members)

@@ -20,7 +20,7 @@ def test_sessions_survive_a_killed_and_a_frozen_worker(survives, boundary):
     assert survives(workers.kill_at(boundary), workers.freeze_at(boundary)).befell == [True, True]
 
 
-def test_sessions_survive_the_death_of_all_workers_at_once(arena, survives):
+def test_sessions_survive_the_death_of_all_workers(arena, survives):
     lives = [member.lives for member in arena.crew.members]
     survives(workers.kill_all)
     assert all(m.lives > before for m, before in zip(arena.crew.members, lives, strict=True))
@@ -37,7 +37,7 @@ def test_sessions_survive_a_worker_without_network(survives):
     survives(workers.cut_off)
 
 
-def test_a_late_writer_is_refused_on_record_and_changes_nothing(arena, survives):
+def test_late_writer_is_refused_and_recorded(arena, survives):
     """Frozen with all said and nothing written, it wakes up when its turn has long been given to another."""
     refused = 0
     for _ in range(5):

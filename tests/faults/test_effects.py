@@ -20,7 +20,7 @@ from symposia.tasks.runtime.runtime import Boundary
 pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(180), pytest.mark.long]
 
 
-def test_a_turn_that_is_asked_again_has_the_same_effect_id(tmp_path):
+def test_repeated_turn_keeps_its_effect_id(tmp_path):
     """Its worker dies with the answer in its hands: only the effect id tells the agent that it did it already."""
     # Leases that nobody loses who lives: one that is lost is asked for once more.
     with Arena(tmp_path, pace=Pace(lease_s=5)) as arena:

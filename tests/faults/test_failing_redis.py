@@ -41,11 +41,11 @@ def without_a_restart(arena):
     assert [member.lives for member in arena.crew.members] == lives
 
 
-def test_sessions_survive_a_server_that_is_full(survives, without_a_restart):
+def test_sessions_survive_a_full_server(survives, without_a_restart):
     survives(redis.memory_full)
 
 
-def test_sessions_survive_a_server_that_is_read_only_for_a_while(survives, without_a_restart):
+def test_sessions_survive_a_read_only_server(survives, without_a_restart):
     survives(redis.read_only)
 
 
@@ -73,7 +73,7 @@ def test_tripled_messages_take_effect_once(post, survives):
     assert post.courier.copied
 
 
-def test_messages_that_never_arrive_are_sent_again(post, survives):
+def test_messages_that_never_arrive_are_resent(post, survives):
     survives(redis.lossy, redis.lossy, on=post)
 
 

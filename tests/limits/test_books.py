@@ -194,7 +194,7 @@ def run(redis_url: str, *, examples: int, steps: int) -> None:
         )
 
 
-def test_a_grant_whose_answer_was_lost_sets_aside_once(redis_url):
+def test_grant_with_a_lost_answer_reserves_once(redis_url):
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing, connect(redis_url) as client:
         table = Table(client)
         (number,) = table.plan(turn())
@@ -222,7 +222,7 @@ def test_delayed_turn_returns_at_its_time(redis_url):
 
 
 @pytest.mark.timeout(300)  # a failure is worth the time it takes to find its shortest form
-def test_no_order_of_events_spends_more_than_the_limit(redis_url):
+def test_spending_stays_within_the_limit_in_any_order(redis_url):
     run(redis_url, examples=scaled_examples(60), steps=40)
 
 

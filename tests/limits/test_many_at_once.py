@@ -40,7 +40,7 @@ def run(office, seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_never_more_than_ten_turns_worth_is_spent(office, seed):
+def test_total_spending_is_at_most_ten_turns(office, seed):
     run(office, seed)
 
 

@@ -86,7 +86,7 @@ def test_a_turn_larger_than_a_minute_goes_alone(book):
     assert isinstance(book.admit(TOKENS), int)
 
 
-def test_after_a_minute_there_is_room_again(book, client):
+def test_limit_is_free_again_after_a_minute(book, client):
     for _ in range(6):
         book.admit(REQUESTS)
     pass_time(client, 62)
@@ -100,7 +100,7 @@ def test_the_key_expires(book, client):
     assert 0 < client.ttl(rate_key("house")) <= 180
 
 
-def test_many_at_once_are_held_to_the_same_minute(book):
+def test_concurrent_requests_share_one_minute_limit(book):
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda _: book.admit(REQUESTS), range(80)))
     assert sum(isinstance(answer, Permit) for answer in answers) == 5

@@ -190,7 +190,7 @@ def test_limits_that_make_no_sense_are_refused_in_one_line(office, costing, limi
     assert "\n" not in str(caught.value)
 
 
-def test_limits_stand_in_session_files_too():
+def test_session_file_may_set_limits():
     from symposia.models.sessions.submission import Submission
 
     document = {

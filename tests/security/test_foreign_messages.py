@@ -179,7 +179,7 @@ ENVELOPES = {
 
 
 @pytest.mark.parametrize("garbage", ENVELOPES.values(), ids=ENVELOPES)
-def test_an_envelope_that_is_garbage_neither_ends_nor_wedges_the_worker(guarded, garbage):
+def test_garbage_envelope_does_not_stop_the_worker(guarded, garbage):
     with connect(guarded.settings.redis_url.get_secret_value()) as client:
         for _ in range(3):
             client.lpush(QUEUE, garbage)

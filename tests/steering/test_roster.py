@@ -195,7 +195,7 @@ def test_a_session_that_has_ended_takes_no_change(office, trio):
             change()
 
 
-def test_those_who_steer_at_once_do_not_undo_each_other(office, trio):
+def test_concurrent_steering_keeps_all_changes(office, trio):
     job = trio()
     names = [f"new-{i}" for i in range(12)]
     with ThreadPoolExecutor(6) as pool:

@@ -104,7 +104,7 @@ def test_it_is_the_innermost_line_of_the_users_code(fails, place, name, error_ty
     assert line.strip() in origin.traceback
 
 
-def test_a_traceback_has_no_values_and_no_secrets(fails):
+def test_traceback_has_no_values_or_secrets(fails):
     assert "hunter2" not in fails("direct").origin.traceback
     error = fails("leaking")
     assert "abcdef12345" not in f"{error} {error.origin.traceback}"
@@ -124,7 +124,7 @@ def test_what_is_not_raised_has_no_origin(fails):
     assert fails("wrong").origin is None
 
 
-def test_a_module_that_does_not_import_says_where(place):
+def test_failed_module_import_names_its_place(place):
     with pytest.raises(AgentFailed) as failed:
         load_callable("rooms.broken:any")
     assert failed.value.origin.place == "rooms/broken.py:3"

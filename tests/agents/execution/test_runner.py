@@ -104,7 +104,7 @@ def test_a_turn_can_be_cancelled_from_another_thread(runner, turn):
         speaking.result()
 
 
-def test_who_cancels_says_what_the_waiting_side_gets(runner, turn):
+def test_cancelled_run_raises_the_given_error(runner, turn):
     with pytest.raises(SessionNotFound):
         runner.run(
             Speaks(lambda _: asyncio.sleep(60)),
@@ -122,7 +122,7 @@ def test_cancelling_a_turn_that_has_been_spoken_changes_nothing(runner, turn):
 
 
 @pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
-def test_whatever_an_agent_raises_becomes_one_line_with_the_class_it_was(runner, turn, kind):
+def test_agent_exception_becomes_one_line_with_its_class(runner, turn, kind):
     error = ValueError("first\nsecond  line")
     with pytest.raises(AgentFailed, match=r"^ValueError: first second line$") as caught:
         runner.run(kind(raising(error)), turn(), timeout_s=patient(5))

@@ -57,7 +57,7 @@ def test_the_key_goes_along_and_settings_are_passed_on(speak, model):
     assert 99 in (asked.body.get("max_tokens"), asked.body.get("max_completion_tokens"))
 
 
-def test_what_nobody_set_is_left_to_the_provider(speak, model):
+def test_unset_options_are_left_to_the_provider(speak, model):
     speak()
     assert not {"temperature", "max_tokens", "max_completion_tokens", "tools"} & model.asked[0].body.keys()
 
@@ -72,7 +72,7 @@ def test_a_model_is_asked_for_no_more_than_is_set_aside_for_the_turn(speak, mode
     assert 50 in (model.asked[-1].body.get("max_tokens"), model.asked[-1].body.get("max_completion_tokens"))
 
 
-def test_the_system_prompt_says_who_with_whom_what_for_and_how(speak, model):
+def test_system_prompt_names_roles_purpose_and_rules(speak, model):
     speak(instructions="You write haiku.")
     role, system = model.asked[0].messages[0]
     assert role == "system"
@@ -167,7 +167,7 @@ def test_its_own_name_in_front_of_an_answer_is_taken_off(speak, model, said):
     assert speak().messages[0].content == "fine"
 
 
-def test_a_decision_comes_structured_and_is_also_said(speak, model, turn):
+def test_decision_is_structured_and_also_a_message(speak, model, turn):
     chosen = {
         "satisfied": False,
         "next": [{"name": "bob", "instruction": "write"}, {"name": "cleo"}],
@@ -189,7 +189,7 @@ def test_a_decision_comes_structured_and_is_also_said(speak, model, turn):
         ({"satisfied": False, "progress": False, "reason": "stuck", "next": [{"name": "bob"}]}, "STALLED: stuck\nNEXT: bob"),
     ],
 )  # fmt: skip
-def test_a_structured_decision_is_said_in_the_words_of_the_text_form(speak, model, turn, chosen, words):
+def test_structured_decision_is_written_in_text_form(speak, model, turn, chosen, words):
     model.answers(completion(tool=("final_result", chosen)))
     assert speak(turn(mode="orchestrated", expects="decision")).messages[0].content == words
 
@@ -226,7 +226,7 @@ def test_a_choice_that_is_not_valid_is_sent_back_with_the_reason(speak, model, t
     assert "Not a valid choice: 'zoe' is not a participant. Choose again." in sent_back
 
 
-def test_a_model_that_keeps_choosing_nobody_fails_its_turn(speak, model, turn):
+def test_repeated_empty_choice_fails_the_turn(speak, model, turn):
     model.answers(completion(tool=("final_result", {"satisfied": False, "next": []})))
     with pytest.raises(AgentFailed, match="Exceeded maximum output retries"):
         speak(turn(mode="orchestrated", expects="decision"))
@@ -286,7 +286,7 @@ def test_an_answer_that_makes_no_sense_is_a_failure_that_may_be_tried_again(spea
     assert "\n" not in str(error.value)
 
 
-def test_a_page_instead_of_an_error_is_told_in_one_short_line(speak, model):
+def test_html_error_page_becomes_one_short_line(speak, model):
     model.answers(Answer(502, "<html>\n" + "bad gateway " * 200 + "</html>", {"content_type": "text/html"}))
     with pytest.raises(AgentFailed) as error:
         speak()
@@ -322,14 +322,14 @@ def test_one_request_may_have_less_time_than_the_turn(speak, model):
     assert error.value.retryable
 
 
-def test_nobody_listening_is_a_failure_that_may_be_tried_again(runner, turn):
+def test_refused_connection_is_retryable(runner, turn):
     agent = LLMAgent(lambda: [ModelSource(Endpoint("stub", "http://127.0.0.1:9/v1"))], LLMSettings(retries=0))
     with pytest.raises(AgentFailed, match="ModelConnectionError: request to model 'stub'") as error:
         runner.run(agent, turn(), timeout_s=patient(10))
     assert error.value.retryable
 
 
-def test_a_provider_nobody_knows_is_not_tried_again(runner, turn):
+def test_unknown_provider_is_not_retried(runner, turn):
     with pytest.raises(AgentFailed, match="Unknown provider: nowhere") as error:
         runner.run(
             LLMAgent(lambda: [ModelSource(Endpoint("nowhere:model"))], LLMSettings()),
@@ -387,7 +387,7 @@ def test_the_registry_s_price_makes_a_cost(speak):
     assert outcome.usage.cost_micros == 11 * 3 + 7 * 15
 
 
-def test_a_price_nobody_knows_is_no_cost(speak):
+def test_unknown_price_costs_nothing(speak):
     assert speak().usage.cost_micros == 0
 
 

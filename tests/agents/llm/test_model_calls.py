@@ -61,7 +61,7 @@ def test_a_passing_trouble_is_waited_for(speak, model, trouble):
     assert len(model.asked) == 2
 
 
-def test_no_more_often_than_the_registry_says(speak, model):
+def test_model_retries_are_limited(speak, model):
     model.answers(refusal(500, "not now", **AGAIN))
     with pytest.raises(AgentFailed, match="HTTP 500"):
         speak(retries=3)
@@ -150,7 +150,7 @@ def test_the_key_of_the_first_model_does_not_go_to_the_other(speak, model, other
     assert KEY not in str(other.asked[0].headers)
 
 
-def test_the_last_one_s_error_is_told_when_none_answers(speak, model, other):
+def test_last_error_is_reported_if_all_models_fail(speak, model, other):
     model.answers(refusal(401, f"{KEY} is no key"))
     other.answers(refusal(500, "broken", **AGAIN))
     with pytest.raises(AgentFailed, match="HTTP 500 from model 'other': broken") as error:
@@ -169,7 +169,7 @@ def test_an_answer_that_was_kept_is_not_asked_for_again(speak, model):
     assert len(model.asked) == 1
 
 
-def test_what_others_said_in_the_meantime_does_not_make_an_answer_unfinished(speak, model, turn, message):
+def test_new_messages_do_not_make_an_answer_unfinished(speak, model, turn, message):
     speak(turn())
     speak(turn(messages=[message("bob", "hello")]))
     assert len(model.asked) == 1

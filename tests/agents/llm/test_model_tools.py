@@ -92,14 +92,14 @@ def results(asked):
     return [message["content"] for message in asked.body["messages"] if message["role"] == "tool"]
 
 
-def test_a_model_calls_a_function_and_goes_on_with_its_result(speak, model):
+def test_model_calls_a_function_and_uses_its_result(speak, model):
     model.answers(completion(tool=("add", {"a": 2, "b": 3})), completion("It is 5."))
     outcome = speak()
     assert (outcome.messages[0].content, outcome.usage.requests) == ("It is 5.", 2)
     assert results(model.asked[1]) == ["5"]
 
 
-def test_the_model_is_told_what_each_tool_does(speak, model):
+def test_model_receives_each_tool_description(speak, model):
     speak()
     told = {it["function"]["name"]: it["function"]["description"] for it in model.asked[0].body["tools"]}
     assert told == {
@@ -134,7 +134,7 @@ def test_a_finished_call_is_not_made_again_in_another_attempt(speak, model):
     assert len(model_tools.calls) == 1
 
 
-def test_a_call_keeps_its_effect_id_when_the_model_must_be_asked_anew(speak, model, journal):
+def test_tool_call_keeps_its_effect_id_on_a_retry(speak, model, journal):
     book = completion(tool=("book", {"room": "blue"}))
     for _ in range(2):
         model.answers(book, completion("done"))
@@ -185,7 +185,7 @@ def test_the_tools_of_a_server_are_called_by_its_name_and_theirs(speak, model):
     assert said.startswith("blue is booked, by the town, effect 3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01:4:")
 
 
-def test_a_server_that_cannot_be_asked_is_said_without_its_secrets(speak, variables):
+def test_unusable_tool_server_fails_without_secrets(speak, variables):
     variables["ROOMS_OWNER"] = ""
     with pytest.raises(AgentFailed, match="environment variable ROOMS_OWNER is not set") as error:
         speak("porter")

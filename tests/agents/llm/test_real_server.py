@@ -75,7 +75,7 @@ def test_it_is_stopped_at_the_deadline(runner, turn, make):
         runner.run(make(max_tokens=1_000), turn(timeout_s=60), timeout_s=0.2)
 
 
-def test_what_it_refuses_is_told_in_its_words(runner, turn, make):
+def test_real_server_refusal_is_reported(runner, turn, make):
     with pytest.raises(AgentFailed, match="HTTP 4") as error:
         spoken(runner, make(instructions="word " * 20_000), turn(timeout_s=patient(120)))
     assert not error.value.retryable

@@ -62,7 +62,7 @@ def test_the_older_half_is_folded_into_a_summary_and_the_newer_half_goes_along()
     assert (outcome.messages[0].content, outcome.usage.requests, outcome.left_out) == ("fine", 2, len(folded))
 
 
-def test_the_next_turn_carries_the_summary_on_and_asks_for_none_while_there_is_room():
+def test_next_turn_reuses_the_summary_while_it_fits():
     talk = Talk("early minutes", "fine", "fine", "later minutes", "fine")
     talk.speak(6)
     talk.speak(7)

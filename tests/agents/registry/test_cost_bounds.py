@@ -32,7 +32,7 @@ def test_a_model_with_an_answer_that_is_bounded_spends_a_full_window_and_that_an
     assert spent == SpendingBounds(tokens=1_600, cost_micros=1_500 * 2 + 100 * 10)
 
 
-def test_what_a_binding_says_comes_first():
+def test_binding_overrides_the_registry():
     assert most({"kind": "llm", "model": "house", "max_tokens": 100}, max_tokens=10).tokens == 1_510
     assert most({"kind": "llm", "model": "house", "max_tokens": 1}, instructions="x" * 400).tokens == 1_601
 
@@ -54,7 +54,7 @@ def test_python_may_spend_anything_and_programs_and_people_nothing():
     assert most({"kind": "command", "argv": ["true"]}) == nothing
 
 
-def test_a_person_whose_seat_somebody_else_may_take_spends_what_they_do():
+def test_person_with_a_stand_in_has_its_cost_bound():
     script = {"kind": "scripted", "replies": [{"say": "a", "usage": {"output_tokens": 5}}]}
     human = {"kind": "human", "then": "reassign", "to": "stand-in"}
     file = AgentsFile.model_validate({"agents": {"it": human, "stand-in": script}})
@@ -63,7 +63,7 @@ def test_a_person_whose_seat_somebody_else_may_take_spends_what_they_do():
     assert Registry(file).spending_bound(AgentBinding(agent="it", wait=wait)) == SpendingBounds()
 
 
-def test_a_script_spends_what_its_dearest_reply_says():
+def test_script_cost_bound_is_its_most_expensive_reply():
     replies = [
         {"say": "a", "usage": {"output_tokens": 5, "cost_micros": 9}},
         {"say": "b", "usage": {"input_tokens": 7}},

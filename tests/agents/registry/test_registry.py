@@ -103,7 +103,7 @@ def test_the_same_binding_gets_the_same_agent_and_another_one_another(load):
     assert registry.get_agent(bound("script")) is not first
 
 
-def test_an_unknown_agent_is_told_with_names_that_are_near(load):
+def test_unknown_agent_error_suggests_similar_names(load):
     with pytest.raises(
         UnknownAgent, match=r"agent: must be a registered agent: writer, greeter \(got 'wirter'\)"
     ):
@@ -184,7 +184,7 @@ def test_the_window_of_what_cannot_be_seated_is_empty(load):
          "api_key_env", "must be the name of an environment variable, not the key itself (got ***)"),
     ],
 )  # fmt: skip
-def test_a_broken_rule_is_told_with_file_table_field_and_rule(load, tmp_path, text, entry, field, rule):
+def test_broken_rule_error_names_file_table_and_field(load, tmp_path, text, entry, field, rule):
     with pytest.raises(RegistryError) as error:
         load(text)
     said = str(error.value)
@@ -200,7 +200,7 @@ def test_a_broken_rule_is_told_with_file_table_field_and_rule(load, tmp_path, te
     assert "sk-secret" not in said
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path):
+def test_missing_registry_file_is_reported(tmp_path):
     with pytest.raises(
         RegistryError, match=re.escape("none.toml: cannot be read: No such file or directory")
     ):
@@ -234,12 +234,12 @@ AGENT = MODEL + "[agents.x]\nkind = 'llm'\nmodel = 'm'\n"
         (AGENT + "fallback = ['nowhere:m']", "[agents.x] fallback[0]: Unknown provider: nowhere"),
     ],
 )  # fmt: skip
-def test_check_finds_what_would_fail_behind_a_model_agent(load, text, said):
+def test_check_finds_problems_of_a_model_agent(load, text, said):
     (problem,) = load(text).check()
     assert str(problem).startswith(f"{problem.file}: {said}")
 
 
-def test_check_says_once_what_several_agents_share(load):
+def test_check_reports_a_shared_problem_once(load):
     again = '[agents.second]\nkind = "llm"\nmodel = "house"\n'
     assert len([p for p in load(FILE + again).check() if p.entry == "models.house"]) == 1
 
@@ -270,7 +270,7 @@ def test_a_local_model_that_does_not_run_may_be_tried_again(runner, turn, monkey
     assert error.value.retryable
 
 
-def test_a_missing_local_model_fails_once_and_says_what_to_install(runner, turn, monkeypatch):
+def test_missing_local_model_names_what_to_install(runner, turn, monkeypatch):
     monkeypatch.setattr("symposia.agents.local_model.server.find_spec", lambda _name: None)
     with pytest.raises(AgentFailed, match="install the local model with `pip install 'symposia") as error:
         runner.run(Registry().get_agent(bound("local")), turn(), timeout_s=patient(5))
@@ -294,7 +294,7 @@ fallback = ["local"]
     assert load(text + house).names_on_local_model() == ()
 
 
-def test_code_that_cannot_be_imported_fails_the_seat(load):
+def test_unimportable_code_fails_the_agent(load):
     registry = load('[agents.lost]\nkind = "python"\ncallable = "nowhere:f"')
     with pytest.raises(AgentFailed, match="nowhere:f: ModuleNotFoundError") as error:
         registry.get_agent(bound("lost"))

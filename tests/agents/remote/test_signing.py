@@ -70,11 +70,11 @@ def test_one_of_several_signatures_is_enough():
         },
     )
 )
-def test_whatever_stands_in_the_headers_it_is_judged_and_nothing_is_raised(headers):
+def test_any_signature_headers_are_judged_without_error(headers):
     assert refusal("s", headers, b"x", now_s=NOW) in ("unsigned", "expired", "forged")
 
 
-def test_a_secret_with_nothing_in_it_is_not_a_key_that_everybody_knows():
+def test_empty_secret_verifies_nothing():
     body = b"{}"
     empty = b64encode(hmac.new(b"", b"7." + str(NOW).encode() + b"." + body, sha256).digest()).decode()
     headers = {"webhook-id": "7", "webhook-timestamp": str(NOW), "webhook-signature": f"v1,{empty}"}

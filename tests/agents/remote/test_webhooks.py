@@ -150,7 +150,7 @@ def test_what_may_pass_is_tried_again_and_what_will_not_is_not(system, status, h
     assert (error.value.retryable, error.value.retry_after_s) == (again, after_s)
 
 
-def test_a_server_that_is_away_may_be_there_later(system):
+def test_unreachable_webhook_is_retryable(system):
     url = system.url
     system.close()
     with pytest.raises(AgentFailed, match=r"does not answer: .*refused") as error:
@@ -187,7 +187,7 @@ def test_a_server_without_tls_is_no_server_for_https(system):
         post_webhook(target(system.url.replace("http:", "https:")), b"x", {})
 
 
-def test_a_name_that_nobody_looks_up_in_time_is_a_failure_that_may_pass(system):
+def test_slow_dns_lookup_is_a_retryable_failure(system):
     is_over = threading.Event()
 
     def hangs(*_, **__):

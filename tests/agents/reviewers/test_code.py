@@ -35,7 +35,7 @@ def review(runner, turn, message):
     return said
 
 
-def test_ruff_tells_line_and_rule_of_what_it_finds(review):
+def test_ruff_reports_line_and_rule(review):
     assert review("ruff", WASTEFUL) == (
         "ruff found 1 to fix:\n- app.py:1: F401 `os` imported but unused (medium)"
     )
@@ -49,7 +49,7 @@ def test_ruff_reports_code_that_cannot_be_parsed(review):
     assert "app.py:1: " in review("ruff", "```python app.py\ndef (:\n```")
 
 
-def test_bandit_tells_what_is_risky_and_how_much(review):
+def test_bandit_reports_risk_and_severity(review):
     said = review("bandit", RISKY)
     assert "block1.py:3: B602 " in said
     assert "(high)" in said
@@ -117,7 +117,7 @@ def test_in_a_batch_review_findings_are_data(found):
     assert (shell["line"], shell["severity"], shell["confidence"]) == (3, "high", 0.9)
 
 
-def test_in_a_batch_review_no_findings_are_said_too(found):
+def test_batch_review_of_clean_code_has_no_findings(found):
     assert found("ruff", CLEAN) == found("bandit", CLEAN) == []
 
 
@@ -126,7 +126,7 @@ def test_the_inspector_looks_with_both(found):
     assert rules >= {"F401", "B403", "B307"}
 
 
-def test_bandit_lets_tests_assert(found):
+def test_bandit_allows_asserts_in_tests(found):
     body = "def test_it():\n    assert 1\n    eval('1')\n"
     for name, rules in (("test_app.py", {"B307"}), ("conftest.py", {"B307"}), ("app.py", {"B101", "B307"})):
         assert {it["rule"] for it in found("bandit", f"```python {name}\n{body}```")} == rules
@@ -137,7 +137,7 @@ def test_what_cannot_be_parsed_is_a_finding_of_high_severity(found):
 
 
 @pytest.mark.parametrize("name", ["json", "ast", "bandit", "ruff", "sitecustomize"])
-def test_code_that_is_called_like_a_module_is_looked_at_and_not_run(found, tmp_path, name):
+def test_code_named_like_a_module_is_not_run(found, tmp_path, name):
     trap = tmp_path / "ran"
     code = f"import pathlib\npathlib.Path({str(trap)!r}).touch()\n"
     for tool in ("ruff", "bandit"):
@@ -155,6 +155,6 @@ def test_what_is_found_depends_on_nothing_but_the_code(found):
     assert found("ruff", fence_text(code, "python __init__.py")) == []
 
 
-def test_the_order_of_imports_is_left_to_whoever_knows_which_are_the_projects_own(found):
+def test_import_order_is_not_reported(found):
     code = "import pytest\n\nfrom house.rooms import kitchen\n\n\n@pytest.fixture\ndef cook():\n    return kitchen\n"
     assert found("ruff", fence_text(code, "python")) == []

@@ -39,7 +39,7 @@ def summary(outcome):
     return said["summary"]
 
 
-def test_first_it_asks_everybody_else_side_by_side(lead, turn):
+def test_judge_first_asks_everyone_in_parallel(lead, turn):
     decision = lead(1).decision
     everybody = [it.participant_id for it in turn().roster if it != turn().me]
     assert (list(decision.next), decision.side_by_side, decision.satisfied) == (everybody, True, False)
@@ -54,16 +54,16 @@ def test_then_it_sums_up_what_they_found_and_is_satisfied(lead, message):
     )
 
 
-def test_where_nobody_found_anything_it_says_so(lead, message):
+def test_judge_reports_that_nothing_was_found(lead, message):
     assert summary(lead(4, message("bob", NOTHING))).startswith("Nothing to fix, say bob.")
 
 
-def test_where_nobody_spoke_it_ends_all_the_same(lead):
+def test_judge_ends_even_if_no_one_spoke(lead):
     outcome = lead(4)
     assert (outcome.decision.satisfied, summary(outcome)) == (True, "No one had anything to say.")
 
 
-def test_words_that_are_no_findings_are_told_as_words(lead, message):
+def test_text_without_findings_is_quoted(lead, message):
     assert "bob says: Looks fine to me." in summary(lead(3, message("bob", "Looks fine to me.")))
 
 

@@ -14,10 +14,10 @@ def test_any_text_is_read_back_as_it_was(text, before):
     assert (info, body) == ("python app.py", text if text.endswith("\n") else f"{text}\n")
 
 
-def test_a_block_that_is_never_closed_is_none():
+def test_unclosed_block_is_ignored():
     assert list(fenced_blocks("```python\nx")) == []
     assert list(fenced_blocks("````\n```\nx\n```")) == []
 
 
-def test_several_blocks_are_told_in_their_order():
+def test_several_blocks_are_returned_in_order():
     assert list(fenced_blocks("```a\n1\n```\ntext\n~~~\n```b\n2\n```")) == [("a", "1\n"), ("b", "2\n")]

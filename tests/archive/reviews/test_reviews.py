@@ -74,7 +74,7 @@ def test_running_run_is_replaced_by_its_newer_state(archive: Archive) -> None:
     assert len(archive.review_reader.page().items) == 1
 
 
-def test_two_who_write_a_run_at_once_write_it_once(archive: Archive) -> None:
+def test_concurrent_writers_of_a_run_write_it_once(archive: Archive) -> None:
     run = compare_run(a_run(a_result(a_finding(), a_finding(line=4))))
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(archive.review_writer.write, [run] * 24))

@@ -85,9 +85,7 @@ def survives(arena: Arena, archive: Archive, away: Away, *, away_s: float) -> No
 
 
 @outages
-def test_sessions_go_on_while_postgresql_is_stopped(
-    tmp_path: Path, postgres: Postgres, away_s: float
-) -> None:
+def test_sessions_continue_with_postgresql_stopped(tmp_path: Path, postgres: Postgres, away_s: float) -> None:
     @contextmanager
     def stopped() -> Iterator[None]:
         postgres.stop()

@@ -48,7 +48,7 @@ def test_any_text_is_read_back_unchanged(table: Table, archive: Archive, text: s
     assert [message["content"] for _, message in archived(archive, table.id)["dialog"]] == [text]
 
 
-def test_an_archiver_that_comes_second_writes_nothing_again(table: Table, archive: Archive) -> None:
+def test_second_archiver_writes_no_duplicates(table: Table, archive: Archive) -> None:
     table.speak(table.plan_one(), "hello")
     reader = SnapshotReader(table.client)
     page = reader.read_page(table.id, NOTHING).page
@@ -87,7 +87,7 @@ def test_two_sessions_that_had_the_same_id_are_both_kept(table: Table, archive: 
     assert first in listed
 
 
-def test_live_keys_expire_only_once_the_archive_has_them(table: Table, archive: Archive) -> None:
+def test_live_keys_expire_only_after_archiving(table: Table, archive: Archive) -> None:
     SessionIndex(table.client).add_session(table.id, look_in_ms=0, archived=True)
     table.speak(table.plan_one(), "hello")
     table.finish()
@@ -100,7 +100,7 @@ def test_live_keys_expire_only_once_the_archive_has_them(table: Table, archive: 
 
 
 @pytest.mark.parametrize("stream", STREAMS)
-def test_one_entry_the_archive_lacks_keeps_the_live_keys(table: Table, stream: Stream) -> None:
+def test_missing_archive_entry_keeps_the_live_keys(table: Table, stream: Stream) -> None:
     table.speak(table.plan_one(), "one")
     table.speak(table.plan_one(), "two")
     table.finish()

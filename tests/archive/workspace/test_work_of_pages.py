@@ -66,7 +66,7 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Ar
         "to read",
     ],
 )
-def test_a_page_costs_the_same_where_ten_times_as_much_was_said(
+def test_page_cost_does_not_grow_with_the_history(
     archives: list[tuple[Archive, dict[str, Page]]], name: str
 ) -> None:
     few, many = (steps(archive, asked[name]) for archive, asked in archives)

@@ -53,7 +53,7 @@ def test_no_more_sessions_run_side_by_side_than_the_panel_says(shared: Desk):
 
 
 @pytest.mark.leaves_keys
-def test_what_is_known_already_is_not_reviewed_again(desk: Desk):
+def test_known_items_are_not_reviewed_again(desk: Desk):
     desk.archive = True
     desk.start_worker()
     first = result_of(desk.review(panel("finds"), texts(3)), timeout_s=DEADLINE_S)

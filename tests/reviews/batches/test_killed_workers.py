@@ -33,7 +33,7 @@ def check(desk: Desk, run: ReviewRun, count: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
+def test_batch_survives_one_of_two_workers_killed(desk: Desk):
     desk.lease_s = 2.0
     first, _ = desk.start_worker(), desk.start_worker()
     names = ["held.txt", *(f"f{number}.txt" for number in range(59))]
@@ -47,7 +47,7 @@ def test_of_two_workers_one_is_killed_in_the_middle(desk: Desk):
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_the_only_worker_is_killed_and_another_one_goes_on(desk: Desk):
+def test_new_worker_finishes_the_batch_of_a_killed_one(desk: Desk):
     desk.lease_s = 2.0
     desk.start_worker()
     job = desk.review(panel("gated", parallel=2), [read(f"f{number}.txt", "text") for number in range(4)])

@@ -115,7 +115,7 @@ def test_word_that_comes_many_times_at_once_begins_nothing_twice(room):
     assert room.book.get("often").queued == 1
 
 
-def test_claims_of_the_same_times_by_many_are_granted_once_each_and_in_order(room):
+def test_concurrent_claims_are_granted_once_in_order(room):
     room.schedules.add("often", every=1, job="x")
     now_ms = room.book.now_ms()
 
@@ -277,7 +277,7 @@ def test_word_that_comes_while_somebody_sees_to_it_is_not_lost(room):
     assert room.book.take_lease("often", "another", lease_ms=1_000) == "mine"
 
 
-def test_who_dies_while_seeing_to_it_is_followed_by_another(room):
+def test_another_worker_takes_over_a_due_run(room):
     room.add(times=1)
     assert room.book.take_lease("often", "who died", lease_ms=60_000) == "mine"
     room.tend()

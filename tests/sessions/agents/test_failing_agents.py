@@ -78,7 +78,7 @@ def test_a_participant_who_cannot_speak_is_skipped(shared, checked):
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast"])
-def test_a_session_of_skipped_turns_is_cancelled(shared, checked, mode):
+def test_session_of_skipped_turns_is_cancelled(shared, checked, mode):
     job = shared.submit(
         mode,
         {"ann": "moody", "bob": "moody"},

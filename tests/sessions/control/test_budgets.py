@@ -8,7 +8,7 @@ from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
 SPENDS = {"agent": "noop", "parameters": {"replies": [{"say": "ok", "usage": {"output_tokens": 100}}]}}
 
 
-def test_fifty_turns_side_by_side_spend_no_more_than_there_is(stage, checked):
+def test_fifty_concurrent_turns_stay_within_the_budget(stage, checked):
     stage.start_workers(2)
     agents = {f"p{i}": SPENDS for i in range(50)}
     stop = TokenBudget(1_000) | MaxRounds(1)

@@ -60,7 +60,7 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     until(lambda: redis.llen("symposia") == redis.hlen("unacked") == 0, what="every message is acknowledged")
 
 
-def test_a_failure_that_ends_the_session_is_a_failed_task(stage, monitor):
+def test_session_ending_failure_is_a_failed_task(stage, monitor):
     stage.start_worker()
     job = stage.submit(
         "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}

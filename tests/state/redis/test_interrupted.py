@@ -102,7 +102,7 @@ def check_interrupted_script(url):
     assert line > 20, "it has that many lines at least"
 
 
-def test_the_script_after_an_interrupted_one_gets_its_own_answer(redis_url):
+def test_script_after_an_interrupted_one_gets_its_answer(redis_url):
     check_interrupted_script(redis_url)
 
 

@@ -64,7 +64,7 @@ def test_nothing_begins_before_all_is_handed_over(store):
     assert store.claim(made.batch_id)[0] == "opening"
 
 
-def test_one_reports_and_who_dies_over_it_is_replaced(store):
+def test_dead_reporter_is_replaced(store):
     batch = started(store, 1)
     store.claim(batch)
     assert store.end(batch, "a", lease_ms=60_000) == "open"

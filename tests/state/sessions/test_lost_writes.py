@@ -71,7 +71,7 @@ def test_a_turn_number_given_out_twice_belongs_to_the_later_turn(table, remember
     assert table.commit(late, "cyd's").word == "committed"
 
 
-def test_a_session_that_was_forgotten_altogether_is_missing(client, remember):
+def test_fully_lost_session_is_missing(client, remember):
     forget = remember()
     table = Table(client)
     grant = table.grant(table.plan_one())

@@ -40,7 +40,7 @@ def test_a_new_session_is_queued_until_its_first_step(table: Table):
     assert queued(table) < 5
 
 
-def test_a_turn_is_queued_until_a_worker_begins_it(table: Table):
+def test_turn_is_queued_until_a_worker_begins_it(table: Table):
     number = table.plan_one()
     shift(table, 60, number)
     assert queued(table) >= 60

@@ -58,7 +58,7 @@ def test_two_sweeps_at_once_give_a_turn_out_once(table):
     assert sum(1 for found in given if found) == 1
 
 
-def test_a_turn_under_way_is_left_alone_until_its_lease_runs_out(table):
+def test_sweep_leaves_a_running_turn_until_its_lease_ends(table):
     grant = table.grant(table.plan_one(), lease_ms=5_000)
     answer = table.sweep(grace_ms=0)
     assert answer.numbers == ()

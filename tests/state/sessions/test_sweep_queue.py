@@ -227,7 +227,7 @@ class Post:
     max_examples=scaled_examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(st.lists(st.sampled_from(["sweep", "sweep", "sweep", "take", "lose"]), max_size=30))
-def test_no_order_of_events_doubles_or_forgets_a_message(client, events):
+def test_no_event_order_repeats_or_loses_a_message(client, events):
     table = Table(client)
     post = Post(table)
     for event in events:

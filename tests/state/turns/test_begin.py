@@ -38,7 +38,7 @@ def test_a_worker_that_was_not_admitted_gets_no_floor(table):
     assert table.owner() is None
 
 
-def test_fencing_numbers_rise_over_all_scopes_and_takeovers(table):
+def test_fencing_numbers_always_rise(table):
     numbers = table.plan(turn("ann", "a"), turn("bob", "b"), turn("cyd", "c"))
     fences = [table.grant(number, scope=scope).fence for number, scope in zip(numbers, "abc", strict=True)]
     table.expire("b")
@@ -55,7 +55,7 @@ def test_one_of_eight_workers_gets_the_turn(table):
         table.commit(next(answer.grant for answer in answers if answer.grant), "hello")
 
 
-def test_two_turns_of_one_scope_are_not_spoken_at_once(table):
+def test_turns_of_one_scope_do_not_run_concurrently(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     grant = table.grant(one)
     assert table.begin(two).word == "busy"

@@ -11,7 +11,7 @@ from symposia.state.redis.keys import lock_key
 ONE = Step(turns=(turn("bob"),))
 
 
-def test_a_commit_writes_the_messages_the_counters_and_the_event(table):
+def test_commit_writes_messages_counters_and_event(table):
     grant = table.grant(table.plan_one())
     usage = Usage(input_tokens=10, output_tokens=4, requests=1, cost_micros=250)
     answer = table.commit(grant, "one", "two", usage=usage)
@@ -78,7 +78,7 @@ def test_a_commit_sent_eight_times_at_once_is_written_once(table):
     assert table.texts() == ["hello"]
 
 
-def test_a_commit_after_the_lease_ran_out_is_refused_on_record(table):
+def test_commit_after_the_lease_is_refused_and_recorded(table):
     grant = table.grant(table.plan_one())
     table.expire()
     answer = table.commit(grant, "too late")
@@ -144,7 +144,7 @@ def test_commit_of_an_unplanned_turn_is_unknown(table):
     assert table.commit(grant, "hello").word == "missing"
 
 
-def test_a_commit_after_a_cancel_is_dropped_and_noted(table):
+def test_commit_after_cancel_is_dropped_and_recorded(table):
     grant = table.grant(table.plan_one())
     table.cancel()
     answer = table.commit(grant, "too late")

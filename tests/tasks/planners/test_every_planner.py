@@ -121,7 +121,7 @@ def test_silent_session_ends_within_its_turn_limit(mode, data):
 
 @pytest.mark.parametrize("mode", CollabMode)
 @given(data=st.data())
-def test_it_completes_only_if_a_turn_was_answered(mode, data):
+def test_session_completes_only_if_a_turn_was_answered(mode, data):
     session = data.draw(sessions(mode, stop=MaxTurns(data.draw(st.integers(1, LIMIT)))))
     common, rare = OutcomeKind.SKIPPED, data.draw(st.sampled_from(OutcomeKind))
     play(session, data, kinds=st.sampled_from([common] * 4 + [rare]))

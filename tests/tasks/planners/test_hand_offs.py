@@ -119,7 +119,7 @@ def test_hand_offs_without_words_do_not_keep_a_session_alive():
 
 
 @given(data=st.data(), count=st.integers(1, 4))
-def test_whatever_is_handed_off_a_round_robin_stays_fair(data, count):
+def test_hand_offs_keep_a_round_robin_fair(data, count):
     names = NAMES[:count]
     session = table(*names, stop=MaxRounds(4))
     while session.finish is None:
@@ -138,7 +138,7 @@ def test_whatever_is_handed_off_a_round_robin_stays_fair(data, count):
 
 @pytest.mark.parametrize("mode", CollabMode)
 @given(data=st.data())
-def test_every_hand_off_outside_a_swarm_is_taken_or_refused_once(mode, data):
+def test_hand_off_is_taken_or_refused_once(mode, data):
     names = NAMES[: 2 if mode is CollabMode.PAIR else 3]
     session = Simulation(mode, people(*names), orchestrator="ann", stop=MaxTurns(8))
     asked = 0

@@ -37,7 +37,7 @@ def refusals(job):
     return [(it["turn_number"], it["participant_id"], it["to"], it["reason"]) for it in events]
 
 
-def test_a_round_robin_follows_a_hand_off_and_records_a_refusal(office, caplog):
+def test_round_robin_follows_and_refuses_hand_offs(office, caplog):
     agents = {"ann": "to_cyd", "bob": "to_ghost", "cyd": "say"}
     job = office.submit("round_robin", agents, stop={"max_rounds": 1})
     with caplog.at_level(logging.INFO):

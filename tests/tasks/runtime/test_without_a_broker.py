@@ -27,9 +27,7 @@ def hand(redis_url: str, tmp_path: Path) -> ByHand:
     return replace(hand, runtime=replace(hand.runtime, graph=TaskGraph(nowhere)))
 
 
-def test_a_turn_is_written_and_one_line_says_who_goes_on(
-    hand: ByHand, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_turn_is_written_without_a_broker(hand: ByHand, caplog: pytest.LogCaptureFixture) -> None:
     job = hand.open("echo", "echo2", turns=2, agents={"echo": "echo", "echo2": "echo"})
     caplog.clear()
     with caplog.at_level(logging.WARNING, "symposia"):
@@ -58,7 +56,7 @@ def test_the_sweep_gives_up_for_now_instead_of_trying_session_by_session(
         assert hand.turn(job, 1) == "committed"
 
 
-def test_a_broker_that_stays_away_costs_the_sweep_one_message(hand: ByHand) -> None:
+def test_broker_outage_costs_the_sweep_one_message(hand: ByHand) -> None:
     """Else each session would be due later and later, as if its messages had been lost again and again."""
     jobs = [hand.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
     hand = replace(hand, runtime=replace(hand.runtime, limits=replace(hand.runtime.limits, grace_ms=0)))

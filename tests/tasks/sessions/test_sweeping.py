@@ -50,7 +50,7 @@ def busy() -> bool:
     return False
 
 
-def test_a_busy_worker_sends_a_probe_for_one_that_is_free(office: Office) -> None:
+def test_busy_worker_sends_a_probe_for_a_free_one(office: Office) -> None:
     """The session is claimed by any worker, and by the free one of many only now and then."""
     waiting(office, 1)
     office.runtime.queue_progress.publish(is_free=True)
@@ -76,9 +76,7 @@ def test_sessions_are_looked_at_soon_after_a_probe(office: Office) -> None:
     assert sweep(office.runtime) == 2
 
 
-def test_the_more_sessions_wait_the_seldomer_each_is_looked_at(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sessions_are_checked_rarely_if_many_wait(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(office.runtime.index, "unfinished", lambda: 100_000)
     waiting(office, 2)
     sweep(office.runtime, is_free=busy)

@@ -51,7 +51,7 @@ def check_every_time_once(place, *, count):
 
 @pytest.mark.long
 @pytest.mark.timeout(120)
-def test_with_two_beats_one_of_them_killed_and_restarted_each_time_is_done_once(place):
+def test_two_beats_start_each_run_once(place):
     check_every_time_once(place, count=8)
 
 
@@ -63,7 +63,7 @@ def test_two_minutes_of_a_schedule_every_two_seconds_are_sixty_occurrences(place
 
 @pytest.mark.long
 @pytest.mark.timeout(120)
-def test_without_any_beat_the_sweep_of_a_worker_sees_to_what_is_due(place):
+def test_sweep_starts_due_runs_without_a_beat(place):
     schedules = place.client.schedules
     place.start_worker()
     schedules.add("alone", every=2, job="say", overlap="queue")
@@ -119,7 +119,7 @@ def test_a_beat_finds_schedules_in_a_cluster(place, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.timeout(120)
-def test_a_beat_finds_schedules_behind_sentinels_after_a_failover(place, tmp_path):
+def test_beat_finds_schedules_after_a_sentinel_failover(place, tmp_path):
     with own_sentinels(tmp_path / "nodes", password="hunter22") as watched:
         place.redis_url = watched.url
         check_only_the_beat_sends_word(place, meanwhile=watched.fail_over)

@@ -33,13 +33,13 @@ def keeps_what_it_says(text: str) -> None:
 
 @given(loose)
 @often
-def test_a_fixed_document_says_the_same(text):
+def test_fixed_document_keeps_its_content(text):
     keeps_what_it_says(text)
 
 
 @given(markdown)
 @often
-def test_any_fixed_text_says_the_same(text):
+def test_any_fixed_text_keeps_its_content(text):
     keeps_what_it_says(text)
 
 
@@ -47,12 +47,12 @@ def test_any_fixed_text_says_the_same(text):
 @pytest.mark.timeout(900)
 @given(loose)
 @very_often
-def test_ten_thousand_fixed_documents_say_the_same(text):
+def test_many_fixed_documents_keep_their_content(text):
     keeps_what_it_says(text)
 
 
 @pytest.mark.skipif(not SAMPLES.is_dir(), reason="the sample dialogues are not beside the checkout")
-def test_every_fixed_sample_says_the_same():
+def test_fixed_samples_keep_their_content():
     for path in sorted(SAMPLES.rglob("*.md")):
         keeps_what_it_says(path.read_bytes().decode())
 

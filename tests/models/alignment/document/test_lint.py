@@ -118,7 +118,7 @@ def test_scores_that_add_up_have_no_finding():
     assert found(board(*rows, total="20.5 / 40 (51%) ✅"), strict=True) == []
 
 
-def test_scores_and_totals_that_do_not_add_up_are_told_with_the_right_line():
+def test_wrong_scores_and_totals_are_reported():
     rows = ("| 🧁 Muffin | 1 | 2 | 3 | 4 | **11** |", "| 🧁 Scone | 1 | 2 | 3 | 4 | 10 |")
     assert found(board(*rows, total="22 points")) == [
         ("score-sum", 16, "| 🧁 Muffin | 1 | 2 | 3 | 4 | **10** |"),
@@ -132,7 +132,7 @@ def test_scores_and_totals_that_do_not_add_up_are_told_with_the_right_line():
 @pytest.mark.parametrize(
     ("total", "hint"), [("21/480", "20/480"), ("**21**", "**20**"), ("21 (51%)", "20 (51%)")]
 )
-def test_a_total_is_read_whatever_follows_it(total, hint):
+def test_total_is_read_with_a_suffix(total, hint):
     text = board("| 🧁 Muffin | 1 | 2 | 3 | 4 | 10 ✅ |", "| 🧁 Scone | 1 | 2 | 3 | 4 | 10/12 |", total=total)
     assert found(text) == [("score-total", 19, f"**Total ALIGNMENT**: {hint}")]
 
@@ -182,7 +182,7 @@ def test_a_bonus_after_the_total_is_not_included():
     assert found(f"{HEAD}## Alignment Scoreboard\n\n{head}| 🧁 Muffin | 1 | 2 | 3 | 4 | 10 | 5 |\n") == []
 
 
-def test_a_tracker_that_contradicts_the_markers_is_told():
+def test_tracker_contradicting_markers_is_reported():
     tracker = "## Tensions Tracker\n\n| ID | Tension | Status |\n|---|---|---|\n| T1 | Speed | Open |\n\n"
     text = f"{HEAD}{tracker}{ROUND}[RESOLVED T01: done]\n"
     assert [it[:2] for it in found(text)] == [("tension-status", 16)]
@@ -221,7 +221,7 @@ def said(text: str) -> tuple[object, ...]:
         "[TENSION T2: y] <!--",
     ],
 )
-def test_what_stands_beside_a_marker_means_no_more_on_a_line_of_its_own(line):
+def test_text_beside_a_marker_keeps_its_meaning(line):
     text = f"{HEAD}{ROUND}{line}\n\n[RESOLVED T01: z]\n\n-->\n\n## Round 1: Next\n"
     assert said(fix(text)) == said(text)
     assert fix(text) != text

@@ -58,7 +58,7 @@ def test_the_raw_lines_of_a_scan_are_the_text(text):
     assert "".join(line.raw for line in scan(text)) == text
 
 
-def test_a_panel_that_names_nobody_introduces_nobody():
+def test_panel_without_names_introduces_no_one():
     panel = Section("Expert Panel", (Table(("Agent", "Role"), (("🧁", "r"),)),))
     spoken = Round(0, "", (), (Turn("Muffin", "🧁"),))
     reads_back(AlignmentDialogue("", parts=(panel, spoken, Round(0, "", (Prose("### Muffin Response"),)))))
@@ -93,7 +93,7 @@ def test_an_agent_that_is_called_like_an_id_keeps_its_ids(kind, agent, round_):
 
 
 @pytest.mark.parametrize("text", ["[RESOLVED C1 T01: w]", "[RESOLVED CX T01: w]", "[CONCESSION @C1 T01: w]"])
-def test_only_what_looks_like_an_id_in_this_kind_of_marker_is_told_apart(text):
+def test_marker_label_like_an_id_is_kept(text):
     (marker,) = parse(text).preamble
     assert str(marker) == text
 

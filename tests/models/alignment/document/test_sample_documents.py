@@ -50,7 +50,7 @@ def test_markers_by_type_and_ids_are_those_that_a_reader_counts(name):
 
 
 @every_fact
-def test_tensions_of_the_tracker_have_the_state_it_says(name):
+def test_tracker_states_are_read_for_tensions(name):
     states = {it["id"]: it["state"] for it in sample(name)["tensions"]}
     assert {key: states.get(key) for key in FACTS[name]["tensions"]} == FACTS[name]["tensions"]
 

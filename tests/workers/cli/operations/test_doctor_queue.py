@@ -49,7 +49,7 @@ def idle_ms(terminal: Terminal) -> int:
 
 
 @pytest.mark.long
-def test_a_worker_that_takes_no_message_is_found(terminal: Terminal, pair_file: str, monkeypatch):
+def test_doctor_finds_a_worker_that_takes_no_messages(terminal: Terminal, pair_file: str, monkeypatch):
     monkeypatch.setattr(server_checks, "IDLE_MS", 1_000)
     with worker(terminal, "-Q", "elsewhere"):
         assert check(terminal)["queue"]["text"] == "0 messages are ready"

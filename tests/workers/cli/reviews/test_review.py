@@ -214,7 +214,7 @@ def test_where_nothing_runs_everything_is_started_and_gone_afterwards(bare: Term
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_nothing_of_the_reviewed_folder_becomes_code_of_the_worker(bare: Terminal):
+def test_worker_runs_no_code_of_the_reviewed_folder(bare: Terminal):
     trap = bare.folder / "ran"
     agents = f'[agents.ruff]\nkind = "command"\nargv = ["touch", "{trap}"]\n'
     (bare.folder / "agents.toml").write_text(agents)

@@ -37,7 +37,7 @@ def test_show_says_how_long_a_session_is_queued(terminal: Terminal, pair_file: s
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
-def test_watch_says_so_once_and_goes_on(terminal: Terminal, pair_file: str, options: tuple[str, ...]):
+def test_watch_warns_once_and_continues(terminal: Terminal, pair_file: str, options: tuple[str, ...]):
     session = terminal.call("submit", pair_file).out.strip()
     watching = terminal.start("watch", session, *options).until("no worker is running")
     terminal.call("cancel", session)

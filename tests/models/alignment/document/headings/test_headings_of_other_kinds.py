@@ -49,7 +49,7 @@ def test_a_rule_below_words_makes_no_heading_of_them():
     assert turn.body == "Some words\n---"
 
 
-def test_an_underlined_heading_is_told_and_mended():
+def test_underlined_heading_is_reported_and_fixed():
     assert {it.code for it in lint(UNDERLINED, strict=True)} >= {
         "heading-underlined",
         "title-form",
@@ -62,7 +62,7 @@ def test_an_underlined_heading_is_told_and_mended():
 @pytest.mark.parametrize(
     "said", ["Round 1: X\n---", "Summary\n===", "Muffin 🧁\n---", "\\Round 1\n\\---", "a\nRound 1\n---"]
 )
-def test_words_that_are_underlined_by_whoever_writes_them_stay_words(said):
+def test_underlined_text_stays_text(said):
     document = AlignmentDialogue("T", parts=(Round(1, "X", turns=(Turn("Muffin", blocks=(Prose(said),)),)),))
     assert parse(render(document)) == document
 

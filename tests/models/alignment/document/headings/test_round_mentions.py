@@ -62,7 +62,7 @@ def found(text: str) -> list[tuple[str, int, str | None]]:
 
 
 @pytest.mark.parametrize("line", SECOND_ROUNDS)
-def test_a_heading_begins_a_round_if_experts_speak(line):
+def test_heading_begins_a_round_if_experts_speak(line):
     text = f"{PANEL}{FIRST}{line}\n\n{SAID}"
     label = SECOND_ROUNDS[line]
     assert rounds(text) == [(1, "X", ("Muffin",)), (2, label, ("Scone",))]
@@ -107,7 +107,7 @@ def test_a_number_that_is_used_again_is_reported():
 @pytest.mark.parametrize(
     "line", ["**Round 2: Y**", "**Round 2 (Review)**", "> ## Round 2: Y", "<h2>Round 2: Y</h2>"]
 )
-def test_turns_under_a_line_like_the_next_round_are_reported(line):
+def test_turns_under_a_line_like_a_round_are_reported(line):
     text = f"{PANEL}{FIRST}{line}\n\n{SAID}"
     at = (PANEL + FIRST).count("\n") + 1
     label = "Review" if "Review" in line else "Y"

@@ -125,7 +125,7 @@ def test_a_sentence_in_bold_that_reads_like_a_round_stays_one():
 
 
 @pytest.mark.parametrize("title", ["Round 2 was skipped", "Round 2024 budget"])
-def test_a_section_may_tell_of_a_round(title):
+def test_section_title_may_mention_a_round(title):
     text = f"# T\n\n## Round 1: X\n\n### Muffin 🧁\n\nx\n\n## {title}\n\nwords\n"
     document = parse(text)
     assert ([it.number for it in document.rounds], [it.title for it in document.sections]) == ([1], [title])

@@ -138,7 +138,7 @@ def test_participants_may_be_joined_with_words():
     assert "agent-unknown" not in {it.code for it in lint(text)}
 
 
-def test_a_turn_without_a_heading_is_told_with_the_heading_to_write():
+def test_missing_turn_heading_is_reported_with_a_fix():
     text = f"{PANEL}**Muffin** (UX): one [TENSION T01: x]\n\n- **Scone**: two\n"
     at = PANEL.count("\n") + 1
     told = [(it.line, it.fix_hint) for it in lint(text) if it.code == "agent-form"]
@@ -158,12 +158,12 @@ def test_a_turn_without_a_heading_is_told_with_the_heading_to_write():
         "### Bob 🦊\n### From Muffin",
     ],
 )
-def test_words_that_only_a_known_name_makes_a_heading_stay_words_where_nobody_was_introduced(said):
+def test_unknown_names_make_no_headings(said):
     turns = (Turn("Muffin", blocks=(Prose(said),)),)
     document = AlignmentDialogue("T", parts=(Round(0, turns=turns),))
     assert parse(render(document)) == document
 
 
-def test_who_has_spoken_under_an_emoji_is_known_by_other_spellings_too():
+def test_known_speaker_is_read_in_other_spellings():
     text = "# T\n\n## Round 0\n\n### Muffin 🧁\n\nx\n\n## Round 1\n\n### Muffin Response\n\ny\n"
     assert [it.agents for it in parse(text).rounds] == [("Muffin",), ("Muffin",)]

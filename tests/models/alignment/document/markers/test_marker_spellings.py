@@ -47,7 +47,7 @@ SPELLINGS = {
 
 
 @pytest.mark.parametrize("text", SPELLINGS)
-def test_a_marker_is_read_in_this_spelling_and_told_with_the_canonical_one(text):
+def test_marker_spelling_is_read_and_reported(text):
     (marker,) = parse_markers(text)
     assert (marker.type.value, " ".join(marker.ids)) == SPELLINGS[text]
     assert "marker-form" in {it.code for it in lint(f"# T\n\n## Round 1: X\n\n{text}\n", strict=True)}
@@ -95,14 +95,14 @@ def test_this_is_no_marker(text):
     assert parse(render(document)) == document
 
 
-def test_the_rows_of_a_tracker_tell_of_markers_and_make_none():
+def test_tracker_rows_are_not_markers():
     tracker = "| ID | Tension |\n|---|---|\n| T01 | [TENSION T01: x] |\n"
     document = parse(f"# T\n\n## Tensions Tracker\n\n{tracker}")
     assert document.markers == ()
     assert parse(render(document)) == document
 
 
-def test_markers_of_a_table_are_of_the_turn_and_the_line_they_stand_in():
+def test_table_marker_belongs_to_its_turn_and_line():
     text = "# T\n\n## Round 2: X\n\n### Muffin 🧁\n\n| a | b |\n|---|---|\n| [TENSION T1: x] | [RESOLVED T2: y] |\n"
     found = [(it.type, it.ids, it.agent, it.round, it.line) for it in parse(text).markers]
     assert found == [

@@ -122,12 +122,12 @@ def test_this_is_no_marker(line):
         ("[RESOLVED T01: MACARON-T01 (no rollback)]", [MarkerRef("T01")]),
     ],
 )
-def test_an_id_may_say_whose_it_is_and_of_which_round(text, found):
+def test_marker_id_may_name_its_owner_and_round(text, found):
     (marker,) = parse_markers(text)
     assert list(marker.refs) == found
 
 
-def test_several_markers_of_a_line_are_read_with_what_is_said_between_them():
+def test_several_markers_of_a_line_keep_their_text():
     one, two = parse_markers("- [RESOLVED T01]: files win, [RESOLVED T02]: and tables follow")
     assert (one.label, one.column, two.label, two.column) == ("files win,", 3, "and tables follow", 30)
 
@@ -147,7 +147,7 @@ def test_a_marker_inside_another_belongs_to_its_label():
     assert marker.label == "after [RESOLVED T02: x]"
 
 
-def test_an_unclosed_marker_and_one_with_a_wrong_word_are_told():
+def test_unclosed_and_misspelled_markers_are_reported():
     assert find_markers("text [TENSION T01: x").unclosed == [5]
     assert find_markers("[RESOLUTION T03: y]").near == [(0, 11, "RESOLVED")]
 
@@ -161,7 +161,7 @@ def test_a_marker_that_needs_an_id_cannot_be_made_with_nothing():
 @pytest.mark.parametrize(
     "line", ["**[TENSION T01]**: Speed", "- **[TENSION T1]:** Speed", "**[TENSION T01: Speed]**: x"]
 )
-def test_a_bold_marker_where_metadata_stand_is_a_marker(head, line):
+def test_bold_marker_among_metadata_is_a_marker(head, line):
     document = parse(head + line + "\n")
     assert [(it.ids, it.label) for it in document.markers] == [(("T01",), "Speed")]
     assert parse(render(document)) == document

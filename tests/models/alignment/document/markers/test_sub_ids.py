@@ -58,7 +58,7 @@ def test_a_range_or_a_label_is_no_sub_id(text, ids, label):
     assert (" ".join(marker.ids), marker.label) == (ids, label)
 
 
-def test_sub_ids_are_told_apart():
+def test_sub_ids_are_distinct():
     text = HEAD + "[TENSION T1.1: x]\n\n[TENSION T1.2: y]\n\n[TENSION T-NEW: z]\n\n[RESOLVED T1.2]\n"
     assert {it.code.value for it in lint(text)} == {"marker-form"}
     assert {it.id: it.state.value for it in tensions(parse(text))} == {

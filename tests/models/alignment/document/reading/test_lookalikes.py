@@ -39,7 +39,7 @@ def unread(text: str) -> list[tuple[str, int, str | None]]:
         ("ROUND ONE", "## Round 1"),
     ],
 )
-def test_a_line_that_reads_like_a_round_is_told_where_there_is_no_round(line, heading):
+def test_round_lookalike_is_reported_without_rounds(line, heading):
     text = f"# T\n\nWords.\n\n{line}\n\nWords.\n"
     assert unread(text) == [("round-unread", 5, heading)]
     assert [it[::2] for it in unread(render(parse(text)))] == [("round-unread", heading)]
@@ -75,7 +75,7 @@ def test_a_title_may_be_of_a_round():
         "## Open questions (Round 1)",
     ],
 )
-def test_a_line_that_only_speaks_of_rounds_is_not_told(line):
+def test_line_about_rounds_is_not_reported(line):
     text = f"# T\n\nWords.\n\n{line}\n\nWords.\n"
     assert unread(text) == unread(render(parse(text))) == []
 
@@ -83,7 +83,7 @@ def test_a_line_that_only_speaks_of_rounds_is_not_told(line):
 @pytest.mark.parametrize(
     "said", ["## Round 1", "### Round 1: X", "**Round 1: X**", "Round 1: X\n---", "### Muffin 🧁"]
 )
-def test_words_that_were_written_as_words_are_not_told(said):
+def test_plain_text_is_not_reported_as_a_heading(said):
     for document in (
         AlignmentDialogue("T", preamble=(Prose(said),)),
         AlignmentDialogue("T", parts=(Round(1, blocks=(Prose(said),)), Round(2, blocks=(Prose(said),)))),
@@ -100,7 +100,7 @@ def test_words_that_were_written_as_words_are_not_told(said):
         ("### muffin + **Scone**", "### Muffin 🧁 — with Scone"),
     ],
 )
-def test_a_heading_of_several_experts_is_told_where_nobody_else_speaks(heading, hint):
+def test_heading_of_several_experts_is_reported(heading, hint):
     text = f"{PANEL}## Round 1: X\n\n{heading}\n\nWords.\n\n"
     assert unread(text) == [("turn-unread", 7, hint)]
     assert unread(text + "### Scone 🦊\n\nx\n") == []
@@ -110,7 +110,7 @@ def test_a_heading_of_several_experts_is_told_where_nobody_else_speaks(heading, 
     assert [it.agents for it in parse(mended).rounds] == [(hint.split()[1],)]
 
 
-def test_bare_names_below_several_rounds_are_told():
+def test_bare_names_in_several_rounds_are_reported():
     said = "## Round {}: X\n\n### Alice\n\na\n\n### Bob\n\nb\n\n"
     text = "# T\n\n" + said.format(1) + said.format(2)
     assert unread(text) == [
@@ -126,7 +126,7 @@ def test_bare_names_below_several_rounds_are_told():
 @pytest.mark.parametrize(
     "heading", ["Summary", "Open Questions", "What we know", "the plan", "3 options", "✅ Done"]
 )
-def test_a_heading_that_says_what_is_below_it_is_not_told(heading):
+def test_topic_heading_is_not_reported(heading):
     said = f"## Round {{}}: X\n\n### {heading}\n\na\n\n"
     assert unread("# T\n\n" + said.format(1) + said.format(2)) == []
 
@@ -148,13 +148,13 @@ def test_an_unknown_name_is_a_topic_where_experts_are_named():
     assert len(unread("# T\n\n" + said)) == 4
 
 
-def test_the_example_has_none():
+def test_example_has_no_lookalikes():
     assert unread(render(example())) == []
 
 
 @given(documents)
 @often
-def test_a_document_with_rounds_in_which_somebody_speaks_has_none_however_it_was_made(document):
+def test_valid_document_has_no_lookalikes(document):
     codes = {it[0] for it in unread(render(document))}
     assert not document.rounds or "round-unread" not in codes
     assert "turn-unread" not in codes or not all(it.turns for it in document.rounds)

@@ -224,13 +224,13 @@ def test_no_pattern_matching_is_imported_anywhere_in_the_package():
             assert not {"re", "regex", "fnmatch", "glob", "sre_parse"} & {*names}, path
 
 
-def test_who_spoke_under_an_emoji_is_known_without_one_where_nobody_was_introduced():
+def test_speaker_is_known_later_without_the_emoji():
     text = "# T\n\n## Round 1: X\n\n### Ada 🦊\n\nA.\n\n## Round 2: Y\n\n### Ada\n\nB.\n\n### Analysis\n"
     assert [it["agents"] for it in summary(parse(text))["rounds"]] == [["Ada"], ["Ada"]]
     assert parse(render(parse(text))) == parse(text)
 
 
-def test_a_turn_may_stand_below_another_and_a_bare_name_there_is_a_reply():
+def test_nested_bare_name_is_a_reply():
     found = read(
         "## Round 1: X\n\n## Muffin 🧁\n\nA.\n\n### Ada Lovelace 🦊\n\nB.\n\n#### Muffin\n\nTo you.\n\n## Muffin — Round 1\n"
     )
