@@ -13,10 +13,8 @@ from .client.client import (
     get_job as get_job,
     submit as submit,
 )
-from .jobs.collab import (
-    CollabJob as CollabJob,
-    JobResult as JobResult,
-)
+from .jobs.collab import CollabJob as CollabJob
+from .jobs.reading import JobResult as JobResult
 from .models.errors import (
     AgentError as AgentError,
     AgentFailed as AgentFailed,

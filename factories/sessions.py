@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from celery import Celery
 
 from ..config.settings import Settings
-from ..jobs.collab import CollabJob, Connections
+from ..jobs.collab import CollabJob
+from ..jobs.reading import Connections
 from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound, SymposiaError
 from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4

@@ -16,7 +16,8 @@ from ..state.sessions.records import SessionState
 from ..state.sessions.steering import SessionDocuments
 from ..state.sessions.store import SessionStore
 from ..tasks.views.session_views import read_facts
-from .collab import CollabJob, Connections, JobResult
+from .collab import CollabJob
+from .reading import Connections, JobResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,7 +9,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
-from ...jobs.collab import CollabJob, JobResult, connections_of, output_pieces
+from ...jobs.collab import CollabJob
+from ...jobs.reading import JobResult, connections_of
 from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
@@ -19,6 +20,7 @@ from ...models.turns.deltas import Delta
 from ...reviews.job import ReviewJob
 from ...reviews.schedules.schedules import Schedules
 from ...state.following.event_follower import END_ONLY, afollow
+from ...state.following.session_follower import output_pieces
 from ...state.memory.rooms import DialogMemory
 from ...state.redis.connect import aconnect
 from ...state.redis.readers import Stream, read_stored

@@ -195,3 +195,10 @@ def _make_update(entry: _Entry, words: _DialogReader) -> SessionUpdate:
 def _token(event: MapEvent) -> str | None:
     token_id = (event.payload or {}).get("token_id")
     return token_id if isinstance(token_id, str) else None
+
+
+def output_pieces(moment: SessionUpdate | Delta | None) -> tuple[Delta | Message, ...]:
+    """Return the output and the messages of one item of a live session."""
+    if moment is None:
+        return ()
+    return (moment,) if isinstance(moment, Delta) else moment.messages

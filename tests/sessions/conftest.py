@@ -19,7 +19,8 @@ from processes.monitor import Monitor
 from servers.model_stub import StubModel
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.jobs.collab import CollabJob, JobResult
+from symposia.jobs.collab import CollabJob
+from symposia.jobs.reading import JobResult
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.worker_app import create_worker_app

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn
 from rich.text import Text
 
-from ....jobs.collab import CollabJob, JobResult
+from ....jobs.collab import CollabJob
+from ....jobs.reading import JobResult
 from ....models.protocol.base import Event
 from ....models.protocol.collab import Collab
 from ....models.protocol.events import MapEvent, MAPEventType

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ....jobs.collab import CollabJob, JobResult
+from ....jobs.collab import CollabJob
+from ....jobs.reading import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
 from ....models.sessions.plan import BoardEntry
 from ....models.text.ids import timestamp_from_ms

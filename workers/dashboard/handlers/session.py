@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ....client.aio.jobs import blocking_job
-from ....jobs.collab import CollabJob, facts_of
+from ....jobs.collab import CollabJob
+from ....jobs.reading import facts_of
 from ....models.errors import SessionNotFound
 from ..live.shared_reads import SharedReads
 from ..views.session.pages import MOST_ENTRIES, read_events, read_message, read_messages

@@ -11,7 +11,8 @@ from heapq import merge
 from itertools import islice
 from typing import Literal
 
-from .....jobs.collab import CollabJob, streams_of
+from .....jobs.collab import CollabJob
+from .....jobs.reading import streams_of
 from .....models.errors import InvalidInput
 from .....models.protocol.base import Event
 from .....models.protocol.dialog import Message

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from .....jobs.collab import CollabJob, connections_of, facts_of
+from .....jobs.collab import CollabJob
+from .....jobs.reading import connections_of, facts_of
 from .....models.errors import InvalidInput
 from .....models.protocol.collab import CollabMode
 from .....models.text.redact import json_text

@@ -14,7 +14,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
-from .....jobs.collab import CollabJob, streams_of
+from .....jobs.collab import CollabJob
+from .....jobs.reading import streams_of
 from .....models.protocol.base import Event
 from .....models.protocol.events import MapEvent, MAPEventType
 from .....models.sessions.limits import usage_by_participant

@@ -1,0 +1,309 @@
+"""Reading and following the session of a job: state, messages, events, live output, result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pydantic import BaseModel
+from redis import Redis
+
+from ..models.alignment.ledger import Ledger
+from ..models.errors import InvalidInput
+from ..models.protocol.base import Event
+from ..models.protocol.collab import Collab, CollabStatus, Participant
+from ..models.protocol.dialog import Dialog, Message
+from ..models.protocol.events import MapEvent
+from ..models.sessions.limits import usage_by_participant
+from ..models.sessions.plan import BoardEntry
+from ..models.sessions.spec import SessionSpec
+from ..models.text.ids import moment_from_ms, timestamp_from_ms
+from ..models.turns.deltas import Delta
+from ..models.turns.turn import TurnState, Usage
+from ..state.following.event_follower import END_ONLY, follow
+from ..state.following.session_follower import SessionUpdate, output_pieces, watch
+from ..state.presence import WorkerWatch
+from ..state.redis.readers import Stream, StreamReader, read_stored
+from ..state.sessions.index import SessionIndex
+from ..state.sessions.queue_progress import queued_for_s
+from ..state.sessions.records import SessionState
+from ..state.sessions.store import SessionStore
+from ..tasks.runtime.graph import TaskGraph
+from ..tasks.sessions.rendering import GraphFormat, draw, ledger_of, transcript_of
+from ..tasks.sessions.task_tree import last_spoken
+from ..tasks.views.session_views import SessionFacts, read_facts
+
+M = TypeVar("M", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Connections:
+    """Connections of a job to its session."""
+
+    redis: Redis
+    #: URL for a new connection of each asynchronous follower, which belongs to one event loop.
+    redis_url: str
+    store: SessionStore
+    index: SessionIndex
+    graph: TaskGraph
+    retention_ms: int
+    max_message_bytes: int
+    #: Check of new participants; raises if one cannot take part in a session run this way.
+    check_joining: Callable[[SessionSpec, Participant], None]
+    #: Creates the watch of a waiting call, which logs a warning if no worker is running. Its argument, such as
+    #: `session ID`, says what the call waits for.
+    watch_workers: Callable[[str], WorkerWatch]
+
+
+@dataclass(frozen=True, slots=True)
+class JobResult:
+    """The end of a session, and all its messages."""
+
+    collab: Collab
+    dialog: Dialog
+    #: Reason of the end: `satisfied`, `max_rounds`, `failed`, ...
+    reason: str
+    detail: str
+    usage: Usage
+    turns: int
+    rounds: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether the session was completed, not cancelled or aborted."""
+        return self.collab.status is CollabStatus.COMPLETED
+
+
+class ReadableJob:
+    """One session, for reading. Every call reads its current state."""
+
+    #: Redis holds the session; False: only the archive does.
+    is_live = True
+
+    def __init__(self, facts: SessionFacts, connections: Connections) -> None:
+        self._facts = facts
+        self._connections = connections
+        self._streams = StreamReader(connections.redis)
+
+    @property
+    def id(self) -> str:
+        """Id of the session, which is that of its collab."""
+        return self._facts.session_id
+
+    @property
+    def spec(self) -> SessionSpec:
+        """Spec of the session: agents, stop conditions, options and policies."""
+        self.state()
+        return self._facts.spec
+
+    def __repr__(self) -> str:
+        return f"CollabJob({self.id!r})"
+
+    # -- looking ----------------------------------------------------------------------------
+
+    def state(self) -> SessionState:
+        """Return counters and open turns."""
+        state = self._connections.store.state(self.id)
+        if state.edition != self._facts.edition:  # the session was steered
+            self._facts = read_facts(self.id, self._connections.store.documents(self.id), state.opened_ms)
+        return state
+
+    def status(self) -> CollabStatus:
+        """Return the status: draft, active, suspended, completed or cancelled."""
+        return self.state().status
+
+    def queued_for_s(self) -> float | None:
+        """Return for how many seconds a message of the session has been queued without a worker.
+
+        The value grows while no worker is running, and while all workers are busy.
+
+        Returns:
+            Seconds. None: nothing is queued.
+        """
+        return queued_for_s(self.state())
+
+    def turn_state(self) -> TurnState:
+        """Return whose turn it is (Collab module, section 5.2); between turns and at the end, the last speaker.
+
+        Of several open turns, a running one comes before one that is only planned.
+        """
+        state = self.state()
+        order = tuple(self._facts.roster)
+        turn = min(state.open_turns(), key=lambda it: it.status == "planned", default=None)
+        spoken = self._last_spoken() if turn is None else None
+        name, began_ms = order[0], state.updated_ms
+        if turn is not None:
+            name, began_ms = turn.participant, turn.began_ms or began_ms
+        elif spoken is not None:
+            name, began_ms = spoken
+        return TurnState(
+            current_turn_holder=name,
+            turn_order=order,
+            turn_index=order.index(name) if name in order else 0,
+            turn_started_at=timestamp_from_ms(began_ms),
+        )
+
+    def collab(self) -> Collab:
+        """Return the collab with its status, its times, and the events that have no MAP type."""
+        return self._collab(self.state())
+
+    def dialog(self) -> Dialog:
+        """Return the dialog with all messages so far."""
+        return self._dialog(self.state())
+
+    def ledger(self) -> Ledger:
+        """Return the tensions, perspectives, scores and rounds of an alignment session so far."""
+        return ledger_of(self.state())
+
+    def transcript(self) -> str:
+        """Return an alignment session as an alignment document.
+
+        Raises:
+            InvalidInput: It is not an alignment session.
+        """
+        state = self.state()
+        return transcript_of(self._facts, state, self._collab(state), self._dialog(state))
+
+    def board(self) -> tuple[BoardEntry, ...]:
+        """Return the work items of a swarm in the order of their ids; none in other modes."""
+        entries = self._connections.store.board(self.id)
+        return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
+
+    def usage(self) -> dict[str, Usage]:
+        """Return the usage of each participant so far, by id, failed attempts included."""
+        journal = (self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
+        return usage_by_participant(self.events(), journal)
+
+    def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the usual name
+        """Return the Celery tasks of the session as a graph.
+
+        Args:
+            format: `mermaid`, `dot` or `text`.
+
+        Raises:
+            InvalidInput: The format is unknown.
+        """
+        if format not in list(GraphFormat):
+            raise InvalidInput("format", format, f"must be one of {', '.join(GraphFormat)}")
+        return draw(self.events(), GraphFormat(format))
+
+    # -- following --------------------------------------------------------------------------
+
+    def messages(self, *, follow: bool = False) -> Iterator[Message]:
+        """Iterate over the messages.
+
+        Args:
+            follow: Wait for more until the session ends. Logs a warning when no worker is running.
+        """
+        return (self._read(Message, text, "dialog") for text in self._stream_texts("dialog", follow))
+
+    def events(self, *, follow: bool = False) -> Iterator[MapEvent]:
+        """Iterate over the MAP events.
+
+        Args:
+            follow: Wait for more until the session ends. Logs a warning when no worker is running.
+        """
+        return (self._read(MapEvent, text, "events") for text in self._stream_texts("events", follow))
+
+    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:
+        """Iterate over all that happens until the session ends. Logs a warning when no worker is running.
+
+        Args:
+            deltas: Include the output of turns that are running. Models whose turns start from now on stream it.
+
+        Yields:
+            An event with the messages that it brought, or a piece of output. None about twice per second while
+            nothing happens.
+        """
+        return watch(self._connections.redis, self.id, deltas=deltas, waiting=self._watch().check)
+
+    def stream(self) -> Iterator[Delta | Message]:
+        """Iterate over output piece by piece, and over each message when it is written, until the session ends.
+
+        A piece with offset 0 restarts the output of its turn: it replaces an earlier attempt. A message replaces
+        all pieces of its turn. `Drafts` does this bookkeeping.
+        """
+        for moment in self.live():
+            yield from output_pieces(moment)
+
+    def result(self, timeout: float | None = None) -> JobResult:
+        """Wait for the end of the session. Logs a warning when no worker is running.
+
+        Args:
+            timeout: Seconds to wait. None: no limit.
+
+        Returns:
+            How the session ended, and all its messages.
+
+        Raises:
+            ResultTimeout: The session has not ended in time; it continues.
+        """
+        look = self._watch().check
+        for _ in follow(
+            self._connections.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look
+        ):
+            pass
+        return self._result()
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _watch(self) -> WorkerWatch:
+        return self._connections.watch_workers(f"session {self.id}")
+
+    def _stream_texts(self, stream: Stream, follows: bool) -> Iterator[str]:
+        if not follows:
+            return (text for _, text in self._streams.whole(self.id, stream))
+        look = self._watch().check
+        return (text for _, text in follow(self._connections.redis, self.id, stream, waiting=look))
+
+    def _read(self, kind: type[M], text: str, part: str) -> M:
+        return read_stored(kind, text, session_id=self.id, part=part)
+
+    def _last_spoken(self) -> tuple[str, int] | None:
+        """Return the last speaker, and when their turn began (milliseconds since the epoch)."""
+        entries = self._streams.newest_first(self.id, "events")
+        return last_spoken(self._read(MapEvent, text, "events") for _, text in entries)
+
+    def _collab(self, state: SessionState) -> Collab:
+        events = tuple(self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
+        changed = {"status": state.status, "updated_at": moment_from_ms(state.updated_ms), "events": events}
+        return self._facts.collab.model_copy(update=changed)
+
+    def _dialog(self, state: SessionState) -> Dialog:
+        return Dialog(
+            dialog_id=self._facts.spec.dialog_id,
+            context_id=self._facts.collab.context_id,
+            thread_id=self._facts.spec.thread_id,
+            status=state.dialog_status,
+            messages=list(self.messages()),
+            started_at=moment_from_ms(state.opened_ms),
+            ended_at=None if state.ended_ms is None else moment_from_ms(state.ended_ms),
+        )
+
+    def _result(self) -> JobResult:
+        state = self.state()
+        return JobResult(
+            collab=self._collab(state),
+            dialog=self._dialog(state),
+            reason=state.reason or "",
+            detail=state.detail or "",
+            usage=state.usage,
+            turns=state.closed,
+            rounds=state.rounds,
+        )
+
+
+def connections_of(job: ReadableJob) -> Connections:
+    """Return the connections of a job. Only for this package."""
+    return job._connections  # noqa: SLF001 - the only access
+
+
+def streams_of(job: ReadableJob) -> StreamReader:
+    """Return the reader of a job's streams, live or archived. Only for this package."""
+    return job._streams  # noqa: SLF001 - the only access
+
+
+def facts_of(job: ReadableJob) -> SessionFacts:
+    """Return the settings of a job's session, as of its last call of `state`. Only for this package."""
+    return job._facts  # noqa: SLF001 - the only access
