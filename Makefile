@@ -80,12 +80,13 @@ coverage: $(INSTALLED) ## Run the tests of test-all and list uncovered lines and
 	@$(ALL_EXAMPLES) $(PYTEST) -m 'not soak' --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure turns per second of each mode and of bare Celery tasks, dialog memories, the archive, conversations and reviews
+bench: $(INSTALLED) ## Measure turns per second of each mode and of bare Celery tasks, dialog memories, the archive, conversations, reviews and counting for monitoring
 	@$(BIN)/python benchmarks/turns.py $(ARGS)
 	@$(BIN)/python benchmarks/memory.py
 	@$(BIN)/python benchmarks/archive.py
 	@$(BIN)/python benchmarks/conversations.py
 	@$(BIN)/python benchmarks/reviews.py
+	@$(BIN)/python benchmarks/metrics.py
 
 .PHONY: soak
 soak: $(INSTALLED) ## Run random sessions with random faults for MINUTES (default 30) and report; SEED=... repeats a run

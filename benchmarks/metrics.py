@@ -106,6 +106,8 @@ class Side:
 def report(sides: list[Side], options: argparse.Namespace) -> int:
     """Measure and print; the exit code."""
     for side in sides:
+        while not side.client._installation.sessions.workers.list_alive():
+            time.sleep(0.1)
         side.measure(options)  # warm up
         side.seconds.clear()
         side.processor_seconds.clear()

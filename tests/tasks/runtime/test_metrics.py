@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from checks.counting import counting_client
 from servers.lossy import lossy_wire
 from symposia.models.metrics import LOCK_WAITS, TURN_SECONDS
 from symposia.state.metrics import MetricCounts
@@ -30,6 +31,20 @@ def test_counts_are_summed_until_they_are_written(counts):
     buffer.flush()
     assert counts.read()[FIELD] == 3
     assert counts.read()["symposia_turn_seconds|pair|0.05"] == 1
+
+
+def test_counting_takes_no_round_trip(redis_url):
+    client, trips = counting_client(redis_url)
+    with client:
+        buffer = MetricBuffer(MetricCounts(client))
+        for _ in range(100):
+            buffer.count(LOCK_WAITS, "pair")
+            buffer.observe(TURN_SECONDS, 0.02, "pair")
+        assert trips.taken() == 0
+        buffer.flush()
+        assert trips.taken() <= 2, "the script, which the server may not know yet"
+        buffer.flush()
+        assert trips.taken() == 0
 
 
 def test_a_count_of_nothing_is_not_stored(counts):
