@@ -211,7 +211,7 @@ def test_some_are_also_the_builtin_exception_a_user_would_expect(kind, builtin):
     assert issubclass(kind, builtin)
 
 
-def test_agents_say_whether_another_try_may_help():
+def test_agent_errors_know_if_they_are_retryable():
     assert AgentFailed().retryable
     assert AgentTimeout().retryable
     assert not AgentFailed(retryable=False).retryable
@@ -356,6 +356,6 @@ def test_the_mode_of_a_collab_may_be_an_enum_or_its_text():
         ),
     ],
 )
-def test_a_message_is_one_short_line_whatever_names_stand_in_it(error):
+def test_error_message_is_one_short_line_for_any_name(error):
     assert str(error).isprintable()
     assert len(str(error)) <= 2_000

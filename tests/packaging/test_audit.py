@@ -66,7 +66,7 @@ def test_an_advisory_that_was_withdrawn_counts_no_more(tmp_path: Path) -> None:
     assert (code, said) == (0, "audit: nothing is known against 2 pins\n")
 
 
-def test_without_a_database_it_says_so(tmp_path: Path) -> None:
+def test_audit_without_a_database_is_skipped(tmp_path: Path) -> None:
     code, said = audit(tmp_path)
     assert code == 0
     assert "skipped, no database of vulnerabilities is at hand" in said

@@ -42,7 +42,7 @@ def named(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", sources(*HOLDERS), ids=named)
-def test_no_room_is_imported_by_its_bare_name(path: Path) -> None:
+def test_no_package_is_imported_by_its_bare_name(path: Path) -> None:
     names = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}
     assert names.isdisjoint(ROOMS)
 

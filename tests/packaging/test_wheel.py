@@ -55,7 +55,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         return set(archive.namelist())
 
 
-def test_it_holds_every_module_of_every_room(wheel: set[str]) -> None:
+def test_wheel_holds_every_module_of_every_package(wheel: set[str]) -> None:
     modules = {path for room in ROOMS for path in (ROOT / room).rglob("*.py")} | set(ROOT.glob("*.py"))
     expected = {f"symposia/{path.relative_to(ROOT)}" for path in modules - {ROOT / "setup.py"}}
     assert expected <= wheel

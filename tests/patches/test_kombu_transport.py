@@ -58,7 +58,7 @@ def test_what_is_sent_arrives_and_a_channel_makes_one_client_for_all(connection,
     queue.close()
 
 
-def test_a_channel_whose_pool_is_another_has_another_client(connection):
+def test_channel_with_a_new_pool_gets_a_new_client(connection):
     channel = connection.channel()
     assert isinstance(channel, OneClientChannel)
     first = channel._create_client()

@@ -36,7 +36,7 @@ def test_against_the_run_before_a_finding_is_new_still_there_or_gone() -> None:
     assert statuses(compare_run(a_run(a_result(UNUSED)), previous=[]).findings) == [("F401", "new")]
 
 
-def test_a_finding_whose_lines_moved_is_still_there() -> None:
+def test_moved_finding_is_still_open() -> None:
     before = with_snippets([a_finding(line=1)], "import os\nimport sys\n")
     after = with_snippets([a_finding(line=4)], "# a\n# b\n\n    import  os\nimport sys\n")
     assert statuses(compare_run(a_run(a_result(*after)), previous=before).findings) == [("F401", "still")]

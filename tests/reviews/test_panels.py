@@ -79,7 +79,7 @@ def test_an_unknown_panel_is_answered_with_those_that_are_near():
         find_panel("cod")
 
 
-def test_a_panel_looks_at_the_names_it_says():
+def test_panel_reviews_only_its_file_patterns():
     code = find_panel("code")
     assert panel_reviews(code, "a/b.py")
     assert not panel_reviews(code, "py/notes.md")

@@ -72,7 +72,7 @@ def test_those_that_are_named_are_reviewed_and_nothing_begins_when_one_is_not_th
     assert len(client._installation.reviews.index.newest(count=5)) == 1
 
 
-def test_a_panel_for_code_looks_at_none(client, made):
+def test_code_panel_reviews_no_sessions(client, made):
     run = client.review_sessions(panel="code").run()
     assert (items(run), len(run.skipped)) == ([], 3)
     assert run.skipped[0].reason == "the panel reviews *.py, *.pyi only"

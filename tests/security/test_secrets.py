@@ -36,7 +36,7 @@ def raw_content(guarded):
 
 
 @pytest.mark.long
-def test_an_agent_that_tells_its_environment_tells_nothing(guarded, raw_content):
+def test_agent_that_prints_its_environment_leaks_nothing(guarded, raw_content):
     policy = {"attempts": 2, "backoff_s": 0, "then": AfterRetries.SKIP}
     job = guarded.submit("telltale", "model", stop={"max_rounds": 1}, policy=policy)
     result_of(job)
@@ -55,7 +55,7 @@ def test_an_agent_that_tells_its_environment_tells_nothing(guarded, raw_content)
     ],
     ids=" ".join,
 )
-def test_celerys_own_commands_tell_no_password(guarded, command):
+def test_celery_commands_print_no_password(guarded, command):
     done = subprocess.run(
         [sys.executable, "-m", "celery", "-A", "symposia.workers", *command],
         env={**os.environ, **guarded.environment},
@@ -72,7 +72,7 @@ def test_celerys_own_commands_tell_no_password(guarded, command):
 @pytest.mark.parametrize(
     "command", [("doctor",), ("doctor", "--json"), ("list", "--json"), ("show", "0" * 8)]
 )
-def test_the_command_line_tells_no_password(guarded, command, monkeypatch, capsys):
+def test_command_line_prints_no_password(guarded, command, monkeypatch, capsys):
     for name, value in guarded.environment.items():
         monkeypatch.setenv(name, value)
     run_guarded(command_line, command)
@@ -81,7 +81,7 @@ def test_the_command_line_tells_no_password(guarded, command, monkeypatch, capsy
     assert [secret for secret in guarded.secrets if secret in said] == []
 
 
-def test_a_wrong_password_is_an_error_that_does_not_tell_it(guarded, monkeypatch, capsys):
+def test_wrong_password_error_does_not_print_it(guarded, monkeypatch, capsys):
     monkeypatch.setenv("SYMPOSIA_REDIS_URL", guarded.environment["SYMPOSIA_REDIS_URL"] + "-and-more")
     assert run_guarded(command_line, ("list",)) == 4
     said = "".join(capsys.readouterr())
@@ -89,7 +89,7 @@ def test_a_wrong_password_is_an_error_that_does_not_tell_it(guarded, monkeypatch
     assert [secret for secret in guarded.secrets if secret in said] == []
 
 
-def test_no_representation_tells_a_password(guarded):
+def test_repr_has_no_password(guarded):
     client, app = Client(guarded.settings), create_worker_app(guarded.settings)
     told = " ".join(
         map(
@@ -107,7 +107,7 @@ def test_no_representation_tells_a_password(guarded):
     assert guarded.password not in app.conf.humanize(with_defaults=True, censored=True)
 
 
-def test_no_secret_stands_in_the_arguments_of_a_process(guarded):
+def test_process_arguments_have_no_secret(guarded):
     family = [psutil.Process(), *psutil.Process().children(recursive=True)]
     arguments = " ".join(" ".join(command_of(process)) for process in family)
     assert "symposia.workers" in arguments

@@ -35,7 +35,7 @@ def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, P
 
 
 @pytest.mark.long
-def test_a_session_runs_on_a_store_and_a_broker_behind_tls(encrypted, tmp_path):
+def test_session_runs_over_tls(encrypted, tmp_path):
     url, made = encrypted
     (tmp_path / "agents.toml").write_text(REGISTRY)
     trusting = f"{url}?ssl_ca_certs={made}"
@@ -65,7 +65,7 @@ def test_a_session_runs_on_a_store_and_a_broker_behind_tls(encrypted, tmp_path):
         worker.close()
 
 
-def test_a_store_whose_certificate_nobody_vouches_for_is_not_spoken_to(encrypted, tmp_path):
+def test_untrusted_store_certificate_is_refused(encrypted, tmp_path):
     url, _ = encrypted
     other, _ = certificate(tmp_path, "other")
     for untrusted in (url, f"{url}?ssl_ca_certs={other}"):
@@ -86,7 +86,7 @@ def test_neither_by_asyncio(encrypted):
         asyncio.run(_asked(encrypted[0]))
 
 
-def test_a_broker_whose_certificate_nobody_vouches_for_is_given_no_task(encrypted, tmp_path):
+def test_untrusted_broker_gets_no_task(encrypted, tmp_path):
     url, _ = encrypted
     other, _ = certificate(tmp_path, "other")
     for untrusted in (url, f"{url}?ssl_ca_certs={other}"):

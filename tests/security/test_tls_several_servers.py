@@ -79,7 +79,7 @@ def test_every_node_is_spoken_to_over_tls_and_verified(kind, files, request):
         asyncio.run(_there(url))
 
 
-def test_tasks_too_travel_over_tls_behind_sentinels(sentinel_url, files):
+def test_tasks_use_tls_with_sentinels(sentinel_url, files):
     check_broker(f"{sentinel_url}?ssl_ca_certs={files[1]}")
     with pytest.raises(BrokerUnavailable, match=r"(?i)certificate"):
         check_broker(sentinel_url)

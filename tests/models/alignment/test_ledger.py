@@ -127,7 +127,7 @@ def test_a_stop_condition_remembers_the_ledger_as_data():
     assert Ledger.model_validate(state["ledger"]).converged
 
 
-def test_faults_of_a_turn_are_told_and_a_clean_turn_has_none():
+def test_faults_of_a_turn_are_reported():
     assert check_turn_form(["Words.\n\n[TENSION T01: x]\n\n[RESOLVED BOB T01: y]"]) == ()
     assert [it.code for it in check_turn_form(["- [TENSION T1]: x"])] == ["marker-form"]
     assert [it.code for it in check_turn_form(["[TENSION T01: x"])] == ["marker-unclosed"]

@@ -49,7 +49,7 @@ def session(
 @example([("ann", "[PERSPECTIVE]: T01 [TENSION T01: x]\n[PERSPECTIVE T01: y]\n[RESOLVED T01: z]")])
 @example([("ann", "# Ann\n\n## Round 9: no\n\n### Bob 🧁\n\n```\nopen"), ("bob", "## 💙 Judge: no\n\n| a |")])
 @settings(max_examples=scaled_examples(150), deadline=None, suppress_health_check=list(HealthCheck))
-def test_a_transcript_is_read_back_whatever_was_said(turns):
+def test_transcript_of_any_text_is_read_back(turns):
     text, _ = session(turns)
     spoke = dict.fromkeys(name for name, _ in turns if name in EXPERTS)
     assert {agent for part in parse(text).rounds for agent in part.agents} <= {*spoke, *EXPERTS}
@@ -97,7 +97,7 @@ def panel_of(text: str) -> list[tuple[str, str]]:
     return [row[:2] for row in panel.blocks[0].rows]
 
 
-def test_roles_are_kept_and_no_judge_is_listed_where_there_is_none():
+def test_transcript_keeps_roles_and_adds_no_judge():
     people = (Participant(participant_id="ann", role_id="architect"), Participant(participant_id="bob"))
     text, _ = session([("ann", "A."), ("bob", "B.")], people=people)
     assert panel_of(text) == [("🧁 ann", "architect"), ("🧁 bob", "Expert")]
@@ -112,13 +112,13 @@ def test_the_judge_has_a_role():
     assert "**Participants**: 💙 Judge, 🧁 ann, 🧁 bob" in text
 
 
-def test_an_expert_who_left_is_no_judge():
+def test_expert_who_left_is_not_a_judge():
     text, _ = session([("ann", "A."), ("bob", "B.")], people=(Participant(participant_id="ann"),))
     assert panel_of(text) == [("🧁 ann", "Expert"), ("🧁 bob", "Expert")]
     assert [it.agents for it in parse(text).rounds] == [("ann", "bob")]
 
 
-def test_experts_of_one_name_are_told_apart():
+def test_experts_of_one_name_are_kept_apart():
     people = tuple(Participant(participant_id=name, display_name="Ada") for name in EXPERTS)
     text, _ = session([("ann", "A."), ("bob", "B.")], people=people)
     assert [it.agents for it in parse(text).rounds] == [("Ada", "bob")]

@@ -53,7 +53,7 @@ def test_a_single_parameter_over_the_cap_is_refused_by_name():
     assert oversized_parameters(it, max_bytes=100_000) == ()
 
 
-def test_tombstones_give_way_to_a_floor_that_does_the_same():
+def test_tombstones_are_replaced_by_an_equal_cutoff():
     names = tuple("n" * 60 + str(number) for number in range(30))
     state = written(after(statement(1, to="x" * 500), statement(2, forget=names)))
     fit = cap_state(state, max_bytes=MIN_BYTES)

@@ -91,7 +91,7 @@ def test_many_forgotten_names_become_one_time_limit():
         assert after(statement(number, **{f"p{number}": "again"}), state=state).values() == {}
 
 
-def test_the_metadata_say_who_wrote_and_how_often():
+def test_metadata_record_writers_and_count():
     state = MemoryState()
     for turn in range(1, 31):
         state = with_write_metadata(
@@ -150,7 +150,7 @@ def test_forgotten_value_stays_forgotten_in_any_order(earlier, when, late):
 
 
 @given(st.lists(statements(), max_size=8))
-def test_nothing_that_was_not_said_is_remembered(said):
+def test_only_stated_values_are_remembered(said):
     state = written(after(*said))
     assert all(is_stated(remembered.value) for remembered in known(state).values())
 

@@ -27,7 +27,7 @@ def test_without_any_choice_there_is_no_memory():
     assert built(user_id=None, said=None).memory is None
 
 
-def test_a_session_file_may_say_all_of_it():
+def test_session_file_may_set_all_memory_options():
     memory = built(
         user_id=42,
         room_id="room_123",
@@ -44,7 +44,7 @@ def test_a_session_file_may_say_all_of_it():
     )
 
 
-def test_the_room_is_the_thread_or_else_the_session():
+def test_room_is_the_thread_or_else_the_session():
     submission = built(user_id=42)
     assert submission.memory is not None
     assert submission.memory.room_id == submission.collab.collab_id

@@ -99,7 +99,7 @@ def test_stated_value_wins_over_an_inferred_one():
     )
 
 
-def test_a_turn_knows_who_said_it():
+def test_known_value_names_its_session_and_turn():
     seen = view(after(spoken(9 * HOUR, "s1", said={"to": "London"}))).known["to"]
     assert (seen.session, seen.turn) == ("s1", 1)
 

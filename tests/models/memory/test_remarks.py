@@ -76,7 +76,7 @@ def test_other_lines_are_not_memory_lines(text):
     assert learned(text) is None
 
 
-def test_the_words_stay_as_they_were_said():
+def test_directive_lines_stay_in_the_message():
     outcome = read_directives(turn(VIEW), TurnOutcome.say("REMEMBER from: Nairobi"))
     assert [message.content for message in outcome.messages] == ["REMEMBER from: Nairobi"]
 

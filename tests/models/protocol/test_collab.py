@@ -127,7 +127,7 @@ def test_named_orchestrator_wins_over_roles():
     ],
     ids=["none", "two roles", "two ids", "a stranger"],
 )
-def test_none_or_several_orchestrators_break_a_named_rule(participants, explicit, field, value):
+def test_zero_or_many_orchestrators_break_a_named_rule(participants, explicit, field, value):
     with pytest.raises(InvariantViolation) as caught:
         orchestrator_of(collab_of(*participants), explicit)
     assert (caught.value.name, caught.value.field, caught.value.value) == (

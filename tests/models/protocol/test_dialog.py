@@ -116,7 +116,7 @@ def test_message_event_has_speaker_turn_and_token(mplp):
     ],
     ids=["no event", "no data", "other types", "another event"],
 )
-def test_a_message_not_said_in_a_turn_has_no_speaker_and_no_turn(event):
+def test_message_outside_turns_has_no_speaker_or_turn(event):
     message = Message(role=Role.USER, content="hello", event=event)
     assert (message.speaker, message.turn_number, message.token_id, message.fence) == (None,) * 4
 
@@ -151,7 +151,7 @@ def test_an_embedded_event_has_a_dotted_lower_case_type(event_type):
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), "\ud800", {1: 2}])
-def test_the_data_of_an_event_is_something_json_can_say(value):
+def test_event_data_must_be_json(value):
     with pytest.raises(InvalidInput, match=r"^data"):
         Event(event_type="a.b", source="x", data={"value": value})
 

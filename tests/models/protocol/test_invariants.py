@@ -226,7 +226,7 @@ def test_a_message_under_the_token_of_its_turn_is_the_holders():
     assert exclusive([message_in(1, token)], [dispatched(1, token_id=token, participant_id="a")]) == []
 
 
-def test_a_message_said_outside_of_turns_needs_no_token():
+def test_message_outside_turns_needs_no_token():
     assert exclusive([Message(role=Role.USER, content="Go")], []) == []
 
 
@@ -246,7 +246,7 @@ def test_a_token_that_was_replaced_writes_no_more():
     ]
 
 
-def test_a_turns_message_is_said_by_the_one_who_holds_it():
+def test_turn_message_must_come_from_its_owner():
     token = new_id()
     found = exclusive([message_in(1, token, "b")], [dispatched(1, token_id=token, participant_id="a")])
     assert found == [("messages[0]", "must be from 'a', the owner of turn 1")]

@@ -106,7 +106,7 @@ def test_only_activation_fills_missing_role_ids():
     assert transition_collab(draft, CollabStatus.CANCELLED).participants[0].role_id is None
 
 
-def test_a_move_records_when_and_by_whom():
+def test_transition_records_time_and_actor():
     collab = transition_collab(collab_in("draft"), CollabStatus.ACTIVE, at=NOON, by="operator")
     assert collab.updated_at == collab.meta.updated_at == NOON
     assert collab.meta.updated_by == "operator"

@@ -375,7 +375,7 @@ def test_text_that_is_no_json_is_invalid_input():
         Collab.model_validate_json("title: a")
 
 
-def test_a_dialog_without_a_start_is_given_none():
+def test_parsed_dialog_gets_no_start_time():
     assert Dialog.model_validate(DIALOG).started_at is None
     assert Dialog.model_validate_json(json.dumps(DIALOG)).started_at is None
     assert Dialog(context_id=V4).started_at is not None

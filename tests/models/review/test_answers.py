@@ -33,7 +33,7 @@ def read_one(**changes: Any) -> Any:
     return finding
 
 
-def test_a_finding_keeps_all_that_was_said_of_it() -> None:
+def test_finding_keeps_all_of_its_fields() -> None:
     said = read(json.dumps({"findings": [ENTRY], "summary": "One key."}))
     (finding,) = said.findings
     assert finding.model_dump(
@@ -63,7 +63,7 @@ def test_a_finding_keeps_all_that_was_said_of_it() -> None:
         f"```json\n{{broken\n```\n```json\n{json.dumps({'findings': [ENTRY]})}\n```",
     ],
 )
-def test_the_object_is_found_wherever_models_put_it(text: str) -> None:
+def test_findings_object_is_found_in_any_model_answer(text: str) -> None:
     assert [it.rule for it in read(text).findings] == ["S105"]
 
 
@@ -76,7 +76,7 @@ def test_words_without_an_object_are_the_summary(text: str) -> None:
     assert said.summary == text.strip()[: MAX_SUMMARY - 1] or said.summary.endswith("…")
 
 
-def test_the_words_around_a_block_are_the_summary_when_it_has_none() -> None:
+def test_text_around_a_block_becomes_the_summary() -> None:
     said = read('I looked at it.\n```json\n{"findings": []}\n```')
     assert said == ReviewerAnswer((), "I looked at it.")
 
@@ -134,15 +134,15 @@ def test_severities_are_read_as_models_name_them(word: object, severity: str) ->
         (True, 0.5),
     ],
 )
-def test_confidence_is_a_share_whatever_it_was_told_as(told: object, confidence: float) -> None:
+def test_confidence_is_converted_to_a_share(told: object, confidence: float) -> None:
     assert read_one(confidence=told).confidence == confidence
 
 
-def test_a_finding_is_about_the_item_whatever_path_it_names() -> None:
+def test_finding_path_is_always_the_item() -> None:
     assert read_one(path="/etc/passwd").path == "app.py"
 
 
-def test_what_says_nothing_is_left_out_and_counted() -> None:
+def test_unusable_findings_are_left_out_and_counted() -> None:
     said = read(json.dumps({"findings": [ENTRY, {"line": 1}, "x", None, ENTRY | {"message": " \x00 "}]}))
     assert (len(said.findings), said.left_out) == (1, 4)
 
@@ -172,11 +172,11 @@ JSON = st.recursive(
 
 
 @given(JSON)
-def test_no_json_whatever_keeps_a_message_from_being_read(data: object) -> None:
+def test_any_json_answer_is_readable(data: object) -> None:
     said = read(json.dumps({"findings": data if isinstance(data, list) else [data]}))
     assert len(said.findings) + said.left_out == (len(data) if isinstance(data, list) else 1)
 
 
 @given(st.text())
-def test_no_text_whatever_keeps_a_message_from_being_read(text: str) -> None:
+def test_any_text_answer_is_readable(text: str) -> None:
     assert len(read(text).summary) <= MAX_SUMMARY

@@ -43,11 +43,11 @@ def following(cron: str, moment: datetime, zone: ZoneInfo, *, count: int) -> lis
         ("0 0 * JAN thu", ["01-08 00:00+0000", "01-15 00:00+0000"]),
     ],
 )
-def test_it_is_due_when_cron_would_say_so(cron, due):
+def test_due_times_match_cron(cron, due):
     assert following(cron, at("2026-01-01T00:00"), ZoneInfo("UTC"), count=2) == due
 
 
-def test_a_time_that_the_clocks_leave_out_is_moved_behind_the_gap():
+def test_skipped_clock_time_moves_to_after_the_gap():
     due = following("30 2 * * *", at("2026-03-28T00:00", BERLIN), BERLIN, count=3)
     assert due == ["03-28 02:30+0100", "03-29 03:30+0200", "03-30 02:30+0200"]
 

@@ -53,11 +53,11 @@ def board(text):
     return read(text, CollabMode.SWARM)
 
 
-def test_next_names_who_speaks_in_order():
+def test_next_names_the_speakers_in_order():
     assert decision("I think so.\nNEXT: p-2, p-1\nThanks!") == Decision(next=("p-2", "p-1"))
 
 
-def test_together_names_who_speaks_side_by_side():
+def test_together_names_parallel_speakers():
     assert decision("TOGETHER: p-1, p-2") == Decision(next=("p-1", "p-2"), side_by_side=True)
 
 
@@ -104,7 +104,7 @@ def test_done_is_satisfied_with_a_reason(text):
     assert decision(text) == Decision(satisfied=True, reason="it works")
 
 
-def test_done_may_stand_alone_on_its_line():
+def test_done_may_be_alone_on_its_line():
     assert decision("We are there.\n**DONE.**") == Decision(satisfied=True)
 
 
@@ -211,7 +211,7 @@ def test_items_are_added_for_anyone_or_for_one():
 
 @pytest.mark.parametrize("mode", CollabMode)
 @pytest.mark.parametrize("text", ["PASS", "pass", " **PASS** ", "[PASS]", "Pass.", "`PASS`"])
-def test_an_answer_that_is_nothing_but_pass_says_nothing(mode, text):
+def test_answer_of_only_pass_has_no_messages(mode, text):
     outcome = read(text, mode)
     assert (outcome.passed, outcome.messages) == (True, ())
     assert outcome.usage.requests == 1

@@ -45,7 +45,7 @@ def test_for_openai_an_agent_is_an_assistant_and_the_rest_stays():
     ]
 
 
-def test_for_anthropic_the_system_messages_stand_apart():
+def test_anthropic_system_messages_are_separate():
     assert to_anthropic_messages(MIXED) == (
         "Be kind.\n\nBe brief.",
         [

@@ -42,7 +42,7 @@ def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(sha
     assert {it.summary for it in run.results} == {"one in line 1"}
 
 
-def test_no_more_sessions_run_side_by_side_than_the_panel_says(shared: Desk):
+def test_panel_limits_the_parallel_sessions(shared: Desk):
     job = shared.review(panel("gated", parallel=2), texts(5))
     until(lambda: len(shared.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
     view = job.progress()

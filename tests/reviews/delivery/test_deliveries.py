@@ -73,7 +73,7 @@ def test_of_many_findings_a_person_is_told_some():
     assert summary_text(run).endswith("- and 10 more\n")
 
 
-def test_a_run_without_findings_says_so():
+def test_headline_says_that_there_are_no_findings():
     assert headline(a_run()) == "Review of shop by code: no findings"
     assert headline(a_run(state=RunState.PARTIAL)) == "Review of shop by code, partial: no findings"
 
@@ -342,7 +342,7 @@ def test_a_server_without_tls_is_told_nothing(made):
     assert server.heard == ["EHLO"]
 
 
-def test_a_server_that_is_away_is_tried_again(made):
+def test_unreachable_mail_server_is_retryable(made):
     server = MailServer(*made)
     server.close()
     with pytest.raises(DeliveryFailed, match=r"127\.0\.0\.1 does not answer") as error:

@@ -238,7 +238,7 @@ def test_many_errands_are_sent_a_few_at_a_time_and_are_capped(desk, monkeypatch)
     assert sweep_deliveries(desk.index, lambda _: None) == 5
 
 
-def test_an_errand_holds_names_only():
+def test_delivery_job_holds_names_only():
     errand = DeliveryJob(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
     assert errand.model_dump_json() == (
         '{"run":"0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11","to":"board","formats":["sarif"],"failed":0}'

@@ -52,7 +52,7 @@ def test_markdown_tells_everything_in_order() -> None:
     assert places == sorted(places)
 
 
-def test_a_clean_run_says_so() -> None:
+def test_clean_run_says_that_nothing_is_to_fix() -> None:
     report = render(compare_run(a_run(a_result())), MARKDOWN)
     assert "> Nothing to fix.\n" in report
     assert "## Findings\n\nNo open findings.\n" in report
@@ -91,7 +91,7 @@ def test_nothing_that_was_said_becomes_more_than_text_in_markdown(run: ReviewRun
 
 
 @given(evil)
-def test_words_in_markdown_are_shown_as_they_were_said(said: str) -> None:
+def test_markdown_shows_text_unchanged(said: str) -> None:
     shown = "".join(
         f"`{it.content}`" if it.type == "code_inline" else it.content
         for it in kinds(f"- {escape_text(said)}")[3].children
@@ -138,7 +138,7 @@ TAGS = {
 
 
 @given(evil_runs())
-def test_nothing_that_was_said_becomes_more_than_text_in_html(run: ReviewRun) -> None:
+def test_html_report_renders_any_text_as_text(run: ReviewRun) -> None:
     page = Page(render(run, HTML))
     assert page.tags <= TAGS
     assert page.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}

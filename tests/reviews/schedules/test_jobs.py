@@ -65,7 +65,7 @@ def test_a_job_that_cannot_begin_is_told_in_one_line(place):
 @pytest.mark.parametrize(
     ("is_cancelled", "outcome"), [(False, RunOutcome.FAILED), (True, RunOutcome.CANCELLED)]
 )
-def test_a_job_whose_turns_all_failed_has_failed(tmp_path, redis_url, is_cancelled, outcome):
+def test_job_with_only_failed_turns_has_failed(tmp_path, redis_url, is_cancelled, outcome):
     office = Office(tmp_path, redis_url, FAILING)
     policy = {"attempts": 1, "then": "skip"}
     job = office.submit("round_robin", {"ann": "failing"}, stop={"max_turns": 1}, policy=policy)

@@ -253,7 +253,7 @@ def test_while_it_pauses_nothing_is_due_but_what_is_asked_for_by_hand_runs(room)
     assert (record.id, record.by_hand) == (asked, True)
 
 
-def test_it_may_be_removed_while_it_is_seen_to(room):
+def test_schedule_may_be_removed_while_it_is_processed(room):
     room.add(times=1)
     room.desk.on_start = lambda: room.schedules.remove("often")
     room.tend()

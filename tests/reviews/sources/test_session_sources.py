@@ -55,7 +55,7 @@ def keys(source: SessionSource) -> list[str]:
     return [it.item.key if isinstance(it, ReadItem) else it.path for it in source]
 
 
-def test_a_session_is_an_item_with_all_that_was_said(client, archive):
+def test_session_item_has_all_messages(client, archive):
     one = archived(client, archive, "first\nline two", "second")
     (read,) = SessionSource(archive.reader)
     assert (read.item.key, read.item.path, read.item.kind) == (f"session:{one}",) * 2 + (ItemKind.SESSION,)

@@ -31,7 +31,7 @@ def test_a_failed_turn_is_tried_again(shared, checked):
     checked(job, result)
 
 
-def test_after_the_last_try_the_session_is_aborted_and_says_why(shared, checked):
+def test_last_failed_attempt_aborts_with_a_reason(shared, checked):
     job = shared.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
     )
@@ -60,7 +60,7 @@ def test_exception_has_a_logged_traceback_and_a_journal_entry(stage):
     assert str(live.SUPPORT) not in str(failures), "no path of the machine"
 
 
-def test_a_participant_who_cannot_speak_is_skipped(shared, checked):
+def test_participant_that_cannot_answer_is_skipped(shared, checked):
     job = shared.submit(
         "round_robin",
         {"ann": "moody", "bob": "say"},
@@ -94,7 +94,7 @@ def test_session_of_skipped_turns_is_cancelled(shared, checked, mode):
     checked(job, result)
 
 
-def test_a_substitute_takes_the_seat(shared, checked):
+def test_substitute_takes_the_turn(shared, checked):
     job = shared.submit(
         "pair",
         {"ann": "moody", "bob": "say"},

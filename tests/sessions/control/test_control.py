@@ -71,7 +71,7 @@ def test_suspended_session_becomes_active_when_cancelled(shared, gated_job, chec
     checked(job, result_of(job))
 
 
-def test_stop_lets_the_turn_in_flight_finish(shared, gated_job, checked):
+def test_stop_lets_the_running_turn_finish(shared, gated_job, checked):
     job, gate = gated_job
     job.stop()
     gate.touch()

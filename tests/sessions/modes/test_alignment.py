@@ -60,7 +60,7 @@ def test_five_experts_converge_and_the_transcript_is_clean(panel, checked):
     ]
 
 
-def test_experts_who_go_on_finding_tensions_stop_at_their_limit(panel):
+def test_experts_without_agreement_stop_at_max_rounds(panel):
     job = panel("round_robin", "stubborn", stop=MaxRounds(3))
     result = result_of(job)
     assert (result.reason, result.rounds) == ("max_rounds", 3)
@@ -84,7 +84,7 @@ def test_a_judge_scores_the_experts_and_the_totals_are_added_up(panel):
     assert len(parse(text).judge) == 3
 
 
-def test_a_participant_who_joins_is_an_expert(stage):
+def test_added_participant_is_an_expert(stage):
     (stage.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
     agents = dict.fromkeys(EXPERTS, "stubborn")
     job = stage.submit("round_robin", agents, protocol="alignment", stop=MaxRounds(3))

@@ -104,7 +104,7 @@ def test_late_writer_is_refused_on_record(stage, checked):
     second.touch()
 
 
-def test_a_turn_whose_message_is_lost_is_dispatched_again(stage, checked):
+def test_turn_with_a_lost_message_is_dispatched_again(stage, checked):
     client = stage.client
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4))
     assert client._installation.sessions.workers._client.delete("symposia") == 1, (

@@ -71,13 +71,13 @@ def test_forgotten_value_may_be_set_again(spoken):
     assert spoken.show(*HERE).forgotten == {}
 
 
-def test_forgetting_where_nothing_was_said_forgets_nothing(memory):
+def test_forgetting_an_unknown_value_returns_false(memory):
     assert not memory.forget(*HERE, "from")
     assert not memory.forget(*HERE)
     assert memory.forget(*HERE, "from", service="travel"), "an earlier turn may still be under way"
 
 
-def test_all_of_a_room_is_forgotten(spoken):
+def test_whole_room_is_forgotten(spoken):
     spoken.store(42, "two", {"to": "Oslo"}, service="travel")
     assert spoken.forget_all(*HERE) == ["room_123"]
     assert spoken.get(*HERE) == {}
@@ -118,7 +118,7 @@ def test_shared_values_reach_other_rooms_last(memory):
     assert memory.merge(42, "two", {}, service="travel") == {}
 
 
-def test_a_second_share_adds_and_unshare_takes_away(memory):
+def test_share_adds_and_unshare_removes(memory):
     memory.store(42, "one", {"from": "Nairobi", "to": "London"}, service="travel")
     memory.share(42, ["travel.from"])
     memory.share(42, ["travel.to"])

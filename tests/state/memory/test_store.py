@@ -69,7 +69,7 @@ def test_dialog_state_expiration(client, memory):
     assert memory.counts() == {"expired": 1}
 
 
-def test_merge_in_an_empty_room_returns_the_parameters(client, memory):
+def test_merge_in_an_empty_room_gives_the_parameters(client, memory):
     """Without a service, too, as the document has it."""
     assert memory.merge(*HERE, TRIP) == TRIP
     assert memory.merge(*HERE, {"to": "Paris"}, defaults={"from": "Kisumu", "to": "Oslo"}) == {
@@ -82,7 +82,7 @@ def test_merge_in_an_empty_room_returns_the_parameters(client, memory):
     assert not client.exists(KEY)
 
 
-def test_merge_in_an_expired_room_returns_the_parameters(client, memory):
+def test_merge_in_an_expired_room_gives_the_parameters(client, memory):
     memory.store(*HERE, TRIP, service="travel")
     shifted(client, 6 * 3_600 + 1)
     assert memory.merge(*HERE, {"return_date": "2026-02-20"}) == {"return_date": "2026-02-20"}
@@ -128,7 +128,7 @@ def test_with_a_hash_tag_all_of_a_users_keys_are_in_one_slot(client):
 
 
 @pytest.mark.parametrize(("user", "place"), [(None, "r"), ("", "r"), ("  ", "r"), (42, None), (42, "")])
-def test_without_a_user_or_a_room_nothing_is_stored(client, memory, user, place):
+def test_nothing_is_stored_without_a_user_or_a_room(client, memory, user, place):
     assert not memory.store(user, place, TRIP, service="travel")
     assert memory.get(user, place) == {}
     assert memory.merge(user, place, {"to": "Paris"}, service="travel", defaults={"from": "Kisumu"}) == {
@@ -222,7 +222,7 @@ def test_memory_never_exceeds_its_cap(client, memory):
     assert names == [f"p{number}" for number in range(200 - len(names), 200)]
 
 
-def test_services_of_one_room_stand_side_by_side(memory):
+def test_services_of_one_room_are_independent(memory):
     memory.store(*HERE, TRIP, service="travel")
     memory.store(*HERE, {"amount": 5000}, service="payment")
     assert memory.get(*HERE)["parameters"] == {"amount": 5000}

@@ -108,7 +108,7 @@ def test_nothing_is_sent_before_the_first_command(nobody):
     connect(nobody).close()
 
 
-def test_a_server_that_answers_says_its_version(client, redis_url):
+def test_reachable_server_returns_its_version(client, redis_url):
     assert check_reachable(client, redis_url)[0].isdigit()
 
 
@@ -189,7 +189,7 @@ def test_child_process_uses_its_own_connection(named):
     _speak(client)
 
 
-def test_a_script_whose_connection_was_cut_is_sent_again(named, redis_url):
+def test_script_on_a_cut_connection_is_sent_again(named, redis_url):
     client, lanes = named
     _speak(client)
     (cut,) = lanes()

@@ -47,7 +47,7 @@ def test_two_sweeps_never_claim_the_same_session(index):
     assert len(claimed) == len(set(claimed)) == 200
 
 
-def test_a_claim_whose_sweep_died_is_up_again_after_the_hold(index):
+def test_claim_of_a_dead_sweep_is_free_after_the_hold(index):
     index.add_session("s", look_in_ms=0)
     assert index.claim(limit=1, hold_ms=20) == ["s"]
     assert until(lambda: index.claim(limit=1, hold_ms=20)) == ["s"]

@@ -51,7 +51,7 @@ def test_a_batch_is_exhausted_only_when_nothing_is_under_way(store, limits, unit
     assert store.claim(batch) == ("exhausted", [], [], unit)
 
 
-def test_a_batch_whose_items_all_failed_has_failed(store):
+def test_batch_with_only_failed_items_has_failed(store):
     batch = started(store, 1)
     store.claim(batch)
     settle(store, batch, 1, FAILED)

@@ -56,7 +56,7 @@ def test_tracker_states_are_read_for_tensions(name):
 
 
 @every_fact
-def test_scoreboards_have_the_rows_and_the_total_that_stand_there(name):
+def test_scoreboards_have_their_rows_and_total(name):
     boards = [[len(it["rows"]), it["total"]] for it in sample(name)["scoreboards"]]
     assert boards == FACTS[name]["scoreboards"]
 
@@ -75,7 +75,7 @@ def test_the_lines_of_a_real_document_give_it_back_byte_for_byte(path):
 
 
 @every_document
-def test_mending_the_form_of_a_real_document_changes_nothing_of_what_it_says(path):
+def test_fixing_a_real_document_keeps_its_content(path):
     text = text_of(path)
     before, after = summary(parse(text)), summary(parse(fix(text)))
     for marker in before["markers"] + after["markers"]:
