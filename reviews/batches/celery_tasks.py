@@ -16,22 +16,31 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_NO_ARCHIVE = "archive unavailable, will retry"
+
 
 @shared_task(name=REVIEW_TASK, bind=True, ignore_result=True)
-def review_task(self: Task[..., None], *, batch: str) -> None:
-    """Advance a batch. A message is only a hint: it may arrive twice, late or never."""
+def review_task(self: Task[..., str], *, batch: str) -> str:
+    """Advance a batch; return a short text for monitors.
+
+    A message is only a hint: it may arrive twice, late or never.
+    """
     try:
         advance_batch(review_context_of(self.app), batch)
     except ArchiveUnavailable as error:
         log.warning("archiving review %s failed, will retry: %s", batch, error)
+        return _NO_ARCHIVE
+    return f"advanced review {batch}"
 
 
 @shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True)
-def review_item_task(self: Task[..., None], *, batch: str, item: int) -> None:
-    """Advance one item of a batch."""
+def review_item_task(self: Task[..., str], *, batch: str, item: int) -> str:
+    """Advance one item of a batch; return a short text for monitors."""
     try:
         advance_item(review_context_of(self.app), batch, item)
     except ReviewNotFound:
-        return  # the batch has ended and expired
+        return "review not found"  # it has ended and expired
     except ArchiveUnavailable as error:
         log.warning("archiving review %s failed, will retry: %s", batch, error)
+        return _NO_ARCHIVE
+    return f"advanced item {item} of review {batch}"

@@ -35,19 +35,24 @@ def deliverer_of(app: Celery) -> Deliverer:
 
 
 @shared_task(name=DELIVER, bind=True, ignore_result=True)
-def deliver_task(self: Task[..., None], *, errand: str) -> None:
-    """Run one delivery. A message is only a hint: a delivery that is not in the delivery queue is skipped."""
+def deliver_task(self: Task[..., str], *, errand: str) -> str:
+    """Run one delivery; return a short text for monitors.
+
+    A message is only a hint: a delivery that is not in the delivery queue is skipped.
+    """
     try:
         asked = DeliveryJob.model_validate_json(errand)
     except ValidationError as error:
         log.warning(
             "dropping malformed delivery task %s: %s", self.request.id, invalid_input(error, "errand")
         )
-        return
+        return "malformed delivery"
     try:
         deliverer_of(self.app).deliver(asked)
     except ArchiveUnavailable as error:
         log.warning("delivery of review %s to %s failed, will retry: %s", asked.run, asked.to, error)
+        return "archive unavailable, will retry"
+    return f"checked the delivery of review {asked.run} to {asked.to}"
 
 
 def send_due_deliveries(app: Celery) -> int:

@@ -32,9 +32,13 @@ def schedule_runner_of(app: Celery) -> ScheduleRunner:
 
 
 @shared_task(name=SCHEDULE_RUN_TASK, bind=True, ignore_result=True)
-def schedule_task(self: Task[..., None], *, schedule: str) -> None:
-    """Process one schedule. The message is a hint: it may arrive twice, late or never."""
+def schedule_task(self: Task[..., str], *, schedule: str) -> str:
+    """Process one schedule; return a short text for monitors.
+
+    The message is a hint: it may arrive twice, late or never.
+    """
     schedule_runner_of(self.app).process_schedule(schedule)
+    return f"checked schedule {schedule}"
 
 
 def send_schedule_task(app: Celery, schedule: str) -> None:

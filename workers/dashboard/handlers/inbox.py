@@ -34,12 +34,13 @@ class InboxData(DataHandler):
 
     async def data(self, *_parts: str) -> object:
         """Return a page of questions, oldest first."""
+        position = self.services.sessions.position
         page = await self.services.client.inbox_page(
             self.query_text("participant") or None,
             limit=self.query_number("limit", 50, most=MAX_QUESTIONS),
             after=self.query_text("after") or None,
         )
-        return build_question_page(page)
+        return build_question_page(page, position=position)
 
 
 class ReplyAction(ActionHandler):

@@ -1,15 +1,25 @@
 // The inbox: open questions to people, answered in place.
+import { follow } from "./live.js";
 import { act, allowsActions, base, getJson, make, plain, span } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
 const MOST = 500;
-const EXPECTED = { message: "asks for the next message", decision: "asks for a decision", review: "asks for a review" };
+// What the session expects of a turn without a question of its own.
+const EXPECTED = {
+  message: "Write the next message.",
+  decision: "Decide who speaks next, or whether the work is done.",
+  review: "Approve the work, or say what to correct.",
+};
 const list = document.getElementById("questions");
 const form = document.getElementById("filter");
 const more = document.getElementById("more");
 const cards = new Map();
 let limit = PAGE;
+// The stream of changes; its state is "live" or "polling" while it works.
+let stream = null;
+let streamState = "";
+let waiting = null;
 
 function moment(ms) {
   return make("time", { datetime: new Date(ms).toISOString() }, new Date(ms).toLocaleString());
@@ -63,7 +73,7 @@ function answerForm(question) {
 
 function card(question) {
   const about = make("p", { class: "muted mb-1" }, ...facts(question));
-  const asked = question.text || `${EXPECTED[question.expects] || "asks for an answer"}.`;
+  const asked = question.text || EXPECTED[question.expects] || "Answer.";
   const node = make(
     "article",
     { class: "dashboard-card question", id: `question-${question.id}` },
@@ -72,13 +82,45 @@ function card(question) {
     make("p", { class: "said" }, plain(asked)),
     allowsActions ? answerForm(question) : question.choices.length ? make("p", { class: "muted" }, `One of: ${plain(question.choices.join(", "))}`) : null,
   );
-  return { node, update: (it) => about.replaceChildren(...facts(it)) };
+  return { node, session: question.session_id, update: (it) => about.replaceChildren(...facts(it)) };
 }
 
 function remove(id) {
   cards.get(id)?.node.remove();
   cards.delete(id);
   document.getElementById("empty").hidden = cards.size > 0;
+}
+
+/** Load soon after a change, at most once a second. */
+function reloadSoon() {
+  waiting ??= setTimeout(() => {
+    waiting = null;
+    reload();
+  }, 1000);
+}
+
+/** Follow the sessions that wait for somebody. What the stream does not tell is found by the next refresh. */
+function watch(position) {
+  const isShown = (id) => [...cards.values()].some((it) => it.session === id);
+  const left = (id) => { if (isShown(id)) reloadSoon(); };
+  stream = follow("/api/collabs", {
+    position,
+    query: new URLSearchParams({ status: "parked" }),
+    events: { collab: reloadSoon, gone: (row) => left(row.id) },
+    polled: (answer) => {
+      if (answer.collabs.length) reloadSoon();
+      answer.gone.forEach(left);
+      return false;
+    },
+    state: (state) => {
+      streamState = state;
+      if (state === "live" || state === "polling") tell(words());
+    },
+  });
+}
+
+function words() {
+  return streamState === "live" || streamState === "polling" ? "Live" : "Updated every 10 s";
 }
 
 async function load() {
@@ -96,9 +138,10 @@ async function load() {
   });
   document.getElementById("empty").hidden = cards.size > 0;
   more.hidden = page.next === null || limit >= MOST;
+  if (stream === null) watch(page.position);
 }
 
-const reload = refresh(load);
+const reload = refresh(load, words);
 form.addEventListener("input", reload);
 form.addEventListener("submit", (event) => event.preventDefault());
 more.addEventListener("click", () => {

@@ -11,14 +11,18 @@ export function tell(text, failed = false) {
   dot.classList.toggle("status-dot-live", !failed);
 }
 
-/** Load now, every 10 seconds, and when the page is shown again. Return a function that loads at once. */
-export function refresh(load) {
+/**
+ * Load now, every 10 seconds, and when the page is shown again. Return a function that loads at once.
+ *
+ * `words`: returns the line that is shown after it has worked.
+ */
+export function refresh(load, words = () => "Updated every 10 s") {
   let running = null;
   let again = false;
   async function run() {
     try {
       await load();
-      tell("Updated every 10 s");
+      tell(words());
     } catch (error) {
       tell(error.message, true);
     }

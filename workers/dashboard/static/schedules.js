@@ -53,6 +53,7 @@ function buttons(row) {
   const change = (verb, done) => async (node) => {
     if (await perform(node, () => act(`/api/schedules/${encodeURIComponent(row.name)}/${verb}`))) {
       await reload();
+      body.querySelector(`tr[data-name="${CSS.escape(row.name)}"] button`)?.focus(); // its button was replaced
       tell(`${name}: ${done}`);
     }
   };

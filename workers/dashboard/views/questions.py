@@ -47,6 +47,8 @@ class QuestionRow(TypedDict):
 class QuestionPage(TypedDict):
     """A page of the inbox."""
 
+    #: Position for the stream of changes of sessions, older than the questions.
+    position: str
     questions: list[QuestionRow]
     #: Cursor of the next page; None: this is the last one.
     next: str | None
@@ -62,9 +64,10 @@ def find_question(questions: Iterable[Pending], wanted: str) -> Pending | None:
     return next((it for it in questions if question_id(it) == wanted), None)
 
 
-def build_question_page(page: ResultPage[Pending]) -> QuestionPage:
+def build_question_page(page: ResultPage[Pending], *, position: str) -> QuestionPage:
     """Return a page as JSON data."""
-    return QuestionPage(questions=[build_question(it) for it in page.items], next=page.cursor)
+    questions = [build_question(it) for it in page.items]
+    return QuestionPage(position=position, questions=questions, next=page.cursor)
 
 
 def build_question(question: Pending) -> QuestionRow:
