@@ -84,7 +84,7 @@ class TestEveryKind(AgentConformance):
         return registry().get_agent(AgentBinding(agent=request.param))
 
 
-def test_when_it_cannot_speak_it_raises_an_agent_error_and_nothing_else(runner, turn, model, registry):
+def test_failing_agent_raises_only_an_agent_error(runner, turn, model, registry):
     model.answers(completion(""))
     known = registry(
         '[agents.bad-python]\nkind = "python"\ncallable = "stub_agents.callables:wrong"\n'

@@ -30,7 +30,7 @@ def speak(runner, turn):
 
 
 @pytest.mark.parametrize("name", ["greet", "greet_later", "greeter", "greeter.method", "partly"])
-def test_functions_methods_and_objects_may_speak_sync_or_async(speak, name):
+def test_functions_methods_and_objects_may_be_agents(speak, name):
     assert speak(name) == TurnOutcome.say("hello from ann")
 
 
@@ -70,7 +70,7 @@ def test_any_exception_fails_the_turn(speak, name, said):
     assert str(error.value) == said
 
 
-def test_a_sync_callable_runs_in_a_thread_of_its_own_kind(speak):
+def test_sync_callable_runs_in_a_callable_thread(speak):
     assert speak("thread_name").messages[0].content == "symposia-callable"
 
 
@@ -89,7 +89,7 @@ def test_overdue_sync_callable_is_abandoned(speak):
         callables.release.set()
 
 
-def test_no_more_callables_run_at_once_than_there_are_threads(runner, turn):
+def test_parallel_callables_are_limited_by_threads(runner, turn):
     callables.release.clear()
     callables.running = threading.Semaphore(0)
     agent = PythonAgent(callables.wait_for_release, threads=DaemonThreadPool(limit=2))
@@ -103,7 +103,7 @@ def test_no_more_callables_run_at_once_than_there_are_threads(runner, turn):
     assert [each.result() for each in speaking] == [TurnOutcome.say("released")] * 5
 
 
-def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
+def test_call_cancelled_while_waiting_never_starts(runner, turn):
     callables.release.clear()
     callables.running = threading.Semaphore(0)
     threads = DaemonThreadPool(limit=1)
@@ -116,7 +116,7 @@ def test_a_call_that_was_cancelled_while_it_waited_never_starts(runner, turn):
     assert threads.submit(lambda: "next").result(patient(5)) == "next"
 
 
-def test_a_callable_that_hangs_does_not_keep_the_process_from_ending():
+def test_hanging_callable_does_not_block_process_exit():
     program = """
 import threading
 from symposia.agents.registry.registry import Registry
@@ -144,7 +144,7 @@ def test_unloadable_code_is_reported_and_not_retried(path, why):
     assert not error.value.retryable
 
 
-def test_there_is_a_thread_for_every_turn_even_where_others_hang(turn, tmp_path):
+def test_every_turn_has_a_thread_for_its_callable(turn, tmp_path):
     path = tmp_path / "agents.toml"
     path.write_text('[agents.meet]\nkind = "python"\ncallable = "stub_agents.callables:meet"\n')
     together = 40

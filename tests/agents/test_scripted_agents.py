@@ -50,12 +50,12 @@ def test_a_script_may_pass_when_it_is_through(turn, replies):
     assert agent.speak_now(last) == TurnOutcome.skip_turn()
 
 
-def test_a_reply_for_a_turn_of_the_session_goes_before_the_order(turn):
+def test_reply_for_a_turn_number_comes_before_the_order(turn):
     agent = script("one", {"say": "fourth!", "turn": 4}, "two")
     assert said_at(agent, turn, [1, 4, 7]) == [["one"], ["fourth!"], ["two"]]
 
 
-def test_a_script_of_replies_for_single_turns_passes_at_all_others(turn):
+def test_script_of_single_turns_passes_otherwise(turn):
     agent = script({"say": "now", "turn": 2})
     assert said_at(agent, turn, [1, 2, 3]) == [[], ["now"], []]
 
@@ -83,7 +83,7 @@ def test_two_messages_of_one_turn_count_as_one_turn(turn, message):
     rounds=st.integers(1, 40),
     mode=st.sampled_from(["round_robin", "pair", "broadcast"]),
 )
-def test_where_turns_go_round_every_participant_knows_its_round_without_looking_back(size, rounds, mode):
+def test_round_is_known_from_the_turn_number(size, rounds, mode):
     roster = tuple(Participant(participant_id=f"p{i}") for i in range(size))
     for number in range(1, size * rounds + 1):
         me = roster[(number - 1) % size]
@@ -152,7 +152,7 @@ def test_a_reply_may_fail_at_the_first_attempts_only(turn):
     assert texts(agent.speak_now(turn(attempt=3))) == ["now"]
 
 
-def test_a_reply_with_a_delay_is_waited_for_without_holding_a_thread(runner, turn):
+def test_delayed_reply_holds_no_thread(runner, turn):
     agent = script({"say": "slowly", "delay_s": 0.01})
     assert not hasattr(agent, "speak_now")
     assert texts(runner.run(agent, turn(), timeout_s=patient(5))) == ["slowly"]
@@ -171,5 +171,5 @@ def test_a_reply_that_does_nothing_is_refused(reply):
     ("replies", "messages"),
     [(["one"], 0), (["{last}"], 1), (["one", "two"], SCRIPT_WINDOW), (["one", {"say": "x", "turn": 1}], 0)],
 )
-def test_a_script_is_shown_no_more_of_the_dialog_than_it_needs(replies, messages):
+def test_script_gets_only_the_messages_it_needs(replies, messages):
     assert messages_needed([ScriptedReply.model_validate(reply) for reply in replies]) == messages

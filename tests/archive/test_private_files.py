@@ -125,7 +125,7 @@ def test_threads_may_create_one_file_at_once(tmp_path: Path) -> None:
         assert sql.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_folder_that_cannot_be_made_is_an_archive_error(tmp_path: Path) -> None:
+def test_impossible_folder_is_an_archive_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     archive = Archive(f"sqlite:///{tmp_path / 'file' / 'below' / NAME}")
     with closing(archive), pytest.raises(ArchiveUnavailable):
@@ -133,9 +133,7 @@ def test_folder_that_cannot_be_made_is_an_archive_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("database", ["file:/tmp/a?uri=true", ":memory:"])
-def test_names_that_sqlite_reads_in_its_own_way_are_refused(
-    database: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_special_sqlite_names_are_refused(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMPOSIA_DATABASE_URL", f"sqlite:///{database}")
     with pytest.raises(InvalidInput, match="sqlite:///file"):
         load_settings()

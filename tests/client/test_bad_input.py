@@ -196,7 +196,7 @@ def written(client: Client) -> list[str]:
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_it_is_refused_in_one_line_and_nothing_is_written(client, what):
+def test_bad_input_is_refused_and_nothing_is_written(client, what):
     collab, how, line = BAD[what]
     with pytest.raises(InvalidInput) as refused:
         client.submit(collab, **how)
@@ -206,7 +206,7 @@ def test_it_is_refused_in_one_line_and_nothing_is_written(client, what):
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_a_session_file_is_refused_in_the_same_words_with_its_name(client, tmp_path, what):
+def test_bad_session_file_is_refused_with_its_name(client, tmp_path, what):
     collab, how, line = BAD[what]
     path = tmp_path / "session.json"
     path.write_text(json.dumps({**collab, **how}))
@@ -220,7 +220,7 @@ def test_a_session_file_is_refused_in_the_same_words_with_its_name(client, tmp_p
     assert written(client) == []
 
 
-def test_what_is_wrong_has_a_class_of_its_own_where_a_program_may_care(client):
+def test_input_errors_have_their_own_classes(client):
     with pytest.raises(InvariantViolation) as pair:
         client.submit(a_pair(participants=people("ann")))
     assert pair.value.name == "map_pair_exactly_two"
@@ -229,19 +229,19 @@ def test_what_is_wrong_has_a_class_of_its_own_where_a_program_may_care(client):
     assert (large.value.size_bytes, large.value.limit_bytes) == (2_000_000, 1_048_576)
 
 
-def test_a_condition_made_in_python_is_bounded_as_one_that_is_read(client):
+def test_stop_condition_built_in_python_is_bounded(client):
     with pytest.raises(InvalidInput, match=r"^stop: must have at most 64 conditions"):
         client.submit(a_pair(), stop=AllOf((MaxTurns(1),) * 65))
     assert written(client) == []
 
 
-def test_an_endless_conversation_is_refused_before_its_end(client):
+def test_endless_messages_are_refused_early(client):
     with pytest.raises(InvalidInput, match="at most 10000 items"):
         client.submit(a_pair(), messages=repeat("hello"))
     assert written(client) == []
 
 
-def test_what_is_small_in_every_part_may_be_too_much_in_all(client):
+def test_total_size_of_messages_is_limited(client):
     with pytest.raises(MessageTooLarge, match="collab and messages: must be at most 67108864 bytes"):
         client.submit(a_pair(), messages=["x" * 1_000_000] * 68)
     assert written(client) == []
@@ -272,7 +272,7 @@ def test_the_cap_on_messages_is_a_setting(redis_url, tmp_path):
         ),
     ],
 )
-def test_an_agent_that_no_worker_knows_is_refused_with_names_that_are_near(client, how, line):
+def test_unknown_agent_is_refused_with_similar_names(client, how, line):
     client._installation.sessions.workers.announce("w1@here", ["coder", "tester"])
     with pytest.raises(UnknownAgent) as refused:
         client.submit(a_pair(), **how)
@@ -280,7 +280,7 @@ def test_an_agent_that_no_worker_knows_is_refused_with_names_that_are_near(clien
     assert written(client) == ["symposia:workers"]
 
 
-def test_an_agent_that_only_some_workers_know_is_refused_because_any_of_them_may_get_the_turn(client):
+def test_agent_known_to_some_workers_is_refused(client):
     client._installation.sessions.workers.announce("w1@here", ["coder", "tester"])
     client._installation.sessions.workers.announce("w2@here", ["coder"])
     with pytest.raises(UnknownAgent, match=r"must be a registered agent: coder \(got 'tester'\)"):
@@ -288,7 +288,7 @@ def test_an_agent_that_only_some_workers_know_is_refused_because_any_of_them_may
     assert client.submit(a_pair(), agents={"ann": "coder", "bob": "coder"})
 
 
-def test_without_a_worker_nothing_is_known_of_agents_and_the_session_is_queued(client):
+def test_session_without_workers_is_queued(client):
     job = client.submit(a_pair(), agents={"ann": "anything", "bob": "at all"})
     assert job.status() == "active"
     assert job.state().closed == 0

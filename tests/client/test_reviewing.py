@@ -73,7 +73,7 @@ def test_without_a_path_it_is_the_working_folder(client: Client, project: Path):
     assert {it.path for it in run.skipped} == {"notes.md"}
 
 
-def test_paths_outside_of_the_working_folder_share_a_root_of_their_own(
+def test_paths_outside_the_folder_get_their_own_root(
     client: Client, project: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(project / "src")
@@ -104,7 +104,7 @@ def test_review_is_found_by_the_start_of_its_id(client: Client, project: Path):
         assert client.get_review(start).id == job.id
 
 
-def test_async_client_finds_a_review_by_the_start_of_its_id(client: Client, project: Path, redis_url: str):
+def test_async_client_finds_a_review_by_a_short_id(client: Client, project: Path, redis_url: str):
     job = client.review("src", panel="code")
 
     async def find() -> str:
@@ -114,7 +114,7 @@ def test_async_client_finds_a_review_by_the_start_of_its_id(client: Client, proj
     assert asyncio.run(find()) == job.id
 
 
-def test_archived_review_is_found_by_the_start_of_its_id(redis_url: str, tmp_path: Path):
+def test_archived_review_is_found_by_a_short_id(redis_url: str, tmp_path: Path):
     for url in (redis_url, NO_REDIS):
         settings = load_settings(redis_url=url, data_dir=tmp_path, archive=True)
         with Client(settings) as client:

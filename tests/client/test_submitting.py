@@ -31,7 +31,7 @@ def everything(client):
     return {key: redis.dump(key) for key in redis.scan_iter("symposia:{*}:*")}
 
 
-def test_the_same_collab_again_is_the_same_session_and_changes_nothing(client):
+def test_same_collab_is_the_same_session(client):
     collab = a_collab()
     first = client.submit(collab, stop=MaxTurns(2), messages=["hello"])
     before = everything(client)
@@ -48,13 +48,13 @@ def test_the_same_collab_again_is_the_same_session_and_changes_nothing(client):
         {"participants": [Participant(participant_id=name, role_id=name) for name in ("ann", "bob")]},
     ],
 )
-def test_what_does_not_change_the_session_makes_no_other_one(client, changes):
+def test_irrelevant_changes_make_no_new_session(client, changes):
     collab = a_collab()
     client.submit(collab)
     assert client.submit(collab.changed(**changes)).id == collab.collab_id
 
 
-def test_a_table_that_names_no_context_is_the_same_submission_each_time(client):
+def test_table_without_a_context_is_the_same_submission(client):
     table = {
         name: value
         for name, value in a_collab().to_wire().items()
@@ -69,7 +69,7 @@ def test_an_unknown_option_is_refused(client):
 
 
 @pytest.mark.parametrize("parameters", [{"text": "x" * 2_000_000}, {"text": "\udcff"}])
-def test_parameters_too_large_or_unspeakable_are_refused_before_anything_is_written(client, parameters):
+def test_large_or_invalid_parameters_are_refused(client, parameters):
     with pytest.raises(InvalidInput, match="agents, options, policies and parameters: must be"):
         client.submit(a_collab(), parameters=parameters)
     assert everything(client) == {}
@@ -80,7 +80,7 @@ def test_a_locked_collab_is_refused(client):
         client.submit(a_collab().changed(governance=Governance(locked=True)))
 
 
-def test_values_and_their_plain_data_are_the_same_submission(client):
+def test_objects_and_plain_data_submit_the_same(client):
     collab = a_collab()
     job = client.submit(
         collab,
@@ -110,7 +110,7 @@ def test_the_id_of_another_session_is_refused(client, how):
     assert everything(client) == before
 
 
-def test_a_job_is_found_again_by_its_id_with_all_it_was_submitted_with(client):
+def test_job_is_found_by_its_id_with_its_submission(client):
     job = client.submit(a_collab(), agents={"ann": "x"}, stop=MaxTurns(2), parameters={"depth": 3})
     found = client.get_job(job.id)
     assert (found.id, found.spec) == (job.id, job.spec)
@@ -150,14 +150,14 @@ def test_start_of_several_ids_is_ambiguous(client):
     assert client.get_job(ids[2]).id == ids[2]
 
 
-def test_sessions_are_listed_newest_first_and_page_by_page(client):
+def test_sessions_are_listed_newest_first_in_pages(client):
     ids = [client.submit(a_collab()).id for _ in range(3)]
     listed = [job.id for job in client.jobs()]
     assert sorted(listed) == sorted(ids)
     assert [job.id for job in client.jobs(count=1, offset=1)] == listed[1:2]
 
 
-def test_sessions_that_have_expired_are_left_out_and_listed_no_more(client):
+def test_expired_sessions_leave_the_list(client):
     redis, ids = (
         client._installation.sessions.workers._client,
         [client.submit(a_collab()).id for _ in range(7)],
@@ -170,7 +170,7 @@ def test_sessions_that_have_expired_are_left_out_and_listed_no_more(client):
     assert redis.zrange(SESSIONS, 0, -1) == [ids[0], ids[1], ids[3], ids[4]]
 
 
-def test_before_anyone_has_spoken_the_turn_state_names_the_first_of_the_roster(client):
+def test_first_turn_state_names_the_first_participant(client):
     state = client.submit(a_collab()).turn_state()
     assert (state.current_turn_holder, state.turn_order, state.turn_index) == ("ann", ("ann", "bob"), 0)
     assert state.turn_started_at.endswith("Z")
@@ -234,7 +234,7 @@ def test_session_without_messages_has_an_empty_board(client):
     assert (list(job.messages()), job.board()) == ([], ())
 
 
-def test_a_client_that_is_dropped_is_gone_with_its_connections_at_once(redis_url, tmp_path):
+def test_dropped_client_closes_its_connections(redis_url, tmp_path):
     """No collector has to come by, which would find the sockets open."""
     client = Client(load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=tmp_path))
     job = client.submit(a_collab(), agents={"ann": "echo", "bob": "echo"})

@@ -31,7 +31,7 @@ def test_a_chord_waits_for_all_of_its_header(celery_setup: CeleryTestSetup):
     assert chord(header)(xsum.s()).get(timeout=TIMEOUT_S) == 10
 
 
-def test_a_worker_that_was_killed_starts_again_and_does_what_was_asked_meanwhile(
+def test_restarted_worker_runs_the_waiting_tasks(
     celery_setup: CeleryTestSetup,
 ):
     worker = celery_setup.worker
@@ -43,7 +43,7 @@ def test_a_worker_that_was_killed_starts_again_and_does_what_was_asked_meanwhile
     assert meanwhile.get(timeout=TIMEOUT_S) == 2
 
 
-def test_a_worker_that_is_asked_to_end_finishes_its_task_first(celery_setup: CeleryTestSetup):
+def test_terminated_worker_finishes_its_task(celery_setup: CeleryTestSetup):
     worker = celery_setup.worker
     under_way = sleep.s(1).apply_async()
     worker.wait_for_log(f"{sleep.name}[{under_way.id}] received", timeout=TIMEOUT_S)
@@ -52,7 +52,7 @@ def test_a_worker_that_is_asked_to_end_finishes_its_task_first(celery_setup: Cel
     until(lambda: worker.container.reload() or worker.container.status == "exited", what="the worker ends")
 
 
-def test_a_broker_that_was_killed_starts_again_with_what_it_held(celery_setup: CeleryTestSetup):
+def test_restarted_broker_keeps_its_messages(celery_setup: CeleryTestSetup):
     celery_setup.worker.kill()
     held = add.s(20, 1).apply_async()
     celery_setup.broker.kill()

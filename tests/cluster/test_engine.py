@@ -69,7 +69,7 @@ def test_server_container_lists_the_port_of_its_image(engine: LocalEngine):
     assert container.exec_run("cat /proc/net/tcp /proc/net/tcp6") == (0, b"")
 
 
-def test_killing_a_container_kills_all_of_its_processes(engine: LocalEngine):
+def test_killing_a_container_kills_all_its_processes(engine: LocalEngine):
     container, child = family(engine)
     container.kill()
     until(lambda: is_gone(child), what="the child is gone")
@@ -90,7 +90,7 @@ def test_nothing_runs_on_after_the_engine_was_closed(engine: LocalEngine):
     until(lambda: is_gone(child), what="the child is gone")
 
 
-def test_what_it_started_ends_with_tests_that_are_killed(tmp_path: Path):
+def test_started_programs_end_with_killed_tests(tmp_path: Path):
     code = f"""
 import sys; sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path

@@ -118,7 +118,7 @@ def is_running(worker: CeleryTestWorker) -> bool:
     return worker.container.status == "running"
 
 
-def test_a_session_in_each_mode_runs_through_two_workers(stage: Stage):
+def test_each_mode_runs_on_two_workers(stage: Stage):
     jobs = {mode: stage.submit(mode, **options) for mode, options in MODES.items()}
     results = {mode: stage.result(job) for mode, job in jobs.items()}
 
@@ -133,7 +133,7 @@ def test_a_session_in_each_mode_runs_through_two_workers(stage: Stage):
         until(lambda worker=worker: stage.employs(worker), timeout_s=TIMEOUT_S, what="both have spoken")
 
 
-def test_a_worker_that_is_killed_in_the_middle_costs_nothing_but_its_lease(stage: Stage):
+def test_killed_worker_costs_only_its_lease(stage: Stage):
     first, second = stage.setup.worker_cluster
     job = stage.talk(turns=TURNS)
     stage.wait_for(job, messages=20)
@@ -147,7 +147,7 @@ def test_a_worker_that_is_killed_in_the_middle_costs_nothing_but_its_lease(stage
     assert (is_running(first), is_running(second)) == (True, False)
 
 
-def test_workers_outlive_a_broker_that_is_killed_in_the_middle(stage: Stage):
+def test_workers_survive_a_killed_broker(stage: Stage):
     job = stage.talk(turns=TURNS)
     stage.wait_for(job, messages=20)
     stage.setup.broker.kill()

@@ -33,7 +33,7 @@ def test_the_sentinel_transport_knows_every_option() -> None:
     assert "hunter2" not in connection.as_uri()
 
 
-def test_a_turn_is_acknowledged_late_and_leaves_no_result() -> None:
+def test_turn_is_acknowledged_late_without_a_result() -> None:
     app = Celery(set_as_current=False)
     app.conf.update(celery_settings(load_settings(), broker_url="redis://h"))
 

@@ -65,7 +65,7 @@ def test_a_path_may_start_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         ),
     ],
 )
-def test_a_bad_value_gives_one_line_with_variable_rule_and_value(
+def test_bad_value_names_variable_rule_and_value(
     monkeypatch: pytest.MonkeyPatch, variable: str, value: str, line: str
 ) -> None:
     monkeypatch.setenv(f"SYMPOSIA_{variable}", value)
@@ -116,7 +116,7 @@ def test_a_child_process_reads_the_same_settings(tmp_path: Path) -> None:
     assert answer.stdout.strip() == repr(chosen.model_dump(mode="python"))
 
 
-def test_a_table_of_names_reaches_a_child_process_as_json(monkeypatch) -> None:
+def test_name_table_is_passed_to_a_child_as_json(monkeypatch) -> None:
     handed_down = child_environment(load_settings(jobs={"standup": "/srv/standup.yaml"}))
     monkeypatch.setenv("SYMPOSIA_JOBS", handed_down["SYMPOSIA_JOBS"])
     assert load_settings().jobs == {"standup": Path("/srv/standup.yaml")}
@@ -173,7 +173,7 @@ def test_url_option_credentials_move_to_userinfo(name: str, given: str, taken: s
     "option",
     ["connection_class=os.system", "parser_class=x", "credential_provider=x", "host=elsewhere", "nonsense=1"],
 )
-def test_an_option_that_swaps_parts_of_the_client_is_refused(name: str, option: str) -> None:
+def test_option_that_replaces_client_parts_is_refused(name: str, option: str) -> None:
     with pytest.raises(InvalidInput, match="has an unknown option; allowed: client_name, db, "):
         load_settings(**{name: f"redis://db/0?{option}"})
 
@@ -181,7 +181,7 @@ def test_an_option_that_swaps_parts_of_the_client_is_refused(name: str, option: 
 @pytest.mark.parametrize(
     "option", ["socket_timeout=soon", "db=zz", "protocol=9", "max_connections=-", "ssl_cert_reqs=maybe"]
 )
-def test_an_option_that_makes_no_sense_is_refused_before_anything_connects(option: str) -> None:
+def test_invalid_url_option_is_refused_before_connecting(option: str) -> None:
     with pytest.raises(InvalidInput, match="is not accepted by the Redis client: "):
         load_settings(redis_url=f"rediss://db/0?{option}")
 
@@ -203,7 +203,7 @@ def test_a_url_that_cannot_be_taken_apart_is_refused(name: str, host: str) -> No
         ("database_url", "postgresql://user:hunter\udcff@db/symposia"),
     ],
 )
-def test_a_url_with_bytes_that_are_no_text_is_refused_by_the_name_of_its_variable(
+def test_invalid_utf8_url_is_refused_by_its_variable(
     monkeypatch: pytest.MonkeyPatch, name: str, url: str
 ) -> None:
     monkeypatch.setenv(f"SYMPOSIA_{name.upper()}", url)
@@ -226,7 +226,7 @@ def test_a_url_with_bytes_that_are_no_text_is_refused_by_the_name_of_its_variabl
         ("amqp://user:pw@rabbit//", "amqp://user:pw@rabbit//"),
     ],
 )
-def test_celery_url_keeps_options_and_checks_certificates(url: str, told: str) -> None:
+def test_celery_url_keeps_options_and_checks_tls(url: str, told: str) -> None:
     assert to_celery_url(url) == told
 
 

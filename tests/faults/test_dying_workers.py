@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(
 
 
 @pytest.mark.parametrize("boundary", Boundary)
-def test_sessions_survive_a_killed_and_a_frozen_worker(survives, boundary):
+def test_sessions_survive_killed_and_frozen_workers(survives, boundary):
     assert survives(workers.kill_at(boundary), workers.freeze_at(boundary)).befell == [True, True]
 
 
@@ -47,7 +47,7 @@ def test_late_writer_is_refused_and_recorded(arena, survives):
     assert refused
 
 
-def test_message_lost_before_its_note_is_sent_again(arena, survives):
+def test_message_lost_in_the_pop_is_resent(arena, survives):
     """Idle workers are stopped with their pops pending; one takes a message without knowing, and dies with it."""
     lost = []
 

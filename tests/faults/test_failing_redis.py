@@ -64,7 +64,7 @@ def test_changed_lock_token_refuses_the_old_holder(survives):
     assert any(survives(redis.tampered(redis.another_token)).refused for _ in range(5))
 
 
-def test_reset_fencing_number_lets_no_late_writer_write(survives):
+def test_lowered_fencing_number_admits_no_late_writer(survives):
     survives(redis.tampered(redis.lower_fence))
 
 

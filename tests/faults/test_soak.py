@@ -89,6 +89,6 @@ def test_a_page_may_be_filled_again(tmp_path):
     assert page.read_text() == "<!-- soak: here -->\n\ntwo\n\n<!-- /soak -->"
 
 
-def test_every_fault_of_the_catalogue_has_a_name_of_its_own():
+def test_every_fault_has_its_own_name():
     assert len(FAULTS) >= 30
     assert len(set(FAULTS.values())) == len(FAULTS)

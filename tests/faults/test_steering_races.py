@@ -111,7 +111,7 @@ def settled(table: Table) -> None:
 
 
 @pytest.mark.long
-def test_turn_is_written_at_most_once_in_steering_races(redis_url):
+def test_racing_writers_write_at_most_once(redis_url):
     random, seen = Random(), Counter()
     players = [Player(redis_url), Player(redis_url)]
     with connect(redis_url) as client, ThreadPoolExecutor(2) as pool:

@@ -145,7 +145,7 @@ def run(redis_url: str, *, examples: int, steps: int) -> None:
 
 
 @pytest.mark.timeout(300)  # a failure is worth the time it takes to find its shortest form
-def test_no_order_of_events_books_anything_twice_or_never(redis_url):
+def test_no_event_order_counts_usage_twice_or_never(redis_url):
     run(redis_url, examples=scaled_examples(60), steps=40)
 
 

@@ -228,5 +228,5 @@ def test_spending_stays_within_the_limit_in_any_order(redis_url):
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_no_order_of_events_spends_more_than_the_limit_for_long(redis_url):
+def test_long_runs_stay_within_the_limit(redis_url):
     run(redis_url, examples=3_000, steps=80)

@@ -46,5 +46,5 @@ def test_total_spending_is_at_most_ten_turns(office, seed):
 
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(2, 20))
-def test_never_more_than_ten_turns_worth_is_spent_in_many_runs(office, seed):
+def test_many_runs_spend_at_most_ten_turns(office, seed):
     run(office, seed)

@@ -75,7 +75,7 @@ def test_a_permit_that_was_not_used_is_given_back(book):
     assert isinstance(book.admit(REQUESTS), Permit)
 
 
-def test_a_turn_that_asks_more_than_once_is_counted_as_it_is(book):
+def test_turn_with_several_requests_counts_them_all(book):
     book.record_usage(book.admit(REQUESTS), Usage(requests=5))
     assert isinstance(book.admit(REQUESTS), int)
 
@@ -168,7 +168,7 @@ def test_a_moment_is_waited_for_in_the_worker(busy, client):
     assert len(stub.asked) == 3
 
 
-def test_a_message_that_comes_twice_takes_no_second_permit(busy, client):
+def test_repeated_message_takes_no_second_permit(busy, client):
     office, stub = busy
     office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(2))
     office.deliver()

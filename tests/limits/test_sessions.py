@@ -138,7 +138,7 @@ def test_failed_turn_returns_its_reservation(office, two_at_once):
     assert result_of(job).usage.tokens == 120
 
 
-def test_takeover_keeps_the_reservation_of_a_dead_worker(office, two_at_once):
+def test_takeover_keeps_the_reservation_of_the_dead_worker(office, two_at_once):
     begin, _gate = two_at_once
     job, word = begin(150, tokens=60, takeover_passes=True)
     assert word == "short"
@@ -161,7 +161,7 @@ def test_parked_turn_holds_no_reservation(office):
     job.cancel()
 
 
-def test_a_session_that_is_cancelled_holds_nothing_any_more(office, two_at_once):
+def test_cancelled_session_holds_no_reservation(office, two_at_once):
     begin, _ = two_at_once
     job, _ = begin(150)
     job.cancel()
@@ -184,7 +184,7 @@ def test_a_session_without_limits_keeps_no_books(office, costing):
         (7, "limits: must be a table"),
     ],
 )
-def test_limits_that_make_no_sense_are_refused_in_one_line(office, costing, limits, said):
+def test_invalid_limits_are_refused_in_one_line(office, costing, limits, said):
     with pytest.raises(ValueError, match=said) as caught:
         office.submit("round_robin", {"ann": costing(1)}, limits=limits)
     assert "\n" not in str(caught.value)

@@ -172,7 +172,7 @@ EXAMPLES = {
 TREE = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, SymposiaError)]
 
 
-def test_every_exception_of_the_tree_has_an_example_here():
+def test_every_exception_has_an_example():
     assert {type(error) for error in EXAMPLES} == set(TREE)
 
 
@@ -183,7 +183,7 @@ def test_a_message_is_one_clear_line(error):
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_an_exception_survives_pickling_with_all_its_data(error):
+def test_exception_survives_pickling(error):
     error.add_note("seen twice")
     revived = pickle.loads(pickle.dumps(error))  # noqa: S301 - our own bytes
     assert type(revived) is type(error)
@@ -191,7 +191,7 @@ def test_an_exception_survives_pickling_with_all_its_data(error):
     assert vars(revived) == vars(error)
 
 
-def test_the_tree_drawn_in_the_module_is_the_tree_there_is():
+def test_documented_exception_tree_is_correct():
     drawn, path = {}, []
     for line in inspect.getdoc(errors).splitlines()[2:]:
         name = line.strip(" │├└─").split(" ")[0]
@@ -207,7 +207,7 @@ def test_the_tree_drawn_in_the_module_is_the_tree_there_is():
     ("kind", "builtin"),
     [(InvalidInput, ValueError), (ResultTimeout, TimeoutError), (RedisUnavailable, ConnectionError)],
 )
-def test_some_are_also_the_builtin_exception_a_user_would_expect(kind, builtin):
+def test_some_errors_are_also_builtin_exceptions(kind, builtin):
     assert issubclass(kind, builtin)
 
 
@@ -249,7 +249,7 @@ def test_a_value_is_shown_short_and_without_secrets(value, shown):
 
 
 @pytest.mark.parametrize("field", ["password", "agents.a.api_key", "client_secret", "redis_passwd", "apiKey"])
-def test_the_value_of_a_secret_field_is_never_shown_or_kept(field):
+def test_secret_field_value_is_never_shown_or_kept(field):
     error = InvalidInput(field, "hunter2", "must be longer")
     assert "hunter2" not in str(error)
     assert b"hunter2" not in pickle.dumps(error)
@@ -289,13 +289,13 @@ MODES = "'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair'"
         ),
     ],
 )
-def test_a_bad_field_of_a_collab_is_refused_by_field_value_and_rule(changes, message):
+def test_bad_collab_field_names_field_value_and_rule(changes, message):
     with pytest.raises(InvalidInput) as caught:
         Collab(**{**GOOD, **changes})
     assert str(caught.value) == message
 
 
-def test_a_part_that_is_constructed_by_itself_is_refused_in_the_same_way():
+def test_bad_part_is_refused_in_the_same_way():
     with pytest.raises(InvalidInput, match=r"^participant_id: must not be blank \(got ' '\)$"):
         Participant(participant_id=" ")
     with pytest.raises(InvalidInput, match=r"^role: must be 'user', 'assistant', 'system' or 'agent'"):
@@ -329,18 +329,18 @@ def _problem(**data: object) -> ValidationError:
     return caught.value
 
 
-def test_a_pydantic_error_becomes_one_line_under_a_prefix():
+def test_pydantic_error_becomes_one_line_with_a_prefix():
     error = invalid_input(_problem(names=["a", "b"]), "plans[2]")
     assert str(error) == "plans[2].names: must have at most 1 item (got a list of 2)"
 
 
-def test_our_own_error_from_inside_a_validator_keeps_its_class_and_gets_its_path():
+def test_nested_error_keeps_its_class_and_gets_its_path():
     error = invalid_input(_problem(names=[], seat="b"), "plan")
     assert isinstance(error, UnknownAgent)
     assert str(error) == "plan.seat: must be a registered agent: a (got 'b')"
 
 
-def test_the_mode_of_a_collab_may_be_an_enum_or_its_text():
+def test_collab_mode_may_be_an_enum_or_text():
     assert Collab(**GOOD).mode is CollabMode.PAIR
 
 

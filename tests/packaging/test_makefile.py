@@ -39,7 +39,7 @@ def checkout(folder: Path) -> Path:
     return folder
 
 
-def test_it_installs_once_and_again_when_the_requirements_change(tmp_path: Path) -> None:
+def test_make_reinstalls_if_the_requirements_change(tmp_path: Path) -> None:
     python = checkout(tmp_path) / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "$@" >> installs\n')

@@ -107,7 +107,7 @@ def test_promtool_accepts_the_rules():
 
 
 @pytest.mark.parametrize(("place", "expression"), list(expressions()))
-def test_an_expression_names_exported_metrics_and_their_labels(place, expression):
+def test_expression_uses_exported_metrics_and_labels(place, expression):
     found = selectors(expression)
     assert found, place
     for selector in found:
@@ -127,7 +127,7 @@ def test_the_dashboard_shows_every_metric():
     assert [metric.name for metric in METRICS if shown.isdisjoint(exported(metric))] == []
 
 
-def test_the_dashboard_can_be_imported_with_any_data_source():
+def test_dashboard_can_be_imported_with_any_data_source():
     board = dashboard()
     assert (board["uid"], board["title"]) == ("symposia", "Symposia")
     (variable,) = board["templating"]["list"]

@@ -43,7 +43,7 @@ def made(monkeypatch) -> list[Redis]:
     return clients
 
 
-def test_what_is_sent_arrives_and_a_channel_makes_one_client_for_all(connection, made):
+def test_channel_uses_one_client_for_all_messages(connection, made):
     queue = connection.SimpleQueue("lean")
     before = len(made)
     for number in range(20):
@@ -70,7 +70,7 @@ def test_channel_with_a_new_pool_gets_a_new_client(connection):
     assert second.ping()
 
 
-def test_what_is_sent_over_a_channel_that_was_closed_goes_over_a_new_one(connection):
+def test_closed_channel_is_replaced_for_sending(connection):
     """As when a connection is lost while another thread, or an earlier error, has closed its channel."""
     producer = connection.Producer()
     closed = producer.channel

@@ -12,7 +12,7 @@ def silent_for(client, name, ms):
     client.hset(WORKERS, name, json.dumps({**entry, "at": entry["at"] - ms}))
 
 
-def test_a_worker_says_which_agents_it_knows(client):
+def test_worker_announces_the_agents_it_knows(client):
     book = WorkerPresence(client)
     book.announce("w2", ["b", "a"])
     book.announce("w1", [])
@@ -46,7 +46,7 @@ def test_a_worker_that_leaves_is_gone_at_once(client):
     assert book.list_alive() == []
 
 
-def test_a_worker_may_say_for_how_long_it_was_idle(client):
+def test_worker_may_report_its_idle_time(client):
     book = WorkerPresence(client)
     book.announce("old", [])
     book.announce("w", [], idle_ms=7)

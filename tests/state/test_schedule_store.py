@@ -45,7 +45,7 @@ def record(occurrence):
     return ScheduleRunRecord(id=occurrence, due_ms=1, outcome=RunOutcome.COMPLETED, ended_ms=2)
 
 
-def test_a_time_is_claimed_once_and_none_before_it(book):
+def test_time_is_claimed_once_and_no_earlier_one_after_it(book):
     due_ms = book.now_ms() + 60_000
     assert book.claim(NAME, new_id(), due_ms=due_ms, overlap="queue") == "running"
     for before_ms in (0, 1):

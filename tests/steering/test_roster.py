@@ -71,7 +71,7 @@ def test_before_the_first_turn_a_change_holds_at_once(office):
     assert speakers(job) == ["ann", "bob"]
 
 
-def test_a_broadcast_asks_those_who_are_there_in_the_round(office):
+def test_broadcast_asks_the_roster_of_the_round(office):
     job = office.submit("broadcast", {"ann": "noop", "bob": "noop"}, stop=MaxRounds(2))
     office.deliver()
     office.deliver()
@@ -215,7 +215,7 @@ def test_suspended_session_can_be_steered(office, trio):
     assert speakers(job) == ["ann", "bob", None, "cyd", "ann", "bob", "cyd", "dan"]
 
 
-def test_a_worker_that_looked_before_learns_of_those_who_came(office, trio):
+def test_worker_with_a_cached_roster_sees_added_participants(office, trio):
     job = trio()
     office.runtime.facts.get(job.id)
     job.add_participant("dan", "noop")

@@ -75,7 +75,7 @@ def test_message_posted_in_the_last_turn_is_kept(speaking):
     assert texts(job) == ["Before it is too late."]
 
 
-def test_a_change_whose_answer_was_lost_is_made_once(office, redis_url):
+def test_change_with_a_lost_answer_is_made_once(office, redis_url):
     job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
         helm = SessionSteering(losing, job.id, "lena", 1_000, lambda _spec, _who: None)

@@ -27,7 +27,7 @@ class Ear:
         self.heard.append(text)
 
 
-def test_a_scripted_model_says_its_replies_in_order_and_the_last_for_good():
+def test_scripted_model_repeats_its_last_reply():
     agent = model_agent(ScriptedModel("one", "two"))
     assert [speak(agent, turn(turn_number=n)).messages[0].content for n in (1, 2, 3)] == ["one", "two", "two"]
 
@@ -64,7 +64,7 @@ def test_its_words_are_streamed_one_by_one():
     assert outcome.messages[0].content == "one two three"
 
 
-def test_a_form_is_streamed_to_nobody():
+def test_structured_answer_is_not_streamed():
     ear = Ear()
     model = ScriptedModel({"approved": True, "comment": "good"})
     outcome = speak(
@@ -73,7 +73,7 @@ def test_a_form_is_streamed_to_nobody():
     assert (outcome.decision, ear.heard) == (Decision(satisfied=True, reason="good"), [])
 
 
-def test_it_calls_tools_that_the_agent_has_not_and_is_told(monkeypatch):
+def test_scripted_model_may_call_an_unknown_tool(monkeypatch):
     model = ScriptedModel(Call("rooms", {"name": "blue"}), "I have no such tool.")
     assert speak(model_agent(model), turn()).usage.requests == 2
     assert "rooms" in str(model.asked[1].messages[-1])

@@ -115,7 +115,7 @@ def test_a_traceback_is_bounded(fails):
         assert len(fails(name).origin.traceback) <= MAX_TRACEBACK
 
 
-def test_an_exception_without_a_text_may_be_tried_again(fails):
+def test_exception_without_a_text_is_retryable(fails):
     error = fails("mute")
     assert (str(error), error.retryable) == ("Mute: its message cannot be read", True)
 

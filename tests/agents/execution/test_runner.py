@@ -43,12 +43,12 @@ def raising(error):
     return action
 
 
-def test_an_agent_is_given_the_turn_and_its_outcome_comes_back(runner, turn):
+def test_agent_gets_the_turn_and_its_outcome_is_returned(runner, turn):
     agent = Speaks(lambda turn: TurnOutcome.say(f"turn {turn.turn_number}"))
     assert runner.run(agent, turn(turn_number=4), timeout_s=patient(5)) == TurnOutcome.say("turn 4")
 
 
-def test_an_agent_that_is_too_slow_is_cut_off_at_its_deadline(runner, turn):
+def test_slow_agent_is_cancelled_at_its_deadline(runner, turn):
     cancelled = threading.Event()
 
     async def dawdle():
@@ -66,7 +66,7 @@ def test_an_agent_that_is_too_slow_is_cut_off_at_its_deadline(runner, turn):
     assert cancelled.wait(patient(5))
 
 
-def test_the_deadline_holds_against_an_agent_that_blocks_the_loop(runner, turn):
+def test_deadline_stops_an_agent_that_blocks_the_loop(runner, turn):
     release = threading.Event()
     try:
         with pytest.raises(AgentTimeout):
@@ -75,7 +75,7 @@ def test_the_deadline_holds_against_an_agent_that_blocks_the_loop(runner, turn):
         release.set()
 
 
-def test_the_deadline_holds_against_an_agent_that_ignores_its_cancellation(runner, turn):
+def test_deadline_stops_an_agent_that_ignores_cancellation(runner, turn):
     stop = threading.Event()
 
     async def stubborn():
@@ -114,7 +114,7 @@ def test_cancelled_run_raises_the_given_error(runner, turn):
         )
 
 
-def test_cancelling_a_turn_that_has_been_spoken_changes_nothing(runner, turn):
+def test_cancelling_a_finished_turn_changes_nothing(runner, turn):
     speaking = runner.start(Speaks(lambda _: TurnOutcome.say("in time")), turn(), timeout_s=patient(5))
     assert speaking.result() == TurnOutcome.say("in time")
     speaking.cancel()
@@ -132,7 +132,7 @@ def test_agent_exception_becomes_one_line_with_its_class(runner, turn, kind):
 
 
 @pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
-def test_an_error_of_the_agent_tree_comes_through_as_it_is(runner, turn, kind):
+def test_agent_error_is_raised_unchanged(runner, turn, kind):
     with pytest.raises(AgentFailed, match=r"^no more$") as caught:
         runner.run(kind(raising(AgentFailed("no more", retryable=False))), turn(), timeout_s=patient(5))
     assert not caught.value.retryable
@@ -203,7 +203,7 @@ def test_a_very_long_error_is_cut(runner, turn):
         ),
     ],
 )
-def test_an_answer_that_cannot_be_written_is_refused_with_field_rule_and_value(turn, kind, outcome, said):
+def test_invalid_outcome_names_field_rule_and_value(turn, kind, outcome, said):
     runner = AgentRunner(max_message_bytes=100)
     try:
         with pytest.raises(BadOutcome) as caught:
@@ -250,7 +250,7 @@ def test_turns_wait_side_by_side(runner, turn):
     assert [each.result() for each in speaking] == [TurnOutcome.say("met")] * 10
 
 
-def test_an_instant_agent_answers_in_the_calling_thread_and_starts_no_other(turn):
+def test_instant_agent_answers_in_the_calling_thread(turn):
     before = set(threading.enumerate())
     where = []
     agent = SpeaksNow(lambda _: where.append(threading.get_ident()) or TurnOutcome.say("now"))
@@ -272,7 +272,7 @@ def test_the_instant_path_costs_microseconds(turn):
     assert min(thousand() for _ in range(5)) < 0.02  # 20 us each; it takes about 2
 
 
-def test_a_closed_runner_cancels_what_runs_and_can_be_used_again(turn):
+def test_closed_runner_cancels_and_can_be_used_again(turn):
     before = set(threading.enumerate())
     runner = AgentRunner()
     speaking = runner.start(Speaks(lambda _: asyncio.sleep(60)), turn(), timeout_s=patient(60))

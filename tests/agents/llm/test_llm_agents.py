@@ -43,7 +43,7 @@ def speak(runner, turn, agent):
     return spoken
 
 
-def test_the_model_s_words_become_a_message_and_its_usage_is_counted(speak, model):
+def test_model_text_becomes_a_message_with_its_usage(speak, model):
     model.answers(completion("  Well said.\n"))
     usage = Usage(input_tokens=11, output_tokens=7, requests=1)
     assert speak() == TurnOutcome.say("Well said.", usage=usage)
@@ -62,7 +62,7 @@ def test_unset_options_are_left_to_the_provider(speak, model):
     assert not {"temperature", "max_tokens", "max_completion_tokens", "tools"} & model.asked[0].body.keys()
 
 
-def test_a_model_is_asked_for_no_more_than_is_set_aside_for_the_turn(speak, model, turn, message):
+def test_model_request_stays_within_the_reservation(speak, model, turn, message):
     said = [message("bob", "x" * 400, number) for number in range(1, 10)]
     speak(turn(messages=said, turn_number=10, remaining={"tokens": 300}), max_tokens=99)
     short = model.asked[-1].body
@@ -83,7 +83,7 @@ def test_system_prompt_names_roles_purpose_and_rules(speak, model):
     assert "PASS" in system
 
 
-def test_its_own_messages_are_the_assistant_s_and_all_others_are_named(speak, model, turn, message):
+def test_own_messages_are_assistant_and_others_are_named(speak, model, turn, message):
     said = [
         message("bob", "hi", 1),
         message("cleo", "hey", 2),
@@ -98,7 +98,7 @@ def test_its_own_messages_are_the_assistant_s_and_all_others_are_named(speak, mo
     ]
 
 
-def test_words_from_another_dialog_are_marked_as_earlier(speak, model, turn, message):
+def test_messages_of_another_dialog_are_marked_earlier(speak, model, turn, message):
     said = [message("ann", "hello", 1).as_history(), message("bob", "hi", 2).as_history()]
     speak(turn(messages=said))
     assert model.asked[0].messages[1:] == [
@@ -106,7 +106,7 @@ def test_words_from_another_dialog_are_marked_as_earlier(speak, model, turn, mes
     ]
 
 
-def test_a_window_that_begins_with_its_own_message_still_begins_with_the_user(speak, model, turn, message):
+def test_prompt_always_begins_with_the_user(speak, model, turn, message):
     speak(turn(messages=[message("ann", "hello")], turn_number=4))
     assert [role for role, _ in model.asked[0].messages] == ["system", "user", "assistant", "user"]
 
@@ -123,7 +123,7 @@ def test_only_the_newest_messages_that_fit_go_along(speak, model, turn, message)
     assert [number for number in range(1, 9) if f"Bob: {number} " in prompt] == [7, 8]
 
 
-def test_of_a_newest_message_that_is_too_long_its_end_goes_along(speak, model, turn, message):
+def test_too_long_newest_message_keeps_its_end(speak, model, turn, message):
     speak(turn(messages=[message("bob", "x" * 10_000 + " the end")]), context_tokens=100)
     prompt = model.asked[0].messages[-1][1]
     assert "the end" in prompt
@@ -138,7 +138,7 @@ def test_of_a_newest_message_that_is_too_long_its_end_goes_along(speak, model, t
         ({"mode": "swarm"}, ("ITEM:", "HAND OFF:")),
     ],
 )  # fmt: skip
-def test_without_structured_output_the_text_form_is_explained(speak, model, turn, changes, form):
+def test_prompt_explains_the_text_form_if_unstructured(speak, model, turn, changes, form):
     speak(turn(**changes), structured=False)
     assert "tools" not in model.asked[0].body
     assert all(word in model.asked[0].messages[0][1] for word in form)
@@ -162,7 +162,7 @@ def test_a_small_model_is_asked_plainly(speak, model, turn, message):
 
 
 @pytest.mark.parametrize("said", ["Ann: fine", "ann:  fine", "ANN: fine"])
-def test_its_own_name_in_front_of_an_answer_is_taken_off(speak, model, said):
+def test_own_name_before_an_answer_is_removed(speak, model, said):
     model.answers(completion(said))
     assert speak().messages[0].content == "fine"
 
@@ -201,7 +201,7 @@ def test_a_review_comes_structured(speak, model, turn):
     assert outcome.messages[0].content == "APPROVED: short and clear"
 
 
-def test_a_form_filled_in_wrongly_is_sent_back_once_and_then_fails(speak, model, turn):
+def test_wrong_form_is_returned_once_and_then_fails(speak, model, turn):
     context = turn(mode="pair", expects="review")
     wrong, right = (
         completion(tool=("final_result", form)) for form in ({}, {"approved": False, "comment": "mend"})
@@ -214,7 +214,7 @@ def test_a_form_filled_in_wrongly_is_sent_back_once_and_then_fails(speak, model,
     assert (error.value.retryable, error.value.origin) == (True, None)
 
 
-def test_a_choice_that_is_not_valid_is_sent_back_with_the_reason(speak, model, turn):
+def test_invalid_choice_is_returned_with_the_reason(speak, model, turn):
     wrong, right = (
         completion(tool=("final_result", {"satisfied": False, "next": [{"name": name}]}))
         for name in ("zoe", "bob")
@@ -260,7 +260,7 @@ def test_a_refusal_is_not_tried_again(speak, model, status, code):
     assert not error.value.retryable
 
 
-def test_the_key_is_in_no_error_even_where_the_provider_repeats_it(speak, model):
+def test_api_key_is_in_no_provider_error(speak, model):
     model.answers(refusal(401, f"Incorrect API key provided: {KEY}. Or was it hunter2?"))
     with pytest.raises(AgentFailed) as error:
         speak()
@@ -278,7 +278,7 @@ def test_the_key_is_in_no_error_even_where_the_provider_repeats_it(speak, model)
         completion("Ann: "),
     ],
 )
-def test_an_answer_that_makes_no_sense_is_a_failure_that_may_be_tried_again(speak, model, answer):
+def test_unreadable_model_answer_is_retryable(speak, model, answer):
     model.answers(answer)
     with pytest.raises(AgentFailed) as error:
         speak()
@@ -294,7 +294,7 @@ def test_html_error_page_becomes_one_short_line(speak, model):
     assert "\n" not in str(error.value)
 
 
-def test_the_http_client_repeats_a_request_as_often_as_it_may(speak, model):
+def test_http_client_retries_up_to_the_limit(speak, model):
     model.answers(
         refusal(503, "wait", retry_after_ms="1"), refusal(503, "wait", retry_after_ms="1"), completion("now")
     )
@@ -309,7 +309,7 @@ def test_the_http_client_gives_up_after_that(speak, model):
     assert len(model.asked) == 2
 
 
-def test_a_model_that_does_not_answer_in_time_ends_the_turn(speak, model, turn):
+def test_model_timeout_ends_the_turn(speak, model, turn):
     model.answers(Answer(gate=threading.Event()))
     with pytest.raises(AgentTimeout):
         speak(turn(timeout_s=60), timeout_s=0.3)
@@ -339,7 +339,7 @@ def test_unknown_provider_is_not_retried(runner, turn):
     assert not error.value.retryable
 
 
-def test_turns_of_many_threads_share_one_pool_of_connections(runner, turn, agent, model):
+def test_turns_of_many_threads_share_one_connection_pool(runner, turn, agent, model):
     speaker = agent()
     for _ in range(5):
         runner.run(speaker, turn(), timeout_s=patient(10))
@@ -399,7 +399,7 @@ def test_a_new_key_is_used_at_the_next_turn(runner, turn, model):
     assert [asked.headers["authorization"] for asked in model.asked] == ["Bearer first", "Bearer second"]
 
 
-def test_a_server_on_this_machine_is_asked_past_any_proxy(speak, monkeypatch):
+def test_local_server_is_called_without_a_proxy(speak, monkeypatch):
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert speak().messages[0].content == "Well said."

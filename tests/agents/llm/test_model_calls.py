@@ -86,7 +86,7 @@ def test_a_provider_is_left_alone_as_long_as_it_asks(speak, model):
     assert time.monotonic() - begun >= 1
 
 
-def test_one_that_asks_for_more_patience_than_a_worker_has_gets_the_turn_back_with_the_time(speak, model):
+def test_long_retry_after_is_returned_to_the_worker(speak, model):
     model.answers(refusal(429, "come back in a minute", retry_after="60"))
     with pytest.raises(AgentFailed, match="come back") as error:
         speak()
@@ -102,7 +102,7 @@ def test_no_wait_goes_beyond_the_deadline(speak, model):
 
 
 @pytest.mark.parametrize("trouble", [{"cut": True}, {"pause": threading.Event()}])
-def test_a_connection_cut_or_stuck_in_the_middle_of_an_answer_is_a_passing_trouble(speak, model, trouble):
+def test_cut_or_stalled_answer_is_retried(speak, model, trouble):
     model.answers(completion("well said", **trouble), completion("again"))
     assert speak(request_timeout_s=1.0).messages[0].content == "again"
 
@@ -119,7 +119,7 @@ def test_a_body_that_never_ends_ends_with_the_turn(speak, model, turn):
     left=st.floats(0, 1e4),
     after=st.none() | st.floats(0, 1e4),
 )
-def test_a_pause_is_what_was_asked_for_and_never_longer_than_there_is_time(tries, most, left, after):
+def test_retry_pause_is_bounded_by_the_time_left(tries, most, left, after):
     error = ModelHTTPError.for_category(
         ModelRateLimitError, status_code=429, model_name="any", retry_after=after
     )
@@ -144,7 +144,7 @@ def test_another_model_answers_when_the_first_does_not(speak, model, other, stat
     assert len(model.asked) == (1 if status == 401 else 2)
 
 
-def test_the_key_of_the_first_model_does_not_go_to_the_other(speak, model, other):
+def test_api_key_is_not_sent_to_the_fallback_model(speak, model, other):
     model.answers(refusal(401, "no"))
     speak(others=[other])
     assert KEY not in str(other.asked[0].headers)
@@ -162,7 +162,7 @@ def test_last_error_is_reported_if_all_models_fail(speak, model, other):
 # -- the journal ---------------------------------------------------------------------------------
 
 
-def test_an_answer_that_was_kept_is_not_asked_for_again(speak, model):
+def test_stored_answer_is_not_requested_again(speak, model):
     first = speak(price=Price(input=1, output=2))
     assert speak(price=Price(input=1, output=2)) == first
     assert first.usage == Usage(input_tokens=11, output_tokens=7, requests=1, cost_micros=11 + 2 * 7)
@@ -182,7 +182,7 @@ def test_another_question_is_another_call(speak, model, turn, changes):
     assert len(model.asked) == 2
 
 
-def test_a_form_that_had_to_be_mended_is_replayed_as_a_whole(speak, model, turn):
+def test_corrected_form_is_replayed_as_a_whole(speak, model, turn):
     context = turn(mode="pair", expects="review")
     forms = ({}, {"approved": True, "comment": "good"})
     model.answers(*(completion(tool=("final_result", form)) for form in forms))
@@ -191,7 +191,7 @@ def test_a_form_that_had_to_be_mended_is_replayed_as_a_whole(speak, model, turn)
     assert first.usage.requests == 2
 
 
-def test_nonsense_is_asked_again_and_its_cost_is_not_forgotten(speak, model):
+def test_unusable_answer_is_retried_and_its_cost_counted(speak, model):
     model.answers(completion(" "), completion("sense"))
     with pytest.raises(AgentFailed):
         speak()
@@ -200,7 +200,7 @@ def test_nonsense_is_asked_again_and_its_cost_is_not_forgotten(speak, model):
     assert outcome.usage.requests == len(model.asked)
 
 
-def test_a_trouble_on_the_way_leaves_the_finished_calls_as_they_are(speak, model, turn):
+def test_request_error_keeps_the_finished_calls(speak, model, turn):
     context = turn(mode="pair", expects="review")
     right = completion(tool=("final_result", {"approved": True, "comment": "good"}))
     model.answers(completion(tool=("final_result", {})), refusal(500, "broken"), right)

@@ -124,7 +124,7 @@ def test_a_tool_knows_the_turn_and_gets_an_effect_id(speak, model):
     assert effect_id.startswith("3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01:4:book:")
 
 
-def test_a_finished_call_is_not_made_again_in_another_attempt(speak, model):
+def test_finished_tool_call_is_not_repeated(speak, model):
     book = completion(tool=("book", {"room": "blue"}))
     model.answers(book, refusal(500, "broken"))
     with pytest.raises(AgentFailed):
@@ -177,7 +177,7 @@ def test_a_model_that_calls_tools_for_ever_is_stopped(speak, model):
     assert (len(model.asked), error.value.retryable) == (4, False)
 
 
-def test_the_tools_of_a_server_are_called_by_its_name_and_theirs(speak, model):
+def test_server_tools_have_the_server_name_as_a_prefix(speak, model):
     model.answers(completion(tool=("rooms_book", {"room": "blue"})), completion("done"))
     speak("porter", turn_number=4)
     assert [it["function"]["name"] for it in model.asked[0].body["tools"]] == ["rooms_book"]

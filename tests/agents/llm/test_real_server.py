@@ -42,7 +42,7 @@ def spoken(runner, agent, context, **desk):
     return runner.start(agent, context, timeout_s=patient(120), turn_services=TurnServices(**desk)).result()
 
 
-def test_its_words_come_one_by_one_and_are_the_message_in_the_end(runner, turn, make):
+def test_real_server_streams_its_message(runner, turn, make):
     ear = Ear()
     outcome = spoken(runner, make(), turn(timeout_s=patient(120)), listener=ear)
     assert len(ear.heard) > 3
@@ -51,7 +51,7 @@ def test_its_words_come_one_by_one_and_are_the_message_in_the_end(runner, turn, 
     assert outcome.usage.input_tokens > 10
 
 
-def test_a_stream_costs_what_the_same_words_cost_at_once(runner, turn, make):
+def test_streaming_costs_the_same_tokens(runner, turn, make):
     streamed = spoken(runner, make(), turn(timeout_s=patient(120)), listener=Ear())
     at_once = spoken(runner, make(), turn(timeout_s=patient(120)))
     assert streamed.usage.output_tokens == at_once.usage.output_tokens

@@ -51,7 +51,7 @@ def test_what_fits_needs_no_summary():
     assert talk.notes.note is None
 
 
-def test_the_older_half_is_folded_into_a_summary_and_the_newer_half_goes_along():
+def test_older_half_of_a_dialog_is_summarized():
     talk = Talk("Bob counted to four.", "fine")
     outcome = talk.speak(6)
     folded, _ = talk.told(0)
@@ -74,7 +74,7 @@ def test_next_turn_reuses_the_summary_while_it_fits():
     assert "later minutes" in talk.told(4)[1]
 
 
-def test_a_summary_that_was_asked_for_is_not_asked_for_again_by_another_attempt():
+def test_requested_summary_is_not_requested_again():
     talk, journal = Talk("minutes", "fine"), InMemoryCallJournal()
     first = talk.speak(6, journal=journal)
     talk.notes.note = None
@@ -82,7 +82,7 @@ def test_a_summary_that_was_asked_for_is_not_asked_for_again_by_another_attempt(
     assert len(talk.model.asked) == 2
 
 
-def test_a_turn_with_a_limit_on_its_tokens_asks_for_no_summary():
+def test_token_limit_prevents_a_summary():
     talk = Talk("fine")
     outcome = talk.speak(6, remaining=RemainingBudget(tokens=100))
     assert len(talk.model.asked) == 1
@@ -96,7 +96,7 @@ def test_without_it_the_oldest_are_left_out():
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(20, 300), st.data())
-def test_every_message_is_either_covered_or_folded_or_kept(sizes, max_tokens, data):
+def test_each_message_is_covered_summarized_or_shown(sizes, max_tokens, data):
     dialog = turn(heard=[("bob", "x" * size) for size in sizes]).messages
     summary, grown = Summary(), 0
     while grown < len(dialog):
@@ -114,7 +114,7 @@ def test_every_message_is_either_covered_or_folded_or_kept(sizes, max_tokens, da
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_when_its_last_message_is_out_of_the_window_all_in_it_is_new(window):
+def test_lost_summary_position_makes_all_messages_new(window):
     dialog = turn(heard=heard(8)).messages
     summary = Summary(text="early", until=message_fingerprint(dialog[0]), covered=1)
     parts = split_dialog(dialog[-window:], summary, max_tokens=1_000)

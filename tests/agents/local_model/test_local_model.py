@@ -132,7 +132,7 @@ def test_invalid_pid_file_is_ignored(tmp_path, text):
     assert PidFile(tmp_path / "run.json").read() is None
 
 
-def test_a_run_file_is_removed_only_by_the_process_it_is_about(tmp_path):
+def test_pid_file_is_removed_only_by_its_own_process(tmp_path):
     file = PidFile(tmp_path / "run.json")
     record = PidRecord(url="http://127.0.0.1:1", pid=os.getpid())
     file.write(record)

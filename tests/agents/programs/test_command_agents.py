@@ -100,26 +100,26 @@ def test_exit_code_may_mean_a_message_or_a_pass(speak, code, codes, says):
     ("code", "codes", "again"),
     [(1, {}, False), (75, {}, True), (4, {"4": "retry"}, True), (0, {"0": "fail"}, False)],
 )
-def test_other_exit_codes_fail_with_the_last_line_it_complained(speak, code, codes, again):
+def test_exit_code_failure_quotes_the_last_error_line(speak, code, codes, again):
     complaint = f"import sys; print('one', file=sys.stderr); print('two', file=sys.stderr); sys.exit({code})"
     with pytest.raises(AgentFailed, match=rf"^python\S* failed with exit code {code}: two$") as error:
         speak(sys.executable, "-c", complaint, exit_codes=codes)
     assert error.value.retryable is again
 
 
-def test_what_looks_like_a_secret_in_a_complaint_is_not_repeated(speak):
+def test_secret_in_program_output_is_hidden(speak):
     with pytest.raises(AgentFailed) as error:
         speak(*python("import sys; sys.exit('password=hunter2 is wrong')"))
     assert "hunter2" not in str(error.value)
 
 
-def test_a_program_that_a_signal_ends_has_failed_and_may_be_tried_again(speak):
+def test_program_killed_by_a_signal_is_retryable(speak):
     with pytest.raises(AgentFailed, match="was killed by SIGTERM") as error:
         speak(*python("import os, signal; os.kill(os.getpid(), signal.SIGTERM)"))
     assert error.value.retryable
 
 
-def test_what_it_complains_of_shows_no_variable_it_was_given(speak, monkeypatch):
+def test_program_error_hides_its_variables(speak, monkeypatch):
     monkeypatch.setenv("A_CREDENTIAL", "correct horse\nbattery staple")
     monkeypatch.setenv("A_SWITCH", "no")
     given = ["A_CREDENTIAL", "A_SWITCH"]
@@ -198,7 +198,7 @@ def test_at_its_own_deadline_the_whole_group_is_killed(runner, turn, family):
     until(gone, what="both are gone")
 
 
-def test_at_the_turns_deadline_the_whole_group_is_killed(speak, family):
+def test_deadline_kills_the_whole_process_group(speak, family):
     notes, gone = family
     with pytest.raises(AgentTimeout, match="no answer within 2 s"):
         speak(*python(FAMILY), str(notes), "wait", timeout_s=2)
@@ -215,7 +215,7 @@ def test_a_cancelled_turn_kills_the_whole_group(runner, turn, family):
     until(gone, what="both are gone")
 
 
-def test_of_a_program_that_is_cancelled_twice_nothing_stays_open(tmp_path):
+def test_twice_cancelled_program_leaves_nothing_open(tmp_path):
     started = tmp_path / "started"
     argv = ("sh", "-c", f"touch {started}; exec sleep 600")
     sleeping = Program(argv, tmp_path, os.environ, limits={}, limit_bytes=1)
@@ -248,7 +248,7 @@ def test_detached_child_does_not_delay_the_turn(speak, tmp_path):
 # -- where it runs --------------------------------------------------------------------------
 
 
-def test_it_sees_the_variables_that_are_allowed_and_no_others(speak, monkeypatch):
+def test_program_gets_only_the_allowed_variables(speak, monkeypatch):
     monkeypatch.setenv("PARTNER_TOKEN", "t0k3n")
     monkeypatch.setenv("OTHER_SECRET", "s3cret")
     show = python("import json, os; print(json.dumps(dict(os.environ)))")
@@ -257,13 +257,13 @@ def test_it_sees_the_variables_that_are_allowed_and_no_others(speak, monkeypatch
     assert set(seen) <= {"PARTNER_TOKEN", "PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "NO_COLOR"}
 
 
-def test_a_variable_that_is_not_set_fails_the_turn_for_good(speak):
+def test_unset_variable_fails_the_turn_without_retry(speak):
     with pytest.raises(AgentFailed, match="environment variable NOWHERE_TO_BE_SEEN is not set") as error:
         speak("true", env=["NOWHERE_TO_BE_SEEN"])
     assert not error.value.retryable
 
 
-def test_it_runs_in_a_folder_of_its_own_that_is_gone_afterwards(speak):
+def test_program_runs_in_a_temporary_folder(speak):
     where = python("import os; open('a file', 'w').write('x'); print(os.getcwd(), os.environ['HOME'])")
     folder, home = text(speak(*where)).split()
     assert folder == home
@@ -284,7 +284,7 @@ def test_the_kernel_keeps_it_to_its_limits(speak):
         speak(*python("open('big', 'wb').write(bytes(4 * 1024 * 1024))"), limits={"file_mb": 1})
 
 
-def test_a_program_that_does_not_heed_its_limit_of_processor_time_is_killed_and_not_run_again(speak):
+def test_program_over_its_cpu_limit_is_killed(speak):
     deaf = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     with pytest.raises(AgentFailed, match="SIGKILL") as error:
         speak(*python(deaf), limits={"cpu_s": 1})

@@ -29,7 +29,7 @@ def said_by(argv: list[str]) -> bytes:
     return subprocess.run(argv, capture_output=True, check=True, timeout=patient(20)).stdout
 
 
-def test_the_program_has_the_id_the_arguments_and_the_pipes_of_its_launcher():
+def test_program_keeps_pid_arguments_and_pipes():
     code = "import os, sys; print(os.getpid(), sys.argv[1:], sys.stdin.read())"
     with subprocess.Popen(
         end_with_parent([sys.executable, "-c", code, "--", "-x", "a b", ""]),
@@ -41,7 +41,7 @@ def test_the_program_has_the_id_the_arguments_and_the_pipes_of_its_launcher():
     assert said == f"{child.pid} ['--', '-x', 'a b', ''] given\n"
 
 
-def test_limits_are_set_and_never_above_what_the_parent_has():
+def test_limits_never_exceed_those_of_the_parent():
     code = "import resource as r; print(r.getrlimit(r.RLIMIT_CPU), r.getrlimit(r.RLIMIT_NOFILE), r.getrlimit(r.RLIMIT_CORE))"
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     asked = {resource.RLIMIT_CPU: 7, resource.RLIMIT_NOFILE: most + 1}
@@ -108,7 +108,7 @@ def crowd(redis_url) -> Iterator[None]:
 
 
 @pytest.mark.parametrize("run_child", ["program", "fork"])
-def test_a_child_waits_for_no_lock_of_its_parents_threads(crowd, run_child):
+def test_child_does_not_wait_for_parent_locks(crowd, run_child):
     assert {"program": _a_program, "fork": _a_fork}[run_child]() == 0
 
 

@@ -27,7 +27,7 @@ def most(entry, *, models=MODELS, **binding):
     return registry.spending_bound(AgentBinding(agent="it", **binding))
 
 
-def test_a_model_with_an_answer_that_is_bounded_spends_a_full_window_and_that_answer():
+def test_bounded_model_costs_a_full_window_and_answer():
     spent = most({"kind": "llm", "model": "house", "max_tokens": 100})
     assert spent == SpendingBounds(tokens=1_600, cost_micros=1_500 * 2 + 100 * 10)
 
@@ -43,11 +43,11 @@ def test_of_several_models_the_dearest_counts():
 
 
 @pytest.mark.parametrize("more", [{}, {"max_tokens": 10, "tools": ["t"]}])
-def test_a_model_that_ends_when_it_likes_may_spend_anything(more):
+def test_unbounded_model_may_spend_anything(more):
     assert most({"kind": "llm", "model": "house", **more}) == SpendingBounds()
 
 
-def test_python_may_spend_anything_and_programs_and_people_nothing():
+def test_python_is_unbounded_and_programs_cost_nothing():
     nothing = SpendingBounds(tokens=0, cost_micros=0)
     assert most({"kind": "python", "callable": "a:b"}) == SpendingBounds()
     assert most({"kind": "human"}) == nothing
@@ -71,5 +71,5 @@ def test_script_cost_bound_is_its_most_expensive_reply():
     assert most({"kind": "scripted", "replies": replies}) == SpendingBounds(tokens=7, cost_micros=9)
 
 
-def test_of_an_agent_this_worker_does_not_know_nothing_is_known():
+def test_cost_of_an_unknown_agent_is_unknown():
     assert Registry().spending_bound(AgentBinding(agent="who")) == SpendingBounds()

@@ -56,7 +56,7 @@ def bound(agent, **changes):
     return AgentBinding(agent=agent, **changes)
 
 
-def test_agents_of_the_file_and_the_built_in_ones_are_known_by_name(load):
+def test_registry_names_file_and_built_in_agents(load):
     assert load().names() == tuple(sorted([*BUILT_IN, "claude", "greeter", "script", "writer"]))
 
 
@@ -82,7 +82,7 @@ def test_every_agent_is_described(load):
     assert described["local"] == ("llm", "local", True)
 
 
-def test_the_file_may_give_a_built_in_name_to_another_agent(load, turn):
+def test_file_may_redefine_a_built_in_name(load, turn):
     registry = load('[agents.echo]\nkind = "scripted"\nreplies = ["my own"]')
     assert registry.get_agent(bound("echo")).speak_now(turn()) == TurnOutcome.say("my own")
     assert not next(info for info in registry.describe() if info.name == "echo").built_in
@@ -95,7 +95,7 @@ def test_each_kind_of_entry_makes_its_kind_of_agent(load, turn):
     assert registry.get_agent(bound("script")).speak_now(turn()) == TurnOutcome.say("hello")
 
 
-def test_the_same_binding_gets_the_same_agent_and_another_one_another(load):
+def test_equal_bindings_share_one_agent(load):
     registry = load()
     parameters = {"replies": ["a"], "deep": {"x": [1, None]}}
     first = registry.get_agent(bound("script", parameters=parameters))
@@ -110,7 +110,7 @@ def test_unknown_agent_error_suggests_similar_names(load):
         load().get_agent(bound("wirter"))
 
 
-def test_a_binding_may_bring_its_own_replies_because_they_are_data(load, turn):
+def test_binding_may_bring_its_own_replies(load, turn):
     agent = load().get_agent(bound("script", parameters={"replies": ["mine"], "at_end": "pass"}))
     assert agent.speak_now(turn()) == TurnOutcome.say("mine")
     assert agent.speak_now(turn(turn_number=4)) == TurnOutcome.skip_turn()
@@ -124,7 +124,7 @@ def test_a_binding_may_bring_its_own_replies_because_they_are_data(load, turn):
         ({"at_end": "explode"}, "parameters.at_end: must be 'repeat', 'cycle' or 'pass' (got 'explode')"),
     ],
 )
-def test_replies_of_a_binding_that_are_no_script_are_refused(load, parameters, said):
+def test_invalid_replies_of_a_binding_are_refused(load, parameters, said):
     with pytest.raises(InvalidInput) as error:
         load().get_agent(bound("script", parameters=parameters))
     assert str(error.value) == said
@@ -207,7 +207,7 @@ def test_missing_registry_file_is_reported(tmp_path):
         Registry.load(tmp_path / "none.toml")
 
 
-def test_check_finds_code_that_cannot_be_imported_and_variables_that_are_not_set(load):
+def test_check_finds_missing_imports_and_variables(load):
     lost = '[agents.lost]\nkind = "python"\ncallable = "nowhere:f"\n'
     registry = load(FILE.replace("anthropic:", "nowhere:") + lost)
     assert [str(problem) for problem in registry.check()] == [
@@ -255,13 +255,13 @@ def test_only_variables_that_the_file_names_are_read(load):
     assert asked == ["HOUSE_KEY"]
 
 
-def test_a_missing_key_fails_the_turn_and_is_not_tried_again(load, runner, turn):
+def test_missing_key_fails_the_turn_without_retry(load, runner, turn):
     with pytest.raises(AgentFailed, match="environment variable HOUSE_KEY is not set") as error:
         runner.run(load().get_agent(bound("writer")), turn(), timeout_s=patient(5))
     assert not error.value.retryable
 
 
-def test_a_local_model_that_does_not_run_may_be_tried_again(runner, turn, monkeypatch):
+def test_local_model_that_does_not_run_is_retryable(runner, turn, monkeypatch):
     monkeypatch.setattr("symposia.agents.llm.factory.missing_part", lambda: None)
     with pytest.raises(
         AgentFailed, match="installed but not running on this machine: start or restart `symposia up`"
@@ -308,7 +308,7 @@ def test_the_agents_of_the_demo_are_in_order():
         registry.get_agent(bound(name))
 
 
-def test_loading_a_registry_imports_neither_the_callables_nor_a_model_client(tmp_path):
+def test_loading_a_registry_imports_no_agent_code(tmp_path):
     (tmp_path / "agents.toml").write_text(FILE)
     program = """
 import sys
@@ -353,7 +353,7 @@ print([name for name in ("stub_agents.callables", "pydantic_ai", "openai") if na
         ),
     ],
 )
-def test_check_names_file_entry_field_and_rule_of_a_program_that_cannot_run(load, tmp_path, entry, problem):
+def test_check_names_the_program_that_cannot_run(load, tmp_path, entry, problem):
     registry = load(f"[agents.tool]\n{entry}", getenv={"PATH": "/usr/bin:/bin"}.get)
     assert [str(it) for it in registry.check()] == [f"{registry.path}: [agents.tool] {problem}"]
 
@@ -380,7 +380,7 @@ def test_check_names_file_entry_field_and_rule_of_a_program_that_cannot_run(load
         ('kind = "human"\ndeadline_s = -1', "deadline_s: must be greater than 0"),
     ],
 )
-def test_a_broken_rule_of_a_program_or_a_person_is_named_by_file_entry_field_and_rule(load, entry, problem):
+def test_broken_agent_entry_is_named_with_its_rule(load, entry, problem):
     with pytest.raises(RegistryError) as error:
         load(f"[agents.tool]\n{entry}")
     assert f"[agents.tool] {problem}" in str(error.value)

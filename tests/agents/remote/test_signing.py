@@ -16,7 +16,7 @@ NOW = 1_700_000_000
 printable = st.text(st.characters(min_codepoint=33, max_codepoint=126), min_size=1, max_size=40)
 
 
-def test_the_signature_is_that_of_the_published_example():
+def test_signature_matches_the_published_example():
     """From the reference implementations of Standard Webhooks."""
     headers = signed_headers(
         "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
@@ -32,7 +32,7 @@ def test_the_signature_is_that_of_the_published_example():
 
 
 @given(secret=printable, message_id=printable, body=st.binary(max_size=200))
-def test_what_was_signed_is_genuine_and_nothing_else_is(secret, message_id, body):
+def test_only_the_signed_content_is_genuine(secret, message_id, body):
     headers = signed_headers(secret, message_id, body, now_s=NOW)
     assert refusal(secret, headers, body, now_s=NOW) is None
     assert refusal(secret, headers, body + b"x", now_s=NOW) == "forged"

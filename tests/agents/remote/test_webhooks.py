@@ -53,7 +53,7 @@ def names(*addresses):
         *("2001:0:7f00:1::", "::127.0.0.1", "::ffff:0:127.0.0.1", "64:ff9b:1::7f00:1", "fec0::1"),
     ],
 )
-def test_an_address_inside_is_not_public_however_it_is_written(address):
+def test_private_address_is_not_public_in_any_form(address):
     assert not is_public(ip_address(address))
 
 
@@ -78,7 +78,7 @@ def test_it_arrives_as_it_was_sent(system):
         "https://127.0.0.1:{port}/",
     ],
 )
-def test_this_machine_is_not_called_unless_that_is_allowed(system, url):
+def test_own_machine_is_not_called_by_default(system, url):
     port = system.url.split(":")[2].split("/")[0]
     with pytest.raises(AgentFailed, match="neither public nor") as error:
         post_webhook(target(url.format(port=port), networks=()), b"x", {})
@@ -86,13 +86,13 @@ def test_this_machine_is_not_called_unless_that_is_allowed(system, url):
     assert not error.value.retryable
 
 
-def test_one_forbidden_address_of_a_name_forbids_the_name(system):
+def test_one_forbidden_address_forbids_the_name(system):
     resolve = names(["8.8.8.8", "10.0.0.1"])
     with pytest.raises(AgentFailed, match=r"hooks\.example resolves to 10\.0\.0\.1, which is neither public"):
         post_webhook(target("https://hooks.example/", resolve=resolve), b"x", {})
 
 
-def test_a_name_that_changes_its_address_after_it_was_checked_is_called_where_it_was_checked(system):
+def test_dns_rebinding_calls_the_checked_address(system):
     """DNS rebinding: the second look-up would lead inside, but there is none."""
     port = int(system.url.split(":")[2].split("/")[0])
     resolve = names(["127.0.0.1"], ["127.0.0.2"])
@@ -143,7 +143,7 @@ def test_no_proxy_of_the_environment_is_used(system, monkeypatch):
         (410, {}, False, None),
     ],
 )
-def test_what_may_pass_is_tried_again_and_what_will_not_is_not(system, status, headers, again, after_s):
+def test_only_temporary_http_errors_are_retried(system, status, headers, again, after_s):
     system.answers = [(status, headers)]
     with pytest.raises(AgentFailed, match=rf"^127\.0\.0\.1 answered HTTP {status}$") as error:
         post_webhook(target(system.url), b"x", {})
@@ -159,7 +159,7 @@ def test_unreachable_webhook_is_retryable(system):
     system.__init__()
 
 
-def test_a_server_that_answers_one_byte_at_a_time_is_cut_off(system):
+def test_slow_server_is_cut_off(system):
     system.drip_s = 0.05
     started = time.monotonic()
     with pytest.raises(AgentFailed, match="does not answer"):
@@ -167,7 +167,7 @@ def test_a_server_that_answers_one_byte_at_a_time_is_cut_off(system):
     assert time.monotonic() - started < patient(30), "and not after the 500 s that its answer would take"
 
 
-def test_a_server_that_is_slow_after_another_address_took_all_the_time_is_cut_off_too(system):
+def test_slow_second_address_is_cut_off_too(system):
     """The first address takes no connections, and says nothing: what is left for the second is nothing."""
     system.drip_s = 0.05
     port = int(system.url.split(":")[2].split("/")[0])

@@ -80,11 +80,11 @@ def test_outside_of_a_review_it_approves_of_nothing(review):
         ("```python $(touch x).py\nx\n```", ["block1.py"]),
     ],
 )
-def test_only_fenced_python_is_code_and_its_name_stays_a_name(turn, message, text, files):
+def test_only_fenced_python_is_code(turn, message, text, files):
     assert sorted(extract_code(turn(messages=[message("bob", text)]).model_dump(mode="json"))) == files
 
 
-def test_the_newest_message_with_code_counts_and_a_work_item_before_it(turn, message):
+def test_newest_code_counts_and_a_work_item_before_it(turn, message):
     messages = [message("bob", CLEAN), message("cleo", RISKY), message("bob", "what do you think?")]
     assert "subprocess" in extract_code(turn(messages=messages).model_dump(mode="json"))["block1.py"]
     item = WorkItem(item_id="1", text=WASTEFUL)
@@ -132,7 +132,7 @@ def test_bandit_allows_asserts_in_tests(found):
         assert {it["rule"] for it in found("bandit", f"```python {name}\n{body}```")} == rules
 
 
-def test_what_cannot_be_parsed_is_a_finding_of_high_severity(found):
+def test_syntax_error_is_a_finding_of_high_severity(found):
     assert {it["severity"] for it in found("ruff", "```python\ndef (:\n```")} == {"high"}
 
 

@@ -45,7 +45,7 @@ def test_judge_first_asks_everyone_in_parallel(lead, turn):
     assert (list(decision.next), decision.side_by_side, decision.satisfied) == (everybody, True, False)
 
 
-def test_then_it_sums_up_what_they_found_and_is_satisfied(lead, message):
+def test_judge_sums_up_the_findings_and_is_satisfied(lead, message):
     outcome = lead(4, message("bob", FOUND), message("cleo", NOTHING))
     assert outcome.decision.satisfied
     assert summary(outcome) == (
@@ -68,7 +68,7 @@ def test_text_without_findings_is_quoted(lead, message):
 
 
 @pytest.mark.parametrize(("said", "approves"), [(FOUND, True), (NOTHING, True), ("I like it.", False)])
-def test_in_a_pair_it_sends_back_what_cannot_be_read_as_findings(turn, message, said, approves):
+def test_judge_of_a_pair_rejects_text_without_findings(turn, message, said, approves):
     context = turn(mode=CollabMode.PAIR, expects=Expects.REVIEW, messages=[message("bob", said)])
     assert judge(context).decision.satisfied is approves
 

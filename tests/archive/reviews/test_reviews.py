@@ -119,7 +119,7 @@ def test_incomplete_review_is_not_known(archive: Archive, state: ItemState) -> N
     assert archive.review_reader.cached_results("p1", [an_item()]) == {}
 
 
-def test_the_newest_review_of_a_text_is_the_one_that_is_known(archive: Archive) -> None:
+def test_newest_review_of_a_text_is_used(archive: Archive) -> None:
     for message in ("old", "new"):
         archive.review_writer.write(a_run(a_result(a_finding(message=message), state=ItemState.UNCHANGED)))
     (finding,) = archive.review_reader.cached_results("p1", [an_item()])["app.py"].findings
@@ -183,7 +183,7 @@ def test_last_revision_is_of_the_newest_completed_run(archive: Archive) -> None:
 # -- lists, and what is forgotten --------------------------------------------------------------
 
 
-def test_runs_are_listed_newest_first_with_their_counts(archive: Archive) -> None:
+def test_runs_are_listed_newest_first_with_counts(archive: Archive) -> None:
     began = utcnow()
     runs = [
         compare_run(

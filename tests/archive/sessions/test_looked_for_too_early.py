@@ -176,7 +176,7 @@ def test_while_it_is_looked_up(hand: ByHand, opening: Callable[[str], object], l
             assert_looked_after(hand, now[-1], asked=how == "restored", after=sent)
 
 
-def test_a_restored_session_is_listed_among_those_of_its_time(hand: ByHand) -> None:
+def test_restored_session_keeps_its_place_in_the_list(hand: ByHand) -> None:
     old = spoken(hand)
     archive_now(hand, old)
     hand.runtime.store.client.flushall()

@@ -101,7 +101,7 @@ def test_sessions_continue_with_postgresql_stopped(tmp_path: Path, postgres: Pos
 
 
 @outages
-def test_sessions_continue_while_the_file_is_locked(tmp_path: Path, away_s: float) -> None:
+def test_sessions_continue_with_a_locked_archive(tmp_path: Path, away_s: float) -> None:
     file = tmp_path / "archive.sqlite3"
 
     @contextmanager

@@ -34,7 +34,7 @@ def found(archive: Archive, words: str, **more: object) -> list[str]:
     return [it.content for it in archive.reader.search(words, **more).items]  # type: ignore[arg-type]
 
 
-def test_pages_neither_skip_nor_repeat_while_sessions_are_added(client: Redis, archive: Archive) -> None:
+def test_pages_are_stable_while_sessions_are_added(client: Redis, archive: Archive) -> None:
     made = tables(client, archive, *map(str, range(5)))
     first = archive.reader.page(limit=2)
     tables(client, archive, "a newer one")
@@ -66,7 +66,7 @@ def test_sessions_are_filtered_by_their_fields(client: Redis, archive: Archive) 
         assert archive.reader.page(other).items == (), other
 
 
-def test_messages_are_found_by_their_words_newest_first(client: Redis, archive: Archive) -> None:
+def test_messages_are_found_by_words_newest_first(client: Redis, archive: Archive) -> None:
     tables(client, archive, "a blue door", "the door is red", "Übung macht den Meister")
     assert found(archive, "door") == ["the door is red", "a blue door"]
     assert found(archive, "BLUE door") == ["a blue door"]
@@ -108,7 +108,7 @@ def test_a_session_that_is_not_archived_is_not_found(archive: Archive) -> None:
         archive.reader.session(new_id())
 
 
-def test_long_streams_are_read_whole_in_either_direction(table: Table, archive: Archive) -> None:
+def test_long_streams_are_read_whole_in_both_directions(table: Table, archive: Archive) -> None:
     for _ in range(6):
         table.speak(table.plan_one(), *(str(number) for number in range(100)))
     archive_now(archive, table)
@@ -118,7 +118,7 @@ def test_long_streams_are_read_whole_in_either_direction(table: Table, archive: 
     assert back == [entry_id for entry_id, _ in reversed(there)]
 
 
-def test_pruning_takes_all_of_old_sessions_and_leaves_live_ones(client: Redis, archive: Archive) -> None:
+def test_pruning_removes_old_sessions_and_keeps_live_ones(client: Redis, archive: Archive) -> None:
     old, live = tables(client, archive, "an old door", "a live door")
     client.delete(old.key("session"))
     before_ms = 2 * live.state().updated_ms

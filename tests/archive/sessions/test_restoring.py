@@ -81,7 +81,7 @@ def test_restore_finishes_an_interrupted_restore(hand: ByHand) -> None:
     assert [question.session_id for question in hand.client.inbox("ben")] == [job.id]
 
 
-def test_a_restoring_that_was_cut_off_is_finished_by_the_next(hand: ByHand) -> None:
+def test_next_restore_finishes_an_interrupted_one(hand: ByHand) -> None:
     job = spoken(hand)
     archive_now(hand, job)
     before = live(hand.runtime.store.client, job.id)
@@ -101,7 +101,7 @@ def test_a_live_session_is_given_no_entries(hand: ByHand) -> None:
     assert live(client, job.id) == before
 
 
-def test_a_session_that_has_ended_is_shown_and_not_restored(hand: ByHand) -> None:
+def test_ended_session_is_shown_and_not_restored(hand: ByHand) -> None:
     job = spoken(hand, turns=2)
     archive_now(hand, job)
     live_one = result_of(job)

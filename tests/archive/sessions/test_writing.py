@@ -73,7 +73,7 @@ def test_entry_larger_than_a_page_is_written(table: Table, archive: Archive) -> 
     assert archived(archive, table.id) == live(table.client, table.id)
 
 
-def test_two_sessions_that_had_the_same_id_are_both_kept(table: Table, archive: Archive) -> None:
+def test_two_sessions_with_one_id_are_both_kept(table: Table, archive: Archive) -> None:
     table.speak(table.plan_one(), "the first")
     archive_now(archive, table)
     first = archive.reader.session(table.id)
@@ -120,7 +120,7 @@ def test_missing_archive_entry_keeps_the_live_keys(table: Table, stream: Stream)
     assert table.client.ttl(table.key("session")) > 0
 
 
-def test_an_archived_session_expires_at_the_time_first_set(table: Table) -> None:
+def test_archived_session_keeps_its_first_expiry(table: Table) -> None:
     table.finish()
     reader = SnapshotReader(table.client)
     page = reader.read_page(table.id, NOTHING).page
@@ -154,7 +154,7 @@ def test_page_has_entries_since_the_last_one(table: Table) -> None:
     assert len(found.page.events) == 2
 
 
-def test_another_session_under_the_same_id_is_not_released(table: Table) -> None:
+def test_reused_session_id_is_not_expired(table: Table) -> None:
     table.finish()
     reader = SnapshotReader(table.client)
     page = reader.read_page(table.id, NOTHING).page
@@ -175,7 +175,7 @@ def test_new_session_of_the_same_id_is_read_from_its_start(table: Table) -> None
     assert (later.events, later.journal) == (whole.events, whole.journal)
 
 
-def test_a_session_opened_without_an_archive_expires_by_itself(client: Redis) -> None:
+def test_session_without_an_archive_expires(client: Redis) -> None:
     table = Table(client)
     table.finish()
     assert 0 < client.ttl(table.key("session")) <= 60

@@ -122,7 +122,7 @@ def test_review_is_followed(client: AsyncClient, tmp_path: Path, monkeypatch: py
     asyncio.run(main())
 
 
-def test_calls_run_beside_the_event_loop_and_are_bounded(client: AsyncClient):
+def test_async_calls_run_in_a_bounded_thread_pool(client: AsyncClient):
     """Two calls that only the event loop can release, and a third that waits for a thread."""
     release, running = threading.Event(), threading.Semaphore(0)
 

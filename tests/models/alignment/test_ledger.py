@@ -32,7 +32,7 @@ def test_local_ids_of_experts_become_global_ones():
     assert ledger.local == {"ann T01": "T01", "ann P01": "P01", "bob T01": "T02"}
 
 
-def test_an_id_used_for_another_perspective_in_a_later_round_brings_a_new_one():
+def test_reused_perspective_id_in_a_later_round_is_new():
     ledger = after(
         ("ann", "[PERSPECTIVE P01: p]"),
         ("bob", MOVE),
@@ -91,7 +91,7 @@ def test_a_tension_is_deferred_by_its_label():
         ("nothing", False),
     ],
 )
-def test_a_round_converges_when_nothing_is_open_nothing_is_new_and_everyone_agrees(bob, converged):
+def test_round_converges_if_nothing_is_open_and_all_agree(bob, converged):
     assert after(("ann", MOVE), ("bob", bob)).converged is converged
 
 
@@ -135,7 +135,7 @@ def test_faults_of_a_turn_are_reported():
     assert check_turn_form(["## A heading of my own\n\n### Another\n\n| a | b |\n|---|---|\n| 1 | 2 |"]) == ()
 
 
-def test_a_model_that_judges_scores_in_its_structured_answer():
+def test_judge_scores_come_from_its_structured_answer():
     from symposia.agents.llm.settings import JudgeForm
     from symposia.models.turns.turn import Usage
 

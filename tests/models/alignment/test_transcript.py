@@ -55,7 +55,7 @@ def test_transcript_of_any_text_is_read_back(turns):
     assert {agent for part in parse(text).rounds for agent in part.agents} <= {*spoke, *EXPERTS}
 
 
-def test_a_tension_that_was_reopened_is_no_contradiction():
+def test_reopened_tension_is_no_contradiction():
     text, _ = session(
         [
             ("ann", "[TENSION T01: Speed]"),
@@ -68,7 +68,7 @@ def test_a_tension_that_was_reopened_is_no_contradiction():
     assert [(it["id"], it["state"]) for it in summary(parse(text))["tensions"]] == [("T01", "reopened")]
 
 
-def test_perspectives_that_share_an_id_in_two_rounds_have_one_each_in_the_transcript():
+def test_perspectives_with_one_id_are_renumbered():
     text, _ = session(
         [("ann", "[PERSPECTIVE P01: p]"), ("bob", "Yes."), ("ann", "[PERSPECTIVE P01: q]"), ("bob", "Yes.")]
     )
@@ -79,7 +79,7 @@ def test_perspectives_that_share_an_id_in_two_rounds_have_one_each_in_the_transc
     ]
 
 
-def test_what_the_ledger_does_not_know_is_written_as_words():
+def test_markers_unknown_to_the_ledger_become_text():
     text, _ = session(
         [("ann", "[RESOLVED T09: what?]\n\n[TENSION: no id]\n\n| a | b |\n|---|---|\n| 1 |"), ("bob", "Yes.")]
     )

@@ -47,7 +47,7 @@ def test_bytes_are_counted_and_not_characters():
     assert len(fit.text.encode()) <= 3_000
 
 
-def test_a_single_parameter_over_the_cap_is_refused_by_name():
+def test_parameter_over_the_cap_is_refused_by_name():
     it = statement(1, to="x" * 20_000, **{"from": "Nairobi"})
     assert oversized_parameters(it, max_bytes=10_000) == ("to",)
     assert oversized_parameters(it, max_bytes=100_000) == ()
@@ -62,7 +62,7 @@ def test_tombstones_are_replaced_by_an_equal_cutoff():
     assert after(statement(2, **{names[0]: "again"}), state=fit.state).values() == {"to": "x" * 500}
 
 
-def test_a_long_author_and_many_sessions_fit_by_themselves():
+def test_long_author_and_many_sessions_fit_the_cap():
     state = after(statement(1, to="x"))
     for number in range(20):
         author = "é" * 200

@@ -88,7 +88,7 @@ def test_private_parameters_of_a_service_are_hidden():
     }
 
 
-def test_inside_of_tables_and_lists_nothing_is_overlooked():
+def test_values_inside_tables_and_lists_are_masked():
     value = {"contacts": [{"phone": "+254712345678"}, "ann@example.com"], "n": 1, "b@example.com": 2}
     shown = {"contacts": [{"phone": "****5678"}, "****@example.com"], "n": 1, "****@example.com": 2}
     assert mask("filters", value) == shown

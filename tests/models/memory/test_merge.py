@@ -41,7 +41,7 @@ def test_switching_services_erases_nothing():
     assert state.values("payment") == {"amount": 5000}
 
 
-def test_an_older_statement_neither_overwrites_nor_selects():
+def test_older_statement_neither_overwrites_nor_selects():
     state = after(
         statement(5, "payment", amount=1),
         statement(4, "travel", to="London"),
@@ -118,7 +118,7 @@ def test_the_same_statement_again_changes_nothing(earlier, it):
 
 
 @given(st.lists(statements(), min_size=1, max_size=8), st.randoms())
-def test_statements_of_different_times_may_arrive_in_any_order(said, random):
+def test_statements_may_arrive_in_any_order(said, random):
     said = [at(it, number) for number, it in enumerate(said, 1)]
     shuffled = list(said)
     random.shuffle(shuffled)

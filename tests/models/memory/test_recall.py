@@ -53,7 +53,7 @@ def test_recall_prefers_new_then_remembered_then_defaults():
     }
 
 
-def test_the_merge_comes_before_required_parameters_are_checked():
+def test_merge_precedes_the_check_of_required_parameters():
     assert view(after(spoken(9 * HOUR, said={"from": "Nairobi", "to": "London"}))).missing == ()
     seen = view(after(spoken(9 * HOUR, said={"return_date": "2026-02-20"})))
     assert seen.missing == ("from", "to")
@@ -115,7 +115,7 @@ def test_without_a_service_values_go_through_unmerged():
     assert (seen.service, seen.ask, seen.services) == (None, (), ("travel",))
 
 
-def test_without_a_service_only_the_remembered_ones_are_named():
+def test_only_remembered_services_are_named_without_one():
     state = after(statement(1, to="London"), statement(2, "payment", amount=1))
     seen = recall(state, None, ASKER)
     assert (seen.service, seen.parameters, seen.services) == (None, {}, ("travel", "payment"))

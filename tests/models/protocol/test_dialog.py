@@ -29,7 +29,7 @@ def test_a_new_dialog_is_active_and_empty(dialog):
     assert (dialog.status, dialog.messages, dialog.ended_at) == (DialogStatus.ACTIVE, (), None)
 
 
-def test_a_message_is_added_to_the_dialog_itself_and_returned(dialog):
+def test_added_message_is_returned(dialog):
     first = dialog.add_message(Role.SYSTEM, "You are a helpful assistant.")
     second = dialog.add_message(Role.USER, "Fix the login bug")
     assert dialog.messages == (first, second)
@@ -145,7 +145,7 @@ def test_other_events_stay_as_they_are():
 
 
 @pytest.mark.parametrize("event_type", ["MAPTurnDispatched", "turn_done", "turn.", ".turn", "turn\n", ""])
-def test_an_embedded_event_has_a_dotted_lower_case_type(event_type):
+def test_event_type_is_dotted_lower_case(event_type):
     with pytest.raises(InvalidInput, match=r"^event_type: must match pattern"):
         Event(event_type=event_type, source="x")
 
@@ -156,7 +156,7 @@ def test_event_data_must_be_json(value):
         Event(event_type="a.b", source="x", data={"value": value})
 
 
-def test_dialogs_are_grouped_by_thread_in_the_order_given():
+def test_dialogs_are_grouped_by_thread_in_order():
     thread, other = new_id(), new_id()
     a, b, c, d = (Dialog(context_id=new_id(), thread_id=t) for t in (thread, None, other, thread))
     assert group_by_thread([a, b, c, d]) == {thread: [a, d], None: [b], other: [c]}

@@ -108,7 +108,7 @@ BROKEN = {
 }
 
 
-def test_every_rule_about_a_collab_has_an_example_that_breaks_it():
+def test_every_collab_rule_has_a_breaking_example():
     assert set(BROKEN) == {name for name, invariant in INVARIANTS.items() if invariant.scope is Scope.COLLAB}
 
 
@@ -144,7 +144,7 @@ def test_collab_without_role_ids_is_opened():
     assert list(INVARIANTS["map_participants_have_role_ids"].check(collab.activated())) == []
 
 
-def test_an_orchestrator_may_be_named_when_the_session_is_opened():
+def test_orchestrator_may_be_named_at_opening():
     collab = collab_of(seat("a"), seat("b"), mode=CollabMode.ORCHESTRATED)
     check_collab(collab, orchestrator="b")
     with pytest.raises(
@@ -176,7 +176,7 @@ def test_the_golden_flow_keeps_every_rule(mplp):
     assert list(INVARIANTS["map_participants_have_role_ids"].check(collab)) == []
 
 
-def test_a_turn_that_was_dispatched_and_completed_is_sound():
+def test_dispatched_and_completed_turn_is_valid():
     assert check_trace([dispatched(1), completed(1), dispatched(2, "b"), completed(2, "b")]) == []
 
 
@@ -221,7 +221,7 @@ def exclusive(messages, events):
     return [(v.field, v.rule) for v in INVARIANTS["map_exclusive_write"].check(messages, events)]
 
 
-def test_a_message_under_the_token_of_its_turn_is_the_holders():
+def test_message_with_its_turn_token_is_valid():
     token = new_id()
     assert exclusive([message_in(1, token)], [dispatched(1, token_id=token, participant_id="a")]) == []
 
@@ -253,7 +253,7 @@ def test_turn_message_must_come_from_its_owner():
 
 
 @given(st.lists(st.sampled_from("abc"), max_size=8))
-def test_turns_spoken_one_after_the_other_keep_every_rule(speakers):
+def test_sequential_turns_keep_every_rule(speakers):
     events, messages = [], []
     for number, speaker in enumerate(speakers, 1):
         token = new_id()

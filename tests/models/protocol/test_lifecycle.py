@@ -58,7 +58,7 @@ def test_every_status_is_in_its_table():
 
 
 @pytest.mark.parametrize(("current", "target"), list(product(CollabStatus, repeat=2)))
-def test_a_collab_moves_along_the_diagram_and_nowhere_else(current, target, mplp):
+def test_collab_transitions_follow_the_diagram(current, target, mplp):
     collab = collab_in(current)
     if (current, target) in COLLAB_DIAGRAM:
         moved = transition_collab(collab, target)
@@ -71,7 +71,7 @@ def test_a_collab_moves_along_the_diagram_and_nowhere_else(current, target, mplp
 
 
 @pytest.mark.parametrize(("current", "target"), list(product(DialogStatus, repeat=2)))
-def test_a_dialog_moves_along_the_diagram_and_nowhere_else(current, target, mplp):
+def test_dialog_transitions_follow_the_diagram(current, target, mplp):
     dialog = dialog_in(current)
     if (current, target) in DIALOG_DIAGRAM:
         moved = transition_dialog(dialog, target)

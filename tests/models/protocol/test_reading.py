@@ -218,7 +218,7 @@ def test_yaml_time_without_a_zone_is_utc():
     assert fields_of(reading) == ["created_at"]
 
 
-def test_the_same_name_gives_the_same_id_in_every_document():
+def test_same_name_gives_the_same_id_in_every_document():
     collab = read_collab({**COLLAB, "context_id": "ctx-123"}).value
     dialog = read_dialog({**DIALOG, "context_id": "ctx-123"}).value
     assert collab.context_id == dialog.context_id

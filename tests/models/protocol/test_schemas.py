@@ -52,7 +52,7 @@ def test_any_object_is_written_validly_and_read_back(kind, data, mplp):
 
 
 @pytest.mark.parametrize(("model", "kind", "path"), DEFINITIONS)
-def test_a_model_has_the_fields_of_its_schema_and_no_other(model, kind, path, mplp):
+def test_model_has_exactly_the_fields_of_its_schema(model, kind, path, mplp):
     fields = {field.alias or name for name, field in model.model_fields.items()}
     assert fields == set(mplp.definition(kind, path)["properties"])
 
@@ -79,7 +79,7 @@ def test_an_enum_has_the_values_of_its_schema(enum, kind, path, mplp):
     assert [member.value for member in enum] == mplp.definition(kind, path)["enum"]
 
 
-def test_a_reference_has_the_fields_and_modules_of_its_schema(mplp):
+def test_reference_has_the_fields_and_modules_of_its_schema(mplp):
     ref = mplp.document("schemas/v2/common/common-types.schema.json")["definitions"]["Ref"]
     assert set(Ref.model_fields) == set(ref["properties"])
     assert [member.value for member in Module] == ref["properties"]["module"]["enum"]
@@ -94,13 +94,13 @@ def test_a_reference_has_the_fields_and_modules_of_its_schema(mplp):
         (MAPEventType.BROADCAST_RECEIVED, "broadcast_received_payload"),
     ],
 )
-def test_a_typed_payload_has_the_fields_its_definition_names(event_type, name, mplp):
+def test_typed_payload_has_the_fields_of_its_definition(event_type, name, mplp):
     model, definition = PAYLOADS[event_type], mplp.definition("map-event", f"$defs/{name}")
     assert set(model.model_fields) == set(definition["properties"])
     assert {n for n, f in model.model_fields.items() if f.is_required()} == set(definition["required"])
 
 
-def test_the_schemas_examples_are_read_and_written_as_they_are(mplp):
+def test_schema_examples_are_read_and_written_unchanged(mplp):
     for path in sorted((mplp.SCHEMAS / "examples").glob("*.json")):
         kind = path.name.split(".")[0]
         if kind not in KINDS:
@@ -116,7 +116,7 @@ def test_the_schemas_examples_are_read_and_written_as_they_are(mplp):
     ("field", "value"),
     [("collab_id", "550E8400-E29B-41D4-A716-446655440000"), ("created_at", "2025-01-01T00:00:00")],
 )
-def test_the_validator_used_here_does_check_ids_and_formats(field, value, mplp):
+def test_test_validator_checks_ids_and_formats(field, value, mplp):
     collab = Collab(
         title="a", purpose="b", mode=CollabMode.SWARM, participants=[Participant(participant_id="c")]
     )

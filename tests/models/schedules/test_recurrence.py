@@ -16,7 +16,7 @@ SECONDS = st.integers(1, MOST_SECONDS)
 
 
 @given(SECONDS, st.integers(-(10**9), 10**9))
-def test_an_interval_is_due_on_its_grid_and_nowhere_else(seconds, offset):
+def test_interval_is_due_only_on_its_grid(seconds, offset):
     when, moment = Recurrence(every=seconds), ORIGIN + timedelta(seconds=offset)
     due = when.after(moment, origin=ORIGIN)
     assert moment < due <= moment + timedelta(seconds=seconds)

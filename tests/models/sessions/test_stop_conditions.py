@@ -124,7 +124,7 @@ def test_each_text_has_its_own_index_depth_first():
     assert condition.reason(then_a, Totals()).detail == "someone said 'a' and someone said 'b'"
 
 
-def test_a_round_of_passes_needs_everyone_since_the_last_message():
+def test_round_of_passes_needs_everyone():
     passes = RoundOfPasses()
     state = {}
     for who, kind, met in [

@@ -21,7 +21,7 @@ def event(name, result, kind=MAPEventType.TURN_COMPLETED):
     return MapEvent(event_type=kind, session_id=new_id(), payload=payload)
 
 
-def test_usage_of_a_participant_is_the_sum_of_its_turns():
+def test_participant_usage_is_the_sum_of_its_turns():
     usage = {"input_tokens": 10, "output_tokens": 2, "cached_tokens": 4, "requests": 1, "cost_micros": 7}
     spent = usage_by_participant(
         [

@@ -86,7 +86,7 @@ def test_discarded_text_is_withdrawn():
     assert texts(drafts) == []
 
 
-def test_a_message_takes_the_place_of_its_draft_and_of_no_other():
+def test_message_replaces_only_its_own_draft():
     drafts = Drafts()
     drafts.take(delta("one", 0, turn=2))
     drafts.take(delta("two", 0, turn=1))

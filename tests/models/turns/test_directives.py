@@ -194,7 +194,7 @@ def test_item_may_name_an_unknown_participant():
 
 
 @pytest.mark.parametrize("mode", [mode for mode in CollabMode if mode is not CollabMode.SWARM])
-def test_outside_a_swarm_a_turn_is_handed_to_a_participant(mode):
+def test_turn_is_handed_to_a_participant_except_in_a_swarm(mode):
     assert read("Not mine.\nHAND OFF: ada", mode).hand_off == "p-1"
     assert read("HAND OFF: the boss", mode).hand_off == "the boss"
     assert read("```\nHAND OFF: ada\n```\nsaid Bob", mode).hand_off is None
@@ -227,7 +227,7 @@ def test_directives_do_not_change_the_text():
     assert read(text, expects=Expects.DECISION).messages == (DraftMessage(content=text),)
 
 
-def test_directives_count_only_where_they_are_asked_for():
+def test_directives_count_only_if_expected():
     assert read("NEXT: Ada", CollabMode.ROUND_ROBIN).decision is None
     assert read("ITEM: x", CollabMode.PAIR, Expects.REVIEW).items == ()
     assert board("NEXT: Ada\nAPPROVED").decision is None
@@ -294,5 +294,5 @@ def test_megabyte_of_any_text_blocks_no_longer_than_prose(begin, unit):
 
 
 @pytest.mark.parametrize("between", [",", ";", " and ", " & ", ", nobody, "])
-def test_a_megabyte_of_names_is_cut_before_it_is_looked_up(between):
+def test_megabyte_of_names_is_cut_before_the_lookup(between):
     assert len(decision(f"NEXT: {between.join(['ghost'] * (MEGABYTE // 10))}").next) <= 1_000

@@ -34,7 +34,7 @@ MIXED = dialog_of(
 )  # fmt: skip
 
 
-def test_for_openai_an_agent_is_an_assistant_and_the_rest_stays():
+def test_openai_agents_are_assistants():
     assert to_openai_messages(MIXED) == [
         {"role": "system", "content": "Be kind."},
         {"role": "user", "content": "Hi"},
@@ -57,7 +57,7 @@ def test_anthropic_system_messages_are_separate():
     )
 
 
-def test_without_system_messages_the_system_prompt_is_empty():
+def test_anthropic_system_prompt_may_be_empty():
     assert to_anthropic_messages(dialog_of((Role.USER, "Hi")))[0] == ""
 
 
@@ -157,11 +157,11 @@ FIVE = dialog_of(*[(Role.USER, word) for word in ("one", "two", "three", "four",
         (99, ["one", "two", "three", "four", "five"]),
     ],
 )
-def test_the_window_holds_the_newest_messages_that_fit_in_order(max_tokens, words):
+def test_window_holds_the_newest_messages_that_fit(max_tokens, words):
     assert [m.content for m in recent_messages(FIVE, max_tokens, len)] == words
 
 
-def test_the_window_has_no_gap_where_a_message_is_too_long():
+def test_window_ends_before_a_message_that_is_too_long():
     dialog = dialog_of((Role.USER, "a"), (Role.USER, "b" * 100), (Role.USER, "c"))
     assert [m.content for m in recent_messages(dialog, 50, len)] == ["c"]
 

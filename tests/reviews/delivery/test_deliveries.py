@@ -170,7 +170,7 @@ def test_what_a_dead_worker_left_is_deleted_when_it_is_old(tmp_path):
     assert not begun.exists()
 
 
-def test_a_folder_that_cannot_be_written_to_is_tried_again(tmp_path):
+def test_unwritable_folder_is_retryable(tmp_path):
     (tmp_path / "file").write_text("")
     book = deliveries(shelf={"kind": "folder", "folder": str(tmp_path / "file")})
     with pytest.raises(DeliveryFailed, match=r"writing to .*file failed:") as error:
@@ -193,7 +193,7 @@ def webhook(system: RemoteSystem, **more: object) -> Destinations:
     return deliveries(board={**entry, **more})
 
 
-def test_a_webhook_gets_the_run_signed_under_an_id_that_stays(system):
+def test_webhook_gets_the_signed_run_under_a_stable_id(system):
     book = webhook(system)
     for _ in range(2):
         book.deliver("board", PARCEL)

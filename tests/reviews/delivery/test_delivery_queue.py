@@ -207,7 +207,7 @@ def test_wishes_that_are_none_are_told_and_harm_nobody(desk, caplog):
     assert caplog.text.count("not delivering the report") == 2
 
 
-def test_a_run_that_others_do_not_see_ended_yet_is_waited_for(desk):
+def test_delivery_waits_until_its_run_has_ended(desk):
     run = desk.note(deliver=["board"])
     desk.runs[run.id] = run.model_copy(update={"state": RunState.RUNNING})
     desk.sweep()
@@ -230,7 +230,7 @@ def test_an_errand_is_given_to_one_at_a_time_and_to_another_when_the_first_dies(
     assert len(desk.system.deliveries) == 1
 
 
-def test_many_errands_are_sent_a_few_at_a_time_and_are_capped(desk, monkeypatch):
+def test_delivery_queue_is_limited_and_sent_in_batches(desk, monkeypatch):
     monkeypatch.setattr(courier, "_SWEEP_LIMIT", 2)
     monkeypatch.setattr(errands, "MOST", 5)
     desk.index.add_deliveries([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])

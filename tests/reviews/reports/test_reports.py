@@ -90,7 +90,7 @@ def outcomes(suite: ElementTree.Element) -> list[str]:
     return [case[0].tag if len(case) else "passed" for case in suite.findall("testcase")]
 
 
-def test_junit_has_a_suite_an_item_and_a_case_a_finding() -> None:
+def test_junit_has_a_suite_per_item_and_a_case_per_finding() -> None:
     told = {it.attrib["name"]: outcomes(it) for it in suites(a_reported_run())}
     assert told == {
         "app.py": ["failure", "failure", "skipped"],

@@ -22,7 +22,7 @@ def records(place, name, *, count):
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_a_review_is_a_batch_under_the_id_of_its_occurrence(place):
+def test_scheduled_review_uses_the_id_of_its_run(place):
     place.write_shop()
     client = place.client
     # Added while no worker can refuse them.

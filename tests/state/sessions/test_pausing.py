@@ -12,7 +12,7 @@ def steps(table):
     return [event["event_type"] for event in table.journal()]
 
 
-def test_a_session_and_its_dialog_pause_and_go_on_together(table):
+def test_session_and_dialog_pause_and_resume_together(table):
     state = table.suspend()
     assert (state.status, state.dialog_status) == ("suspended", "paused")
     state = table.resume()
@@ -75,7 +75,7 @@ def test_more_than_nine_held_turns_are_written_in_order(table):
     assert table.texts() == [str(number) for number in numbers]
 
 
-def test_a_held_turn_refuses_everybody_else(table):
+def test_held_turn_refuses_every_other_writer(table):
     number = table.plan_one()
     late = table.grant(number)
     table.expire()

@@ -105,7 +105,7 @@ def test_broadcast_initiator_is_the_orchestrator(client):
     assert sent["initiator_role"] == sent["payload"]["broadcaster_role_id"] == "orchestrator-1"
 
 
-def test_a_broadcast_without_a_text_says_the_purpose(table):
+def test_broadcast_without_a_text_sends_the_purpose(table):
     table.plan(turn("bob"), announce="")
     assert table.payloads("MAPBroadcastSent")[0]["message"] == {"content": table.collab.purpose}
 

@@ -126,7 +126,7 @@ def test_unanswered_probes_become_rare(client, free):
         assert mark.probe(grace_ms=GRACE) == 0, f"after {factor} times the grace"
 
 
-def test_a_probe_that_was_taken_makes_room_for_the_next(client, free):
+def test_consumed_probe_allows_the_next(client, free):
     mark = free
     for factor in (1, 2, 4):
         mark.probe(grace_ms=GRACE)

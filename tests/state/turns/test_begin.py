@@ -7,7 +7,7 @@ from symposia.models.sessions.plan import Step
 from symposia.models.text.ids import new_id
 
 
-def test_a_grant_says_all_a_speaker_needs(table):
+def test_grant_has_all_a_speaker_needs(table):
     answer = table.begin(table.plan_one())
     grant = answer.grant
     assert (grant.number, grant.scope, grant.fence, grant.grants) == (1, "floor", 1, 1)
@@ -32,7 +32,7 @@ def test_dispatch_without_a_parent_names_none(table):
     assert "parent_id" not in payload
 
 
-def test_a_worker_that_was_not_admitted_gets_no_floor(table):
+def test_worker_that_was_not_admitted_gets_no_turn(table):
     number = table.plan_one()
     assert table.begin(number, admitted=False).word == "early"
     assert table.owner() is None
@@ -80,7 +80,7 @@ def test_the_same_token_again_gets_the_same_grant_again(table):
     assert table.state().fence == 1
 
 
-def test_a_token_whose_lease_ran_out_is_never_granted_again(table):
+def test_expired_token_is_never_granted_again(table):
     number, token = table.plan_one(), new_id()
     table.grant(number, token=token)
     table.expire()
@@ -135,7 +135,7 @@ def test_a_scope_that_is_not_the_turns_own_is_unknown(table):
     assert table.owner() is table.owner("slot:ann") is None
 
 
-def test_a_paused_or_ended_session_gives_no_floor(table):
+def test_paused_or_ended_session_grants_no_turn(table):
     number = table.plan_one()
     table.suspend()
     assert table.begin(number).word == "inactive"

@@ -37,7 +37,7 @@ def test_usage_is_summed_over_turns(table):
     assert table.state().usage == Usage(output_tokens=6, requests=3)
 
 
-def test_a_pass_writes_no_message_and_a_failure_says_why(table):
+def test_pass_writes_no_message_and_a_failure_its_error(table):
     one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
     table.speak(one)
     table.speak(two, scope="slot:bob", kind=OutcomeKind.FAILED, error="no answer")

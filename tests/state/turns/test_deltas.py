@@ -58,7 +58,7 @@ def test_a_reader_is_believed_to_come_back_for_a_while(client):
     assert 0 < client.pttl(session_key(ID, "listening")) <= LISTENING_MS
 
 
-def test_a_reader_does_not_say_so_all_the_time(client):
+def test_reader_does_not_register_on_every_refresh(client):
     presence = ListenerRegistration(client, ID)
     presence.refresh()
     client.delete(session_key(ID, "listening"))
@@ -66,7 +66,7 @@ def test_a_reader_does_not_say_so_all_the_time(client):
     assert not client.exists(session_key(ID, "listening"))
 
 
-def test_words_are_gathered_and_say_where_they_belong(client, writer):
+def test_deltas_are_batched_with_their_offset(client, writer):
     for number in range(1_000):
         writer.add_output(f"{number} ")
     expected = "".join(f"{number} " for number in range(1_000))
@@ -110,7 +110,7 @@ def test_the_stream_and_a_turn_are_bounded(client, writer, monkeypatch):
     until(lambda: text_of(client) == "1234567890", what="as much as is published is published")
 
 
-def test_without_redis_nothing_is_said_and_nothing_happens():
+def test_deltas_without_redis_are_dropped():
     with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
         publisher = DeltaPublisher(nobody)
         writer = DeltaWriter(publisher, ID, GRANT, "ann")

@@ -32,7 +32,7 @@ def test_next_attempt_finds_finished_calls(begin):
     assert begin().get_answer("model:b") is None
 
 
-def test_it_goes_away_by_itself(begin, client):
+def test_call_journal_expires(begin, client):
     asyncio.run(begin().store_answers({"model:a": "an answer"}))
     assert 0 < client.pttl(calls_key(ID, 3)) <= KEPT_MS
 

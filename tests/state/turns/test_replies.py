@@ -18,7 +18,7 @@ def test_a_turn_given_back_again_stays_as_it_was(table):
     ]
 
 
-def test_a_wait_that_failed_says_why(table):
+def test_failed_wait_records_its_error(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     for number, scope, error in ((one, "a", "no mail server"), (two, "b", "")):
         table.park(table.grant(number, scope=scope), scope)
@@ -29,7 +29,7 @@ def test_a_wait_that_failed_says_why(table):
     assert [result["retried"] for result in results] == [True, True]
 
 
-def test_a_turn_that_fails_with_its_wait_says_why(table):
+def test_turn_that_fails_with_its_wait_records_the_error(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     for number, scope, error in ((one, "a", "nobody came"), (two, "b", "")):
         grant = table.grant(number, scope=scope)

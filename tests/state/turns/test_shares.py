@@ -109,7 +109,7 @@ def test_units_are_limited_apart(table, numbers):
     assert (answer.word, answer.shortfall) == ("exhausted", ("cost", 20, 30))
 
 
-def test_a_turn_that_lacks_one_unit_is_given_none(table, numbers):
+def test_turn_that_lacks_one_unit_reserves_nothing(table, numbers):
     begin(table, 1, ReservationRequest(cost=UnitReservation(limit=100, most=80)))
     wish = ReservationRequest(
         tokens=UnitReservation(limit=100, most=10), cost=UnitReservation(limit=100, most=30, least=30)

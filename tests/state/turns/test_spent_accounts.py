@@ -58,7 +58,7 @@ def test_each_event_has_usage_not_reported_before(table):
     assert usages == [tokens(7).model_dump(), tokens(5).model_dump()]
 
 
-def test_a_turn_that_spent_nothing_says_so(table):
+def test_turn_without_usage_reports_zero(table):
     table.speak(table.plan_one(), "said")
     (payload,) = table.payloads("MAPTurnCompleted")
     assert payload["result"]["usage"] == NONE.model_dump()

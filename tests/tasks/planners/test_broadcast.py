@@ -38,7 +38,7 @@ def test_a_skipped_answer_closes_its_part_of_the_round():
     assert hall.finish.reason == "max_rounds"
 
 
-def test_a_debate_has_more_rounds_and_says_so():
+def test_debate_announces_each_further_round():
     hall = session("ann", "bob", stop=MaxRounds(3))
     hall.run()
     assert hall.spoken == ["ann", "bob"] * 3
@@ -102,7 +102,7 @@ def test_answers_that_close_together_close_the_round_once():
     assert hall.view().totals.rounds == 1
 
 
-def test_a_marker_in_one_answer_still_lets_the_others_finish():
+def test_marker_in_one_answer_lets_the_others_finish():
     hall = session("ann", "bob", stop=TextSeen("DONE"))
     hall.say("ann", text="done!")
     assert (hall.finish, hall.waiting()) == (None, ["bob"])

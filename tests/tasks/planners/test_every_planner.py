@@ -178,7 +178,7 @@ def test_orchestrated_only_chosen_participants_speak(data):
 
 
 @given(data=st.data())
-def test_in_a_broadcast_all_who_are_asked_are_asked_at_once(data):
+def test_broadcast_asks_everyone_in_parallel(data):
     session = data.draw(sessions(CollabMode.BROADCAST, stop=MaxTurns(LIMIT)))
     play(session, data)
     for step in session.steps:

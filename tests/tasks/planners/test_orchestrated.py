@@ -26,7 +26,7 @@ def test_the_orchestrator_begins_with_a_decision():
     assert (team.next.participant, team.next.expects, team.next.scope) == ("lead", Expects.DECISION, "floor")
 
 
-def test_the_speaker_it_names_gets_the_floor_and_its_instruction():
+def test_named_speaker_gets_the_turn_and_its_instruction():
     team = session()
     team.decide("tester", instruction="break it")
     assert (team.next.participant, team.next.instruction, team.next.scope) == ("tester", "break it", "floor")
@@ -60,7 +60,7 @@ def test_several_speak_side_by_side_on_one_snapshot():
     assert team.next.participant == "lead"
 
 
-def test_side_by_side_with_one_name_is_the_floor():
+def test_parallel_choice_of_one_name_is_a_normal_turn():
     team = session()
     team.decide("coder", side_by_side=True)
     assert (team.next.scope, team.next.snapshot) == ("floor", False)
@@ -282,7 +282,7 @@ def test_ledger_size_is_bounded():
     assert len(team.state) < 2 * sum(len(name) + 20 for name in names)
 
 
-def test_workers_who_fall_silent_do_not_hang_it():
+def test_skipped_worker_does_not_block_the_orchestrator():
     team = session("coder")
     team.decide("coder")
     team.turn_out(OutcomeKind.SKIPPED, error="deadline")

@@ -51,7 +51,7 @@ def test_an_approval_in_the_last_round_is_an_approval():
     assert pair.finish.reason == "approved"
 
 
-def test_a_navigator_who_passes_or_is_skipped_approves_nothing():
+def test_navigator_that_passes_approves_nothing():
     pair = session()
     for kind in (OutcomeKind.PASSED, OutcomeKind.SKIPPED):
         pair.say()

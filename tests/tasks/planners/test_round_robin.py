@@ -19,12 +19,12 @@ def test_everyone_speaks_in_roster_order_three_rounds_by_default():
     assert (finish.reason, finish.aborted) == ("max_rounds", False)
 
 
-def test_one_has_the_floor_at_a_time():
+def test_round_robin_has_one_speaker_at_a_time():
     table = session("ann", "bob")
     assert [(turn.participant, turn.scope) for turn in table.open.values()] == [("ann", "floor")]
 
 
-def test_someone_who_is_alone_speaks_again_and_again():
+def test_lone_participant_speaks_repeatedly():
     table = session("ann", stop=MaxTurns(4))
     table.run()
     assert table.spoken == ["ann"] * 4
@@ -36,7 +36,7 @@ def test_a_stop_may_fall_into_the_middle_of_a_round():
     assert table.spoken == ["ann", "bob", "cyd", "ann"]
 
 
-def test_a_pass_or_a_skipped_turn_only_moves_the_floor_on():
+def test_pass_or_skip_only_moves_to_the_next_speaker():
     table = session("ann", "bob", "cyd")
     table.turn_out(OutcomeKind.PASSED)
     table.turn_out(OutcomeKind.SKIPPED)

@@ -33,7 +33,7 @@ def why(swarm, text):
     return next(it[-1].reason for it in swarm.board.values() if it[-1].item.text == text)
 
 
-def test_the_purpose_is_the_only_item_when_none_are_given():
+def test_purpose_is_the_only_item_if_none_are_given():
     swarm = session("ann", "bob")
     assert at_work(swarm) == {"ann": PURPOSE}
     swarm.say("ann")
@@ -147,7 +147,7 @@ def test_an_item_that_everyone_passes_on_is_dropped():
     )
 
 
-def test_an_item_is_put_back_three_times_at_most():
+def test_item_is_returned_three_times_at_most():
     swarm = session("ann", "bob", "cyd", "dan", items=["chore"])
     for name in ("ann", "bob", "cyd"):
         swarm.turn_out(OutcomeKind.SKIPPED, name, error="deadline")
@@ -164,7 +164,7 @@ def test_longest_idle_participant_takes_the_next_item():
         assert swarm.waiting() == [following]
 
 
-def test_a_turn_limit_leaves_items_open_and_the_board_says_so():
+def test_turn_limit_leaves_items_open_on_the_board():
     swarm = session("ann", "bob", items=["one", "two", "three", "four", "five"], stop=MaxTurns(3))
     assert swarm.run().reason == "max_turns"
     assert len(swarm.closed) == 3
@@ -186,7 +186,7 @@ def test_permanent_failure_drops_the_item():
     assert swarm.final_board() == {"one": "dropped", "two": "dropped", "three": "dropped"}
 
 
-def test_a_claimed_item_whose_turn_was_taken_out_is_put_back():
+def test_item_of_a_dropped_turn_is_returned():
     swarm = session("ann", "bob", items=["one", "two"])
     del swarm.open[1]
     swarm.say("bob")

@@ -59,7 +59,7 @@ def test_a_failure_comes_before_a_stop_condition():
     assert session.finish.reason == "failed"
 
 
-def test_a_stop_that_is_met_lets_open_turns_close_first():
+def test_met_stop_condition_lets_open_turns_finish():
     session = hall(stop=TokenBudget(100))
     session.say("ann", usage=Usage(input_tokens=60, output_tokens=60))
     assert (session.finish, session.waiting()) == (None, ["bob", "cyd"])
@@ -75,7 +75,7 @@ def test_deadline_ends_the_session_at_once():
     assert (session.finish.reason, session.finish.detail) == ("deadline", "61 of 60 seconds")
 
 
-def test_a_requested_stop_lets_open_turns_close_first():
+def test_requested_stop_lets_open_turns_finish():
     session = hall()
     session.stop_requested = True
     session.say("ann")
@@ -97,7 +97,7 @@ def test_stop_before_the_first_turn_ends_the_session():
     assert decided.plan.reason == "stop_requested"
 
 
-def test_a_session_of_skipped_turns_is_cancelled_and_says_why():
+def test_session_of_skipped_turns_names_the_last_error():
     session = table(stop=MaxRounds(1))
     session.turn_out(OutcomeKind.SKIPPED, error="ValueError: no disk")
     session.turn_out(OutcomeKind.SKIPPED, error="ValueError: no net")
@@ -180,6 +180,6 @@ def test_an_unsound_step_is_refused(fields, step, rule):
         check_step(view(**fields), step)
 
 
-def test_a_dropped_turn_makes_room():
+def test_dropped_turn_frees_its_place():
     open_turn = OpenTurn(number=1, participant="ann")
     check_step(view(open=(open_turn,)), Step(turns=(PlannedTurn(participant="bob"),), drop=(1,)))

@@ -57,14 +57,14 @@ def outcomes(job):
     return [event.payload["result"]["outcome"] for event in events]
 
 
-def test_skip_lets_the_others_go_on(office, asked):
+def test_skip_lets_the_other_participants_continue(office, asked):
     job = asked(then="skip")
     office.sweep_until(job, lambda: job.state().closed >= 3)
     assert outcomes(job)[:3] == ["message", "skipped", "message"]
     assert [m.speaker for m in job.messages()] == ["ann", "ann"]
 
 
-def test_a_default_is_said_in_the_persons_name(office, asked):
+def test_default_answer_is_written_for_the_person(office, asked):
     job = asked(then="default", default="No objection.")
     office.sweep_until(job, lambda: job.state().closed >= 3)
     assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "No objection.")
@@ -81,7 +81,7 @@ def test_cancel_ends_the_session(office, asked):
     assert office.client.inbox() == []
 
 
-def test_reassign_gives_the_seat_to_another_agent(office, asked):
+def test_reassign_gives_the_turn_to_another_agent(office, asked):
     job = asked(then="reassign", to="echo")
     office.sweep_until(job, lambda: job.state().closed >= 3)
     assert [(m.speaker, m.content) for m in job.messages()][1] == ("ben", "ok")

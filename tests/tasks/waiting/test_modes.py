@@ -65,7 +65,7 @@ def test_two_people_answer_in_any_order(office):
     assert result_of(job).turns == 2
 
 
-def test_the_failure_policy_may_put_a_person_in_an_agents_seat(make_office):
+def test_failure_policy_may_substitute_a_person(make_office):
     office = make_office('[agents.broken]\nkind = "scripted"\nreplies = [{ fail = "no" }]\n')
     policy = {"attempts": 1, "then": "substitute", "substitute": "human"}
     job = office.submit("round_robin", {"ann": "broken"}, policy=policy, stop={"max_turns": 1})

@@ -46,7 +46,7 @@ def test_a_parked_turn_is_looked_at_once_an_hour_at_most(office, asked):
     assert answer.due_ms - answer.state.now_ms == 3_600_000
 
 
-def test_pending_tells_who_is_asked_what_and_until_when(asked):
+def test_pending_names_the_person_question_and_deadline(asked):
     (question,) = asked.pending()
     assert (question.participant, question.asked, question.turn_number) == ("ben", ("ben",), 2)
     assert (question.is_own, question.expects) == (True, Expects.REVIEW)
@@ -56,7 +56,7 @@ def test_pending_tells_who_is_asked_what_and_until_when(asked):
     assert question.reply_token not in str(asked.collab().to_wire())
 
 
-def test_a_reply_is_the_turns_words_and_the_session_goes_on(office, asked):
+def test_reply_becomes_the_message_of_the_turn(office, asked):
     asked.reply("ben", "once more, please")
     assert [m.content for m in asked.messages()] == ["ok", "once more, please"]
     office.work()
@@ -127,7 +127,7 @@ def test_two_replies_at_the_same_time_are_one(office, asked):
     assert [m.content for m in asked.messages()] == ["ok", "mine"]
 
 
-def test_a_reply_whose_answer_was_lost_may_be_sent_again(office, asked):
+def test_reply_with_a_lost_answer_may_be_sent_again(office, asked):
     (question,) = read_all_questions(asked._facts, asked.state())
     reply = question.build_answer("hello", by="ben")
     turns = ParkedTurnStore(office.client._installation.sessions.connections.redis)
@@ -191,7 +191,7 @@ def test_a_stop_that_was_asked_for_before_the_turn_was_parked_ends_the_session_a
     assert result_of(job).reason == "stop_requested"
 
 
-def test_a_stop_nobody_was_told_of_is_found_by_the_sweep(office, asked):
+def test_sweep_finds_a_stop_without_a_message(office, asked):
     asked.stop()
     office.queue.waiting.clear()
     office.sweep_until(asked, lambda: asked.state().is_final)
@@ -204,7 +204,7 @@ def test_a_cancel_ends_a_session_that_waits_at_once(office, asked):
     assert asked.pending() == ()
 
 
-def test_a_reply_whose_sender_died_is_found_by_the_sweep(office, asked):
+def test_sweep_finds_a_reply_of_a_dead_sender(office, asked):
     asked.reply("ben", "hello")
     office.queue.waiting.clear()
     due_ms = office.client._installation.sessions.connections.redis.zscore("symposia:due", asked.id)
@@ -281,7 +281,7 @@ def test_a_person_of_a_registered_name_is_that_agent(make_office):
     assert (question.until - question.asked_at).total_seconds() == 60
 
 
-def test_an_answer_that_does_not_say_to_which_of_several_questions_is_refused_and_they_are_listed(office):
+def test_ambiguous_reply_is_refused_and_lists_the_questions(office):
     seat = {"agent": "noop", "parameters": {"replies": [{"say": "ASK ben: May I?"}, {"say": "done"}]}}
     job = office.submit("broadcast", {"ann": seat, "cyd": seat}, people=["ben"])
     office.work()

@@ -60,7 +60,7 @@ def outcomes(job):
     return [event.payload["result"]["outcome"] for event in events]
 
 
-def test_the_turn_waits_for_the_person_who_is_asked(office):
+def test_turn_waits_for_the_person_it_asks(office):
     job = ask(office)
     (question,) = job.pending()
     assert (question.participant, question.asked, question.is_own) == ("ann", ("ben",), False)

@@ -107,7 +107,7 @@ def test_closed_task_takes_no_message(room: TaskRoom) -> None:
     assert [type(it) for it in refused] == [TaskClosedError] * 2, "the task is looked at first"
 
 
-def test_those_who_leave_together_close_the_task_once(room: TaskRoom) -> None:
+def test_concurrent_leaves_close_the_task_once(room: TaskRoom) -> None:
     names = [ANN, *(f"agent{number}" for number in range(7))]
     task = room.task(*names[1:])
     for _ in range(2):
@@ -119,7 +119,7 @@ def test_those_who_leave_together_close_the_task_once(room: TaskRoom) -> None:
     assert room.desk.task_list(CHAIR).items[0].agents == ()
 
 
-def test_room_for_the_last_member_is_given_once(room: TaskRoom) -> None:
+def test_last_member_places_are_given_once(room: TaskRoom) -> None:
     names = [f"agent{number:03}" for number in range(260)]
     task = room.task(*names)
     conversation = room.conversation(*names[:252], task=task)

@@ -135,7 +135,7 @@ def test_non_members_learn_nothing_from_any_call(room: TaskRoom, ids: tuple[str,
         assert ids[1] not in [it.id for it in room.desk.conversation_list(who).items]
 
 
-def test_only_who_takes_part_leaves(room: TaskRoom, ids: tuple[str, str]) -> None:
+def test_only_participants_may_leave(room: TaskRoom, ids: tuple[str, str]) -> None:
     for who in (EVE, CHAIR, OTHER):
         with pytest.raises(NotAMember):
             room.desk.task_leave(who, ids[0])
@@ -164,7 +164,7 @@ def test_lists_hold_only_objects_of_the_agent(room: TaskRoom, ids: tuple[str, st
             room.desk.conversation_list(who, task_id=NOTHING)
 
 
-def test_one_who_manages_and_takes_part_is_both(room: TaskRoom) -> None:
+def test_manager_may_also_be_a_participant(room: TaskRoom) -> None:
     conversation = room.conversation(CHAIR, ANN, task=room.task(CHAIR))
     room.desk.send(CHAIR, conversation.id, "I am one of you")
     room.desk.participants_remove(CHAIR, conversation.id, [CHAIR])

@@ -175,7 +175,7 @@ def test_conversations_are_filtered_by_task_and_archive(room: TaskRoom) -> None:
     assert listed(task_id=task.id, archived=False, include_archived=True) == {here.id}
 
 
-def test_a_summary_says_when_it_was_archived(room: TaskRoom) -> None:
+def test_summary_shows_the_archive_time(room: TaskRoom) -> None:
     conversation = room.conversation()
     archived = room.desk.archive(CHAIR, conversation.id)
     (summary,) = room.desk.conversation_list(BEN, include_archived=True).items

@@ -142,7 +142,7 @@ def test_a_stream_is_capped_and_expires(client: Redis) -> None:
     assert 0 < client.pttl(notifications_key(ANN)) <= KEPT_MS
 
 
-def test_a_redis_that_is_away_undoes_nothing(archive: Archive) -> None:
+def test_redis_outage_undoes_no_change(archive: Archive) -> None:
     with connect("redis://127.0.0.1:1", retries=0) as client:
         room = TaskRoom(archive, NotificationStreams(client))
         conversation = room.conversation(ANN)

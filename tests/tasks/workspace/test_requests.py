@@ -147,7 +147,7 @@ def test_sweep_fails_a_request_left_by_a_crash(room: TaskRoom) -> None:
     assert room.desk.count_abandoned() == 0
 
 
-def test_a_task_that_everybody_left_before_the_verdict_is_closed(room: TaskRoom) -> None:
+def test_task_that_everyone_left_early_is_closed(room: TaskRoom) -> None:
     def judge(request: TaskRequest) -> bool:
         room.desk.task_leave(ANN, request.task_id)
         return True

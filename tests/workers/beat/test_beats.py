@@ -74,7 +74,7 @@ def test_sweep_starts_due_runs_without_a_beat(place):
 
 @pytest.mark.long
 @pytest.mark.timeout(120)
-def test_a_beat_says_that_it_runs_and_that_it_stops(place):
+def test_beat_announces_its_start_and_stop(place):
     with connect(place.redis_url) as client:
         book, beat = BeatPresence(client), place.start_beat()
         until(book.list_alive, what="it is heard of")

@@ -107,7 +107,7 @@ def listed(text: str) -> list[tuple[int, object, object]]:
     return [row for row in rows if row[1] or row[2]]
 
 
-def test_two_views_of_a_document_are_listed_side_by_side():
+def test_two_views_of_a_document_are_listed():
     text = "# T\n\n[CONCESSION: fair]\n\n```\n[TENSION T01: in code]\n```\n"
     assert listed(text) == [
         (3, ("concession", "fair"), ("concession", "fair")),

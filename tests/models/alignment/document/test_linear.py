@@ -93,7 +93,7 @@ def test_twice_the_text_is_at_most_twice_the_work(shape, size):
 
 
 @pytest.mark.parametrize("shape", CHECKED)
-def test_twice_the_text_is_at_most_twice_the_work_to_check(shape):
+def test_lint_work_is_linear_in_the_text(shape):
     make = CHECKED[shape]
     small, large = work(make(100), lint), work(make(400), lint)
     assert large < 4.6 * small + 500
@@ -107,7 +107,7 @@ def test_a_quarter_of_a_megabyte_of_this_is_read(shape):
 
 
 @pytest.mark.long
-def test_a_document_of_ten_megabytes_is_read_and_written():
+def test_ten_megabyte_document_is_read_and_written():
     turn = (
         "### Muffin 🧁\n\n[TENSION T01: Speed]\n\n"
         + "Some words about it, with `code`. " * 20

@@ -48,7 +48,7 @@ def found(text: str, **options) -> list[tuple[str, int, str | None]]:
     return [(it.code.value, it.line, it.fix_hint) for it in lint(text, **options)]
 
 
-def test_a_canonical_document_has_no_finding_even_in_strict_mode():
+def test_canonical_document_has_no_strict_finding():
     assert found(HEAD + ROUND, strict=True) == []
 
 
@@ -97,7 +97,7 @@ def test_spacing_is_no_finding():
     assert found(loose, strict=True) == []
 
 
-def test_a_table_is_checked_for_its_columns_and_its_row_of_dashes():
+def test_table_columns_and_separator_are_checked():
     text = f"{HEAD}{ROUND}| a | b |\n|---|---|\n| 1 |\n| 1 \\| 2 | 3 |\n\n| a | b |\n| 1 | 2 |\n"
     at = (HEAD + ROUND).count("\n")
     assert found(text) == [
@@ -189,14 +189,14 @@ def test_tracker_contradicting_markers_is_reported():
     assert found(text.replace("Open |\n\n## Round", "**Resolved** |\n\n## Round")) == []
 
 
-def test_one_number_may_be_used_by_two_experts_and_in_two_rounds():
+def test_experts_and_rounds_may_reuse_a_number():
     text = f"{HEAD}{ROUND}### Scone 🧁\n\n[TENSION T01: own]\n\n## Round 1: Next\n\n### Scone 🧁\n\n[TENSION T01: new]\n"
     assert found(text) == []
 
 
 @given(documents)
 @often
-def test_no_document_that_was_rendered_has_a_finding_about_its_form(document):
+def test_rendered_document_has_no_form_finding(document):
     codes = {it.code for it in lint(render(document), strict=True)}
     assert codes.isdisjoint({*FormRule} - {FormRule.NEAR_MARKER})
 
@@ -234,7 +234,7 @@ def test_fixing_leaves_no_safe_fix_and_is_done_once(text):
     assert fix(fixed) == fixed
 
 
-def test_fixing_keeps_the_stars_of_the_words_beside_a_marker():
+def test_fixing_keeps_emphasis_beside_a_marker():
     text = "# T\n\n**a** [TENSION T1: x] **b** c **[TENSION T02: y]** *d*\n[RESOLVED T01]: **e** f\n**[RESOLVED T02]:** *g*\n"
     assert fix(text) == (
         "# T\n\n**a**\n[TENSION T01: x]\n**b** c\n[TENSION T02: y]\n*d*\n"
@@ -242,7 +242,7 @@ def test_fixing_keeps_the_stars_of_the_words_beside_a_marker():
     )
 
 
-def test_fixing_the_only_line_of_a_file_without_a_line_end_makes_lines_of_it():
+def test_fixing_a_line_without_an_end_makes_lines():
     assert fix("see [TENSION T1: x]") == "see\n[TENSION T01: x]"
 
 

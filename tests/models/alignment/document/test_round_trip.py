@@ -48,7 +48,7 @@ def test_every_document_is_read_back_as_it_was(document):
 
 @given(markdown)
 @often
-def test_every_text_is_written_the_same_once_it_was_read(text):
+def test_rendered_text_is_stable(text):
     settles(text)
 
 
@@ -65,7 +65,7 @@ def test_panel_without_names_introduces_no_one():
 
 
 @pytest.mark.parametrize("quoted", ["> ```[TENSION T0]", ">~~~", "> > - ```\n> > [TENSION T0]"])
-def test_code_in_a_quote_below_a_fence_that_is_never_closed_stays_what_it_is(quoted):
+def test_quoted_code_below_an_unclosed_fence_is_kept(quoted):
     settles(f"```\n{quoted}")
 
 
@@ -77,7 +77,7 @@ def test_a_line_of_dashes_below_nothing_is_no_heading(blank, line):
 
 @pytest.mark.parametrize("kind", MarkerType)
 @pytest.mark.parametrize("label", ["Pnn", "C*", "T0N", "<id>", "{n} of [x]", "\\Pnn", "\\\\<id>", "\\ Pnn"])
-def test_a_marker_that_is_called_like_an_id_to_fill_in_is_still_one(kind, label):
+def test_marker_label_like_a_placeholder_is_read_back(kind, label):
     called = Turn("Muffin", "🧁", "", (Marker(kind, (), label),))
     reads_back(AlignmentDialogue("", parts=(Round(0, "", (), (called,)),)))
 
@@ -87,7 +87,7 @@ def test_a_marker_that_is_called_like_an_id_to_fill_in_is_still_one(kind, label)
     "agent", ["P0", "T12", "C1", "R2", "T-1", "PN", "C_", "P0N-x", "Pam", "T-REX", "P-NEW", "T1-B"]
 )
 @pytest.mark.parametrize("round_", [None, 1])
-def test_an_agent_that_is_called_like_an_id_keeps_its_ids(kind, agent, round_):
+def test_agent_named_like_an_id_keeps_its_ids(kind, agent, round_):
     bound = Marker(kind, (MarkerRef("T01", agent, round_), MarkerRef("P02")), "why")
     reads_back(AlignmentDialogue("", preamble=(bound,)))
 
@@ -101,12 +101,12 @@ def test_marker_label_like_an_id_is_kept(text):
 @pytest.mark.soak
 @given(documents)
 @very_often
-def test_ten_thousand_documents_are_read_back_as_they_were(document):
+def test_many_documents_are_read_back_unchanged(document):
     reads_back(document)
 
 
 @pytest.mark.soak
 @given(markdown)
 @very_often
-def test_ten_thousand_texts_are_written_the_same_once_they_were_read(text):
+def test_many_rendered_texts_are_stable(text):
     settles(text)

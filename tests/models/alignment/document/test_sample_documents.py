@@ -37,12 +37,12 @@ def sample(name: str) -> dict:
 
 
 @every_fact
-def test_rounds_and_the_experts_in_them_are_those_that_a_reader_counts(name):
+def test_rounds_of_samples_match_a_manual_count(name):
     assert [[it["number"], len(it["agents"])] for it in sample(name)["rounds"]] == FACTS[name]["rounds"]
 
 
 @every_fact
-def test_markers_by_type_and_ids_are_those_that_a_reader_counts(name):
+def test_markers_of_samples_match_a_manual_count(name):
     found: dict[str, Counter] = {}
     for marker in sample(name)["markers"]:
         found.setdefault(marker["type"], Counter())[", ".join(marker["ids"])] += 1
@@ -62,7 +62,7 @@ def test_scoreboards_have_their_rows_and_total(name):
 
 
 @every_document
-def test_a_real_document_is_written_and_read_back_the_same(path):
+def test_real_document_is_read_back_unchanged(path):
     document = parse(text_of(path))
     written = render(document)
     assert parse(written) == document
@@ -70,7 +70,7 @@ def test_a_real_document_is_written_and_read_back_the_same(path):
 
 
 @every_document
-def test_the_lines_of_a_real_document_give_it_back_byte_for_byte(path):
+def test_lines_of_a_real_document_restore_it_exactly(path):
     assert "".join(line.raw for line in scan(text_of(path))) == text_of(path)
 
 

@@ -110,7 +110,7 @@ def test_whatever_stands_in_a_users_key_a_turn_runs_and_remembers(apart, elsewhe
     assert "Traceback" not in apart.worker.log()
 
 
-def test_a_consent_that_is_corrupt_is_none(apart, elsewhere):
+def test_corrupt_consent_counts_as_none(apart, elsewhere):
     with connect(elsewhere.url) as client:
         client.set("dialog-shared:3", '{"allowed": 7, "memory": {}}', ex=600)
     assert seen(apart, user_id=3, room_id="r", service="travel", said=TRIP)["parameters"] == TRIP

@@ -94,7 +94,7 @@ def test_multi_turn_travel_booking_over_several_sessions(room):
     assert view["degraded"] is False
 
 
-def test_said_without_a_service_reaches_the_agent(room):
+def test_said_values_without_a_service_reach_the_agent(room):
     how = {"said": {"to": "London", "from": ""}, "defaults": {"to": "Oslo", "from": "Nairobi"}}
     for owner in ({"user_id": 61, "room_id": "r"}, {}):
         (view,) = (json.loads(it) for it in room.said(room.submit("viewer", turns=1, **owner, **how)))
@@ -104,7 +104,7 @@ def test_said_without_a_service_reaches_the_agent(room):
     assert room.client.memory.rooms(61) == [], "nothing is remembered without a service"
 
 
-def test_said_is_merged_once_a_turn_names_the_service(room):
+def test_said_values_merge_once_a_turn_names_the_service(room):
     job = room.submit("parser", "viewer", turns=2, user_id=62, room_id="r", said={"cabin_class": "first"})
     seen = json.loads(room.said(job)[1])["parameters"]
     assert (seen["from"], seen["cabin_class"]) == ("Nairobi", "first")
@@ -123,16 +123,16 @@ def test_without_a_user_nothing_is_stored_and_what_was_said_is_still_merged(room
         assert not list(client.scan_iter("dialog:*None*"))
 
 
-def test_an_empty_room_is_no_room(room):
+def test_empty_room_id_stores_nothing(room):
     room.said(room.submit("teller", turns=1, user_id=46, room_id="", service="travel", said={"to": "London"}))
     assert room.client.memory.rooms(46) == []
 
 
-def test_a_session_without_memory_has_none(room):
+def test_session_without_memory_shows_none(room):
     assert room.said(room.submit("viewer", turns=1)) == ["nothing"]
 
 
-def test_the_room_is_the_conversation_unless_it_is_named(room):
+def test_room_defaults_to_the_conversation(room):
     job = room.submit("parser", turns=1, user_id=47)
     room.said(job)
     assert room.client.memory.rooms(47) == [job.id]
@@ -178,7 +178,7 @@ def test_the_user_may_have_something_forgotten_and_no_earlier_turn_brings_it_bac
     assert again[1] == "to: London | ask: from"
 
 
-def test_a_turn_that_says_nothing_may_learn_all_the_same(room):
+def test_turn_without_a_message_may_still_learn(room):
     result_of(room.submit("silent", turns=1, user_id=54, room_id="r"), timeout_s=50)
     assert room.client.memory.get(54, "r")["parameters"] == {"query": "quiet places"}
 
@@ -256,7 +256,7 @@ def test_bad_choices_are_refused_before_anything_is_written(room, how, line):
         room.submit("teller", turns=1, **how)
 
 
-def test_the_example_runs_as_it_says(room):
+def test_trip_example_prints_its_documented_output(room):
     example = Path(__file__).parents[4] / "examples" / "trip.py"
     environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in room.settings.items()}
     said = subprocess.run(

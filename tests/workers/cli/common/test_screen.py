@@ -45,7 +45,7 @@ def spec(stop=None):
         ("round_robin", TokenBudget(100), None),
     ],
 )
-def test_the_length_of_a_session_is_known_where_its_limits_tell(mode, stop, length):
+def test_session_length_is_known_from_its_limits(mode, stop, length):
     assert expected_turns(collab(mode), spec(stop)) == length
 
 
@@ -104,7 +104,7 @@ def test_words_from_another_dialog_have_their_speaker_and_no_turn():
     assert shown(moment)[0] == "     Bob    one"
 
 
-def test_nothing_that_is_said_commands_the_terminal():
+def test_message_text_cannot_control_the_terminal():
     evil = "\x1b[2J\x1b]0;owned\x07 [bold]x[/bold] :smile: \u202e\u2028\r\x9b31m"
     (line,) = shown(turn(messages=[evil], outcome="message"), width=200)
     assert all(c.isprintable() for c in line)

@@ -35,7 +35,7 @@ def test_other_ages_are_refused(text):
         ("2026-01-31T14:00:00Z", 1_769_868_000_000),
     ],
 )
-def test_moments_are_in_utc_unless_they_say_otherwise(text, ms):
+def test_times_are_utc_by_default(text, ms):
     assert moment_ms(text, option="--since") == ms
 
 

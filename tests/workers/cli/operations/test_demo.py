@@ -101,7 +101,7 @@ def test_a_demo_that_is_killed_takes_its_processes_along(bare: Terminal):
     bare.wait_until_nothing_runs()
 
 
-def test_without_the_local_model_it_is_said_how_to_go_on(bare: Terminal, monkeypatch):
+def test_missing_local_model_names_an_alternative(bare: Terminal, monkeypatch):
     monkeypatch.setattr("symposia.agents.local_model.server.find_spec", lambda _name: None)
     said = bare.call("demo")
     assert (said.code, said.out, said.err.count("\n")) == (4, "", 1)

@@ -67,7 +67,7 @@ def test_show_tells_what_is_remembered_and_hides_what_is_private(terminal, spoke
     assert "254712" not in said.out + str(data)
 
 
-def test_show_without_a_room_lists_the_rooms(terminal, spoken):
+def test_memory_show_without_a_room_lists_the_rooms(terminal, spoken):
     spoken.store(42, "two", {"to": "Oslo"}, service="travel")
     assert terminal.call("memory", "show", "42").out == "room_123\ntwo\n"
     assert terminal.call("memory", "show", "42", "--json").json()["rooms"] == ["room_123", "two"]

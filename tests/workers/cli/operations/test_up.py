@@ -58,7 +58,7 @@ def test_nothing_survives_its_sudden_death(bare: Terminal, up: Running):
     bare.wait_until_nothing_runs()
 
 
-def test_it_says_ready_once_its_workers_are(bare: Terminal, up: Running):
+def test_up_prints_ready_once_its_workers_are(bare: Terminal, up: Running):
     up.until("up       | ready")
     assert up.interrupt().ended().out.count("up       | ready") == 1
     bare.wait_until_nothing_runs()

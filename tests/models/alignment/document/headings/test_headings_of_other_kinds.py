@@ -76,7 +76,7 @@ def test_underlined_text_stays_text(said):
         ("## Round 2: Y [TENSION T01: x]", [(1, ()), (2, ())]),
     ],
 )
-def test_a_heading_that_holds_a_marker_begins_its_part_nevertheless(line, rounds):
+def test_heading_with_a_marker_still_begins_its_part(line, rounds):
     text = f"# T\n\n## Round 1: X\n\n{line}\n\n[RESOLVED T01: y]\n"
     document = parse(text)
     assert [(it.number, it.agents) for it in document.rounds] == rounds

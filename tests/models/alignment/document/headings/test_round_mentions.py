@@ -75,7 +75,7 @@ def test_heading_begins_a_round_if_experts_speak(line):
 
 
 @pytest.mark.parametrize("line", [it for it in SECOND_ROUNDS if "\n" not in it])
-def test_a_heading_about_a_round_is_a_section_without_turns(line):
+def test_heading_about_a_round_is_a_section(line):
     text = f"{PANEL}{FIRST}{line}\n\nWords.\n\n## Round 3: Y\n\n### Scone 🧁\n\nb\n"
     assert [it[0] for it in rounds(text)] == [1, 3]
     assert {it[0] for it in found(text)} <= {"section-form"}

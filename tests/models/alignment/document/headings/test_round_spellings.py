@@ -105,19 +105,19 @@ def test_this_begins_no_round(line):
     assert parse(render(document)) == document
 
 
-def test_a_round_without_a_number_follows_the_one_before_it():
+def test_round_without_a_number_follows_the_last_one():
     text = "# T\n\n## Round 1: X\n\n## Round 2: Y\n\n## Final Round: The vote\n"
     assert [(it.number, it.label) for it in parse(text).rounds][-1] == (3, "Final Round: The vote")
     assert [it.round for it in scan(text) if it.round is not None][-1] == 3
 
 
-def test_a_line_in_bold_begins_a_round_only_where_no_heading_does():
+def test_bold_line_begins_a_round_if_no_heading_does():
     text = "# T\n\n**Round 1**\n\nwords\n\n{}**Round 2**\n\nmore\n"
     assert [it.number for it in parse(text.format("")).rounds] == [1, 2]
     assert [it.number for it in parse(text.format("## Round 7: X\n\n")).rounds] == [7]
 
 
-def test_a_sentence_in_bold_that_reads_like_a_round_stays_one():
+def test_bold_sentence_like_a_round_stays_text():
     document = AlignmentDialogue("T", parts=(Round(3, blocks=(Prose("**Round 1**"),)),))
     assert parse(render(document)) == document
     document = AlignmentDialogue("T", preamble=(Prose("**Round 1**"),))

@@ -112,7 +112,7 @@ def test_this_begins_no_turn(line):
     assert parse(render(document)) == document
 
 
-def test_a_line_with_a_name_begins_a_turn_only_where_no_heading_does():
+def test_name_line_begins_a_turn_if_no_heading_does():
     found = parse(f"{PANEL}**Scone**: before\n\n### Muffin 🧁\n\n**Ada Lovelace**: quoted\n")
     assert [it.agents for it in found.rounds] == [("Muffin",)]
 
@@ -120,13 +120,13 @@ def test_a_line_with_a_name_begins_a_turn_only_where_no_heading_does():
 @pytest.mark.parametrize(
     "heading", ["### Dr. Ada Lovelace", "### Ada Lovelace", "### Ada 🦊", "### Professor Ada Lovelace"]
 )
-def test_a_title_of_the_panel_may_be_left_out_or_be_another(heading):
+def test_title_of_an_expert_may_be_omitted(heading):
     text = PANEL.replace("🦊 Ada Lovelace", "🦊 Dr. Ada Lovelace") + f"{heading}\n\nWords.\n"
     assert [it.agents for it in parse(text).rounds] == [("Dr. Ada Lovelace",)]
     assert parse(render(parse(text))) == parse(text)
 
 
-def test_a_name_that_two_experts_share_but_for_their_title_is_neithers():
+def test_ambiguous_name_without_a_title_is_no_expert():
     panel = "# T\n\n**Participants**: Dr. Smith 🧁, Mr. Smith 🧁, Dr. 🧁\n\n## Round 1: X\n\n"
     text = panel + "### Smith\n\na\n\n### Mr. Smith\n\nb\n\n### dr. smith\n\nc\n"
     assert [it.agents for it in parse(text).rounds] == [("Mr. Smith", "Dr. Smith")]

@@ -58,12 +58,12 @@ def test_marker_spelling_is_read_and_reported(text):
 @pytest.mark.parametrize(
     "text", ["[TENSION T01](#t01): x", '[TENSION "T01": x]', "[TENSION “T01”] : x", "[TENSION 'T01'] — x"]
 )
-def test_quotes_and_links_around_an_id_are_no_part_of_the_label(text):
+def test_quotes_and_links_around_an_id_are_dropped(text):
     (marker,) = parse(text).markers
     assert str(marker) == "[TENSION T01: x]"
 
 
-def test_a_quotation_that_begins_with_an_id_stays_a_label():
+def test_quotation_that_begins_with_an_id_is_a_label():
     (marker,) = parse_markers('[TENSION "T01 is odd": x]')
     assert (marker.ids, marker.label) == ((), '"T01 is odd": x')
 
@@ -111,6 +111,6 @@ def test_table_marker_belongs_to_its_turn_and_line():
     ]
 
 
-def test_an_indented_fence_opens_nothing_and_one_in_a_list_does():
+def test_indented_fence_is_text_except_in_a_list():
     assert len(parse_markers("words\n\n    ```\n\n[TENSION T01: x]")) == 1
     assert parse_markers("- words\n\n    ```\n\n[TENSION T01: x]") == ()

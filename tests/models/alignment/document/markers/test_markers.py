@@ -132,12 +132,12 @@ def test_several_markers_of_a_line_keep_their_text():
     assert (one.label, one.column, two.label, two.column) == ("files win,", 3, "and tables follow", 30)
 
 
-def test_markers_inside_a_fence_do_not_count_and_those_after_it_do():
+def test_markers_inside_a_fence_do_not_count():
     text = "````md\n[TENSION T01: x]\n```\n[TENSION T02: x]\n````\n[TENSION T03: y]"
     assert [(m.ids, m.line) for m in parse_markers(text, agent="Muffin", round=2)] == [(("T03",), 6)]
 
 
-def test_markers_carry_the_agent_and_round_they_are_parsed_for():
+def test_markers_carry_their_agent_and_round():
     (marker,) = parse_markers("[TENSION T01: y]", agent="Muffin", round=2)
     assert (marker.agent, marker.round) == ("Muffin", 2)
 
@@ -152,7 +152,7 @@ def test_unclosed_and_misspelled_markers_are_reported():
     assert find_markers("[RESOLUTION T03: y]").near == [(0, 11, "RESOLVED")]
 
 
-def test_a_marker_that_needs_an_id_cannot_be_made_with_nothing():
+def test_marker_that_needs_an_id_cannot_be_empty():
     with pytest.raises(InvalidInput, match="must have an id"):
         Marker(MarkerType.TENSION)
 
@@ -167,7 +167,7 @@ def test_bold_marker_among_metadata_is_a_marker(head, line):
     assert parse(render(document)) == document
 
 
-def test_a_key_of_metadata_may_look_like_a_marker_when_it_is_made():
+def test_metadata_key_may_look_like_a_marker():
     document = AlignmentDialogue("T", (Metadata("[TENSION T01]", "x"), Metadata("a [TENSION T01: b] c")))
     assert parse(render(document)) == document
 
@@ -184,7 +184,7 @@ def test_a_key_of_metadata_may_look_like_a_marker_when_it_is_made():
         ("[TENSION:]: [RESOLVED]", []),
     ],
 )
-def test_a_marker_with_neither_id_nor_label_in_its_bracket_breaks_nothing(line, labels):
+def test_marker_without_id_and_label_is_harmless(line, labels):
     document = parse(f"# T\n\n## S\n\n{line}\n")
     assert [it.label for it in document.markers] == labels
     assert parse(render(document)) == document
@@ -192,6 +192,6 @@ def test_a_marker_with_neither_id_nor_label_in_its_bracket_breaks_nothing(line, 
 
 
 @pytest.mark.parametrize("label", ["{", "{id}", "<id>", "{a} and {b}"])
-def test_a_label_that_looks_like_a_form_to_fill_in_is_read_back(label):
+def test_label_like_a_placeholder_is_read_back(label):
     marker = Marker(MarkerType.PERSPECTIVE, label=label)
     assert parse_markers(str(marker)) == (marker,)

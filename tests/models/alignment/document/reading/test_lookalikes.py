@@ -141,7 +141,7 @@ def test_headings_of_a_proposal_are_not_reported(topic):
     assert unread("# T\n\n" + PROPOSAL.format(1, topic) + PROPOSAL.format(2, topic)) == []
 
 
-def test_an_unknown_name_is_a_topic_where_experts_are_named():
+def test_unknown_name_is_a_topic_if_experts_are_named():
     said = PROPOSAL.format(1, "Apollo") + PROPOSAL.format(2, "Apollo")
     assert unread(PANEL + said) == []
     assert unread("# T\n\n" + said + "## Round 3: X\n\n### Muffin 🧁\n\nc\n") == []

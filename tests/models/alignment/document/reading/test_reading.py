@@ -132,7 +132,7 @@ def test_experts_that_the_judge_discusses_take_no_turn():
     assert found["rounds"][0]["agents"] == ["Muffin"]
 
 
-def test_without_a_panel_the_participants_are_the_experts():
+def test_participants_are_the_experts_without_a_panel():
     found = summary(
         parse("# T\n\n**Participants**: 💙 Judge | 🧁 Muffin, Ada\n\n## Round 1: X\n\n### Ada\n\nA.")
     )
@@ -169,7 +169,7 @@ def test_an_unclosed_fence_hides_the_rest():
     assert [it["number"] for it in read("## Round 1: X\n```\n## Round 2: Y\n")["rounds"]] == [1]
 
 
-def test_line_ends_and_a_byte_order_mark_change_nothing():
+def test_line_ends_and_byte_order_mark_change_nothing():
     text = f"# A title\n\n**K**: v\n\n{PANEL}\n## Round 1: X\n\n### Muffin 🧁\n\n[TENSION T01: x]\n"
     for other in (text.replace("\n", "\r\n"), "\ufeff" + text, text.replace("\n", "  \n")):
         assert parse(other) == parse(text)
@@ -214,7 +214,7 @@ def test_text_that_looks_like_structure_stays_text():
     assert parse(render(document)) == document
 
 
-def test_no_pattern_matching_is_imported_anywhere_in_the_package():
+def test_alignment_package_imports_no_pattern_matching():
     for path in Path(package.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             names = (
@@ -237,7 +237,7 @@ def test_nested_bare_name_is_a_reply():
     assert [it["agents"] for it in found["rounds"]] == [["Muffin", "Ada Lovelace"]]
 
 
-def test_metadata_may_follow_front_matter_and_a_sentence():
+def test_metadata_may_follow_front_matter():
     text = "---\nlayout: page\n---\n\n# T\n\n*A sentence.*\n\n**Participants**: 🧁 Ada, 🧁 Ben\n\n> quote\n\n**Not**: metadata\n"
     found = summary(parse(text))
     assert [it["key"] for it in found["metadata"]] == ["Participants"]
@@ -245,7 +245,7 @@ def test_metadata_may_follow_front_matter_and_a_sentence():
     assert parse(render(parse(text))) == parse(text)
 
 
-def test_a_tension_that_is_raised_after_it_was_resolved_is_reopened():
+def test_tension_raised_after_its_resolution_is_reopened():
     raised, resolved = "[TENSION T01: x]\n", "[RESOLVED T01: y]\n"
     text = f"# T\n\n## Round 0\n\n{raised}{resolved}\n## Round 1\n\n{raised}"
     assert [it.state for it in tensions(parse(text))] == ["reopened"]
