@@ -30,7 +30,7 @@ def statuses(found: tuple[Finding, ...]) -> list[tuple[str, str | None]]:
     return [(it.rule, it.status and it.status.value) for it in found]
 
 
-def test_against_the_run_before_a_finding_is_new_still_there_or_gone() -> None:
+def test_finding_is_new_still_or_gone() -> None:
     run = compare_run(a_run(a_result(UNUSED)), previous=[KEY, UNUSED])
     assert statuses(run.findings) == [("F401", "still"), ("S105", "gone")]
     assert statuses(compare_run(a_run(a_result(UNUSED)), previous=[]).findings) == [("F401", "new")]
@@ -42,7 +42,7 @@ def test_moved_finding_is_still_open() -> None:
     assert statuses(compare_run(a_run(a_result(*after)), previous=before).findings) == [("F401", "still")]
 
 
-def test_the_same_words_about_another_line_of_code_are_another_finding() -> None:
+def test_same_message_on_other_code_is_another_finding() -> None:
     before = with_snippets([a_finding(line=1)], "import os\nimport os as o\n")
     after = with_snippets([a_finding(line=2)], "import os\nimport os as o\n")
     assert Counter(statuses(compare_run(a_run(a_result(*after)), previous=before).findings)) == {
@@ -51,13 +51,13 @@ def test_the_same_words_about_another_line_of_code_are_another_finding() -> None
     }
 
 
-def test_of_three_alike_where_there_were_two_one_is_new() -> None:
+def test_third_equal_finding_is_new() -> None:
     three = [a_finding(line=line) for line in (1, 5, 9)]
     run = compare_run(a_run(a_result(*three)), previous=three[:2])
     assert statuses(run.findings) == [("F401", "still"), ("F401", "still"), ("F401", "new")]
 
 
-def test_what_was_gone_before_is_not_gone_again() -> None:
+def test_gone_finding_is_reported_once() -> None:
     gone = compare_run(a_run(a_result()), previous=[KEY]).findings
     assert statuses(gone) == [("S105", "gone")]
     assert compare_run(a_run(a_result()), previous=gone).findings == ()
@@ -66,30 +66,30 @@ def test_what_was_gone_before_is_not_gone_again() -> None:
 @pytest.mark.parametrize(
     "state", [ItemState.FAILED, ItemState.CANCELLED, ItemState.WAITING, ItemState.RUNNING]
 )
-def test_nothing_is_gone_where_nobody_looked(state: ItemState) -> None:
+def test_unreviewed_files_have_no_gone_findings(state: ItemState) -> None:
     run = a_run(a_result(state=state))
     assert compare_run(run, previous=[KEY], is_whole=True).findings == ()
 
 
-def test_nothing_is_gone_in_what_was_skipped() -> None:
+def test_skipped_files_have_no_gone_findings() -> None:
     run = a_run(skipped=(SkippedItem(path="app.py", reason="is larger than 1 MB"),))
     assert compare_run(run, previous=[KEY], is_whole=True).findings == ()
 
 
-def test_with_a_deleted_file_its_findings_go_when_the_whole_root_was_looked_at() -> None:
+def test_findings_of_a_deleted_file_are_gone() -> None:
     run = a_run(a_result(path="other.py"))
     assert statuses(compare_run(run, previous=[KEY], is_whole=True).findings) == [("S105", "gone")]
     assert compare_run(run, previous=[KEY], is_whole=False).findings == ()
 
 
-def test_of_a_change_only_findings_in_its_lines_are_kept() -> None:
+def test_only_findings_in_changed_lines_are_kept() -> None:
     item = an_item(kind=ItemKind.CHANGE, changed=((1, 3), (20, 22)))
     found = [a_finding(line=line, rule=f"R{line}") for line in (0, 2, 9, 21)]
     run = compare_run(a_run(a_result(*found, item=item)), previous=[KEY])
     assert statuses(run.findings) == [("R0", "new"), ("R2", "new"), ("S105", "gone"), ("R21", "new")]
 
 
-def test_the_baseline_suppresses_what_it_knows_and_nothing_else() -> None:
+def test_baseline_suppresses_known_findings_only() -> None:
     baseline = read_baseline(baseline_of([KEY]))
     run = with_baseline(compare_run(a_run(a_result(UNUSED, KEY)), previous=[KEY]), baseline)
     assert statuses(run.findings) == [("F401", "new"), ("S105", "suppressed")]
@@ -103,12 +103,12 @@ def test_the_baseline_suppresses_no_more_than_it_has_counted() -> None:
     assert [it.status for it in run.findings].count(FindingStatus.SUPPRESSED) == 2
 
 
-def test_what_is_gone_is_not_suppressed() -> None:
+def test_gone_findings_are_not_suppressed() -> None:
     run = compare_run(a_run(a_result()), previous=[KEY])
     assert statuses(with_baseline(run, read_baseline(baseline_of([KEY]))).findings) == [("S105", "gone")]
 
 
-def test_what_is_gone_is_not_put_into_a_baseline() -> None:
+def test_gone_findings_are_not_in_a_baseline() -> None:
     assert json.loads(baseline_of([KEY.model_copy(update={"status": FindingStatus.GONE})]))["findings"] == []
 
 
@@ -122,14 +122,14 @@ def test_what_is_gone_is_not_put_into_a_baseline() -> None:
         ('{"version": 1, "findings": [{"fingerprint": "x"}]}', "baseline.findings[0].fingerprint: "),
     ],
 )
-def test_what_is_wrong_with_a_baseline_is_told_with_its_place(text: str, told: str) -> None:
+def test_invalid_baseline_is_reported_with_its_place(text: str, told: str) -> None:
     with pytest.raises(InvalidInput) as error:
         read_baseline(text)
     assert str(error.value).startswith(told) or "Invalid JSON" in str(error.value)
 
 
 @given(st.lists(findings(), max_size=8))
-def test_a_run_held_against_itself_has_nothing_new_and_nothing_gone(found: list[Finding]) -> None:
+def test_run_compared_with_itself_has_no_changes(found: list[Finding]) -> None:
     told = with_status(found, previous=found, was_looked_at=lambda _: True)
     assert {it.status for it in told} <= {FindingStatus.STILL}
     assert len(told) == len(found)

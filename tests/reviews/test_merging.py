@@ -46,7 +46,7 @@ def test_near_words_about_overlapping_lines_are_one_finding() -> None:
     ],
     ids=["another path", "another line", "another thing", "the same reviewer's other finding"],
 )
-def test_what_is_not_the_same_stays_apart(other: Finding) -> None:
+def test_different_findings_are_not_merged(other: Finding) -> None:
     assert len(merge_findings([a_finding(), other])) == 2
 
 
@@ -56,7 +56,7 @@ def test_remarks_without_a_rule_are_the_same_only_by_their_words() -> None:
     assert len(merge_findings([one, other])) == 2
 
 
-def test_of_several_at_a_line_each_finds_its_own() -> None:
+def test_findings_of_a_line_merge_with_their_match() -> None:
     mine = [a_finding(message=f"`{name}` imported but unused") for name in ("os", "sys", "re")]
     theirs = [
         a_finding(rule="unused", message=f"`{name}` imported and unused", agents=("model",))
@@ -65,11 +65,11 @@ def test_of_several_at_a_line_each_finds_its_own() -> None:
     assert [it.agents for it in merge_findings([*theirs, *mine])] == [("model", "ruff")] * 3
 
 
-def test_what_one_reviewer_says_twice_is_said_once() -> None:
+def test_repeated_finding_of_a_reviewer_is_merged() -> None:
     assert merge_findings([a_finding(), a_finding()]) == (a_finding(),)
 
 
-def test_a_suggestion_is_kept_whoever_makes_it() -> None:
+def test_suggestion_of_any_reviewer_is_kept() -> None:
     found = merge_findings(
         [a_finding(), a_finding(agents=("model",), confidence=0.2, suggestion="Delete it.")]
     )
@@ -93,9 +93,7 @@ def test_a_suggestion_is_kept_whoever_makes_it() -> None:
         ),
     ],
 )
-def test_what_ruff_and_bandit_name_each_in_its_way_is_one_finding(
-    ruff: tuple[str, str], bandit: tuple[str, str]
-) -> None:
+def test_ruff_and_bandit_names_of_a_rule_are_merged(ruff: tuple[str, str], bandit: tuple[str, str]) -> None:
     others = [
         a_finding(rule="F401", message="`sys` imported but unused"),
         a_finding(rule="B006", agents=("bandit",)),
@@ -120,7 +118,7 @@ def test_the_order_in_which_reviewers_speak_does_not_matter(
 
 
 @given(st.lists(findings(), max_size=12))
-def test_nobody_who_found_something_is_forgotten_and_nothing_is_played_down(found: list[Finding]) -> None:
+def test_merging_keeps_all_reviewers_and_the_severity(found: list[Finding]) -> None:
     kept = merge_findings(found)
     assert list(kept) == sorted(kept, key=place_key)
     assert len(kept) <= len(found)
@@ -135,7 +133,7 @@ def test_nobody_who_found_something_is_forgotten_and_nothing_is_played_down(foun
         assert any(one.severity.at_least(it.severity) for one in holders)
 
 
-def test_a_thousand_findings_about_a_whole_file_are_merged_in_reasonable_time() -> None:
+def test_thousand_findings_of_a_file_are_merged() -> None:
     many = [
         a_finding(
             line=0,

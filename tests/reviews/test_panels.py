@@ -36,13 +36,13 @@ def test_three_panels_come_along():
 
 @pytest.mark.parametrize("model", [None, "local"])
 @pytest.mark.parametrize("name", ["code", "document", "pair"])
-def test_each_that_comes_along_has_only_registered_agents_with_and_without_a_model(name, model):
+def test_shipped_panels_use_registered_agents(name, model):
     agents = find_panel(name).with_model(model).agents
     assert set(agents) <= set(Registry().names())
     assert ("local" in agents) is (model is not None)
 
 
-def test_a_seat_for_a_model_stays_empty_without_one_or_is_taken_by_its_stand_in():
+def test_missing_model_leaves_its_place_to_the_substitute():
     assert [seat.name for seat in find_panel("code").with_model(None).seats] == ["judge", "ruff", "bandit"]
     assert find_panel("pair").with_model(None).agents == ("inspector", "judge")
 
@@ -67,7 +67,7 @@ def test_a_file_adds_panels_and_puts_its_own_in_place_of_others(panels_file, mon
         (OWN.replace("files", "hosts"), "hosts"),
     ],
 )
-def test_a_broken_rule_is_told_with_file_panel_and_field(panels_file, text, said):
+def test_invalid_panel_names_file_panel_and_field(panels_file, text, said):
     path = panels_file(text)
     with pytest.raises(InvalidInput, match=said) as caught:
         load_panels(path)
@@ -86,7 +86,7 @@ def test_panel_reviews_only_its_file_patterns():
     assert panel_reviews(find_panel("pair"), "anything")
 
 
-def test_the_hash_changes_with_what_the_panel_says_and_with_nothing_else():
+def test_hash_depends_on_the_content_of_the_panel():
     code = find_panel("code").with_model(None)
     assert panel_sha(code) == panel_sha(code.model_copy(update={"parallel": 9, "files": ()}))
     assert len({panel_sha(code), panel_sha(find_panel("code").with_model("local"))}) == 2
@@ -94,7 +94,7 @@ def test_the_hash_changes_with_what_the_panel_says_and_with_nothing_else():
     assert panel_sha(other) != panel_sha(code)
 
 
-def test_nobody_left_is_refused():
+def test_panel_without_reviewers_is_refused():
     panel = Panel.model_validate(
         {"name": "p", "mode": "swarm", "purpose": "x", "seats": [{"name": "a", "model": True}]}
     )

@@ -65,7 +65,7 @@ def test_some_of_them_are_chosen(client, made, how, chosen):
     assert items(client.review_sessions(**how).run()) == [made[it] for it in chosen]
 
 
-def test_those_that_are_named_are_reviewed_and_nothing_begins_when_one_is_not_there(client, made):
+def test_missing_session_starts_nothing(client, made):
     assert items(client.review_sessions(made[1]).run()) == [made[1]]
     with pytest.raises(SessionNotFound):
         client.review_sessions(made[1], new_id())
@@ -78,7 +78,7 @@ def test_code_panel_reviews_no_sessions(client, made):
     assert run.skipped[0].reason == "the panel reviews *.py, *.pyi only"
 
 
-def test_bad_input_is_told_before_anything_begins(client):
+def test_invalid_input_starts_nothing(client):
     with pytest.raises(InvalidInput, match="sessions: require the archive, which is disabled"):
         request_for_sessions(archive=None)
     with pytest.raises(InvalidInput, match="panel: must be a panel"):

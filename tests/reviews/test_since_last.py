@@ -53,7 +53,7 @@ def test_the_first_time_everything_is_new(tree, archive):
     assert first.revision == tree.git("rev-parse", "HEAD")
 
 
-def test_then_only_what_has_changed_since_the_newest_run_that_completed(tree, archive):
+def test_only_changes_since_the_last_completed_run_are_reviewed(tree, archive):
     ran(tree, archive, tree.git("rev-parse", "HEAD"))
     tree.put("a.py", "2\n")
     ran(tree, archive, tree.commit(), RunState.PARTIAL)
@@ -67,14 +67,14 @@ def test_when_history_was_rewritten_everything_is_new_again(tree, archive):
     assert paths(order(tree, archive)) == ["a.py", "b.py"]
 
 
-def test_without_an_archive_nobody_knows_the_last_run(tree):
+def test_last_run_needs_an_archive(tree):
     with pytest.raises(
         InvalidInput, match="since: must be a git revision: `last` requires the archive, which is disabled"
     ):
         order(tree, None)
 
 
-def test_folders_that_share_a_name_are_not_held_against_each_other(tree, archive, tmp_path):
+def test_folders_of_the_same_name_are_not_compared(tree, archive, tmp_path):
     ran(tree, archive, tree.git("rev-parse", "HEAD"))
     other = GitTree(tmp_path / "elsewhere" / "shop")
     other.put("a.py", "1\n")
@@ -88,7 +88,7 @@ def test_folders_that_share_a_name_are_not_held_against_each_other(tree, archive
     assert str(tmp_path) not in mine.root
 
 
-def test_a_root_that_is_named_is_known_by_its_name_wherever_it_is(tree, tmp_path):
+def test_named_root_keeps_its_identity_when_moved(tree, tmp_path):
     named = [request_for_files([it], root_name="shop") for it in (tree.folder, tmp_path)]
     assert {it.root for it in named} == {"shop"}
 

@@ -42,7 +42,7 @@ def call(folder: Path, *command: str, **settings: str) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("command", [worker, beat], ids=["worker", "beat"])
-def test_it_takes_celerys_options_and_loads_no_plugin_and_no_shell(tmp_path, command):
+def test_program_takes_celery_options_and_loads_no_plugin(tmp_path, command):
     said = call(tmp_path, "-c", LOADED, command.name, "--help")
     assert said.returncode == 0, said.stderr
     options = {option for param in command.params for option in param.opts} - {"-D", "--detach"}
@@ -62,7 +62,7 @@ def test_it_takes_celerys_options_and_loads_no_plugin_and_no_shell(tmp_path, com
         (["flower"], {}, "No such command 'flower'"),
     ],
 )
-def test_what_is_wrong_is_told_without_a_traceback(tmp_path, arguments, settings, told):
+def test_errors_have_no_traceback(tmp_path, arguments, settings, told):
     said = call(tmp_path, "-m", "symposia.workers", *arguments, **settings)
     assert (said.returncode, said.stdout) == (2, "")
     assert told in said.stderr
@@ -71,7 +71,7 @@ def test_what_is_wrong_is_told_without_a_traceback(tmp_path, arguments, settings
 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("pool", [None, pytest.param("prefork", marks=pytest.mark.long)])
-def test_a_worker_starts_anew_and_ends_when_it_is_asked_to(tmp_path, redis_url, pool):
+def test_worker_restarts_and_stops_on_signals(tmp_path, redis_url, pool):
     log = tmp_path / "log"
     with log.open("wb") as output:
         process = subprocess.Popen(

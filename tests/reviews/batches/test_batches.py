@@ -31,7 +31,7 @@ def states(run):
     return {it.item.path: it.state.value for it in run.results}
 
 
-def test_each_item_is_reviewed_once_and_what_was_found_is_told_with_its_path(shared: Desk):
+def test_each_item_is_reviewed_once(shared: Desk):
     run = result_of(shared.review(panel("finds"), texts(6)), timeout_s=DEADLINE_S)
     assert (run.state, run.summary) == (RunState.COMPLETED, "6 items: 6 done.")
     assert sorted(shared.calls()) == sorted(it.item.path for it in texts(6))
@@ -68,7 +68,7 @@ def test_known_items_are_not_reviewed_again(desk: Desk):
     assert set(states(third).values()) == {"done"}
 
 
-def test_an_item_that_fails_is_told_with_the_reason_and_what_the_others_found(shared: Desk):
+def test_failed_item_is_reported_beside_the_findings(shared: Desk):
     reads = [read("good.txt", "x"), read("bad.txt", "x")]
     run = result_of(shared.review(panel("finds", "fails", attempts=2), reads), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
@@ -79,7 +79,7 @@ def test_an_item_that_fails_is_told_with_the_reason_and_what_the_others_found(sh
     assert shared.calls().count("bad.txt") == 4, "both reviewers, in both attempts"
 
 
-def test_what_failed_is_retried_by_itself(shared: Desk):
+def test_failed_items_are_retried(shared: Desk):
     job = shared.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
     assert result_of(job, timeout_s=DEADLINE_S).state is RunState.PARTIAL
     (shared.folder / "mended").touch()
@@ -90,7 +90,7 @@ def test_what_failed_is_retried_by_itself(shared: Desk):
     assert job.retry() == 0
 
 
-def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(shared: Desk):
+def test_cancelled_batch_keeps_its_findings(shared: Desk):
     job = shared.review(panel("gated", parallel=1), texts(3))
     until(shared.calls, timeout_s=DEADLINE_S, what="the first is at work")
     with pytest.raises(InvalidInput, match="must have ended"):
@@ -107,7 +107,7 @@ def test_a_cancelled_batch_keeps_what_was_found_and_lets_nothing_more_begin(shar
     assert set(states(run).values()) <= {"done", "cancelled"}
 
 
-def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_did_not_fail(desk: Desk):
+def test_item_of_a_stopped_batch_is_cancelled(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -123,7 +123,7 @@ def test_an_item_whose_batch_is_stopped_while_it_is_looked_at_was_cancelled_and_
 
 
 @pytest.mark.parametrize("is_settled", [False, True], ids=["under-way", "settled"])
-def test_a_session_that_is_opened_after_its_batch_was_stopped_is_cancelled(desk: Desk, is_settled: bool):
+def test_session_opened_after_the_stop_is_cancelled(desk: Desk, is_settled: bool):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -143,7 +143,7 @@ def test_a_session_that_is_opened_after_its_batch_was_stopped_is_cancelled(desk:
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
-def test_who_finds_the_session_of_a_stopped_batch_under_way_has_its_item_settled(desk: Desk):
+def test_open_session_of_a_stopped_batch_is_settled(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -161,7 +161,7 @@ def test_who_finds_the_session_of_a_stopped_batch_under_way_has_its_item_settled
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
-def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_begun_once(desk: Desk):
+def test_item_settled_and_retried_meanwhile_begins_once(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -186,7 +186,7 @@ def test_an_item_that_is_settled_and_asked_for_again_while_it_is_looked_at_is_be
 
 
 @pytest.mark.parametrize("who", ["who ends it", "who finds that it has ended"])
-def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_again(desk: Desk, who: str):
+def test_batch_retried_while_leaving_the_index_is_checked(desk: Desk, who: str):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -207,7 +207,7 @@ def test_a_batch_that_is_retried_while_it_is_taken_off_the_index_is_looked_at_ag
     assert office.index.time_of(job.id) is not None
 
 
-def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(desk: Desk):
+def test_text_is_deleted_after_the_opener_died(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -225,7 +225,7 @@ def test_a_text_is_gone_also_where_who_opened_its_session_dies_and_it_has_ended(
     assert office.store.text(job.id, 1) is None
 
 
-def test_who_interrupts_a_review_twice_is_told_at_once_what_was_found_so_far(desk: Desk, monkeypatch):
+def test_second_interrupt_reports_at_once(desk: Desk, monkeypatch):
     monkeypatch.setattr(reviewing_here, "_INTERRUPT_GRACE_S", 3_600)
     job = desk.review(panel("finds"), texts(2))
     advance_batch(desk.client._installation.reviews, job.id)  # no worker will ever look at them
@@ -245,7 +245,7 @@ def test_who_interrupts_a_review_twice_is_told_at_once_what_was_found_so_far(des
     assert (run.state, job.progress().state) == (RunState.CANCELLED, "stopping")
 
 
-def test_cancelled_items_can_be_retried_even_where_they_never_began(desk: Desk):
+def test_cancelled_items_can_be_retried(desk: Desk):
     job = desk.review(panel("finds", parallel=1), texts(3))
     job.cancel("no worker yet")
     desk.start_worker()
@@ -267,7 +267,7 @@ def test_a_batch_spends_no_more_than_it_may(shared: Desk):
 
 
 @pytest.mark.long
-def test_a_batch_whose_time_is_over_ends_with_what_it_has(desk: Desk):
+def test_batch_over_time_ends_with_its_findings(desk: Desk):
     desk.start_worker()
     job = desk.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))
     run = result_of(job, timeout_s=DEADLINE_S)
@@ -281,7 +281,7 @@ def test_an_empty_source_is_a_run_with_nothing_in_it(desk: Desk):
     assert (run.state, run.results, run.summary) == (RunState.COMPLETED, (), "Nothing to review.")
 
 
-def test_what_the_panel_does_not_look_at_is_skipped_with_the_reason(desk: Desk):
+def test_items_outside_the_panel_are_skipped(desk: Desk):
     run = result_of(
         desk.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]),
         timeout_s=DEADLINE_S,
@@ -292,7 +292,7 @@ def test_what_the_panel_does_not_look_at_is_skipped_with_the_reason(desk: Desk):
     }
 
 
-def test_an_agent_nobody_knows_fails_the_items_with_its_name(shared: Desk):
+def test_unknown_agent_fails_the_items(shared: Desk):
     run = result_of(shared.review(panel("nobody", attempts=1), texts(1)), timeout_s=DEADLINE_S)
     assert run.state is RunState.FAILED
     assert "nobody" in run.results[0].error
@@ -305,7 +305,7 @@ def test_the_same_batch_started_twice_is_one(shared: Desk):
     assert len(result_of(job, timeout_s=DEADLINE_S).results) == len(shared.calls()) == 2
 
 
-def test_what_a_session_was_opened_with_is_kept_by_the_session_alone(shared: Desk):
+def test_text_of_an_item_is_kept_by_its_session_alone(shared: Desk):
     job = shared.review(panel("finds"), texts(2))
     run = result_of(job, timeout_s=DEADLINE_S)
     keys = [

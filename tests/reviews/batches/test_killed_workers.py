@@ -60,7 +60,7 @@ def test_new_worker_finishes_the_batch_of_a_killed_one(desk: Desk):
 
 @pytest.mark.soak
 @pytest.mark.timeout(1_800)
-def test_500_files_with_program_agents_and_a_worker_killed_in_the_middle(desk: Desk):
+def test_batch_of_500_files_survives_a_killed_worker(desk: Desk):
     desk.start_worker(concurrency=4)
     desk.start_worker(concurrency=4)
     count = 500

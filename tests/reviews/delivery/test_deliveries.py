@@ -51,7 +51,7 @@ def tree(folder: Path) -> set[str]:
 # -- what is told ---------------------------------------------------------------------------------
 
 
-def test_a_person_reads_what_was_found_the_gravest_first():
+def test_message_lists_the_gravest_findings_first():
     findings = (
         a_finding(rule="Z1", severity=Severity.LOW),
         FINDING,
@@ -67,7 +67,7 @@ def test_a_person_reads_what_was_found_the_gravest_first():
     )
 
 
-def test_of_many_findings_a_person_is_told_some():
+def test_message_lists_some_of_many_findings():
     run = a_run(findings=tuple(a_finding(line=at) for at in range(1, 31)))
     assert summary_text(run).count("\n- ") == parcel.MAX_LISTED_FINDINGS + 1
     assert summary_text(run).endswith("- and 10 more\n")
@@ -91,7 +91,7 @@ def test_a_machine_reads_the_same(monkeypatch):
     assert told["findings"][0]["fingerprint"] == FINDING.fingerprint
 
 
-def test_a_letter_keeps_to_its_size_and_says_what_is_left_out():
+def test_email_is_bounded_and_names_omissions():
     long = [a_finding(message="ä" * 4_000, line=at) for at in range(1, 100)]
     findings = (*long, a_finding(severity=Severity.CRITICAL, rule="first"))
     body = summary_json(a_run(findings=findings))
@@ -113,7 +113,7 @@ def test_a_letter_keeps_to_its_size_and_says_what_is_left_out():
         ({"state": RunState.FAILED}, True),
     ],
 )
-def test_what_is_new_or_gone_is_news_and_so_is_a_run_that_did_not_get_through(changes, news):
+def test_changes_and_failed_runs_are_news(changes, news):
     assert has_changes(a_run(**changes)) is news
 
 
@@ -159,7 +159,7 @@ def test_no_name_leads_out_of_the_folder(tmp_path_factory, root, report):
     assert {len(Path(it).parts) for it in tree(above / "shelf")} == {3}
 
 
-def test_what_a_dead_worker_left_is_deleted_when_it_is_old(tmp_path):
+def test_old_files_of_a_dead_worker_are_deleted(tmp_path):
     begun = tmp_path / "shop-code" / ".begun-1"
     begun.mkdir(parents=True)
     book = deliveries(shelf={"kind": "folder", "folder": str(tmp_path)})
@@ -213,14 +213,14 @@ def test_webhook_gets_the_signed_run_under_a_stable_id(system):
         ((302, {"Location": "http://127.0.0.1/"}), False, None),
     ],
 )
-def test_a_webhook_that_refuses_is_told(system, answer, retryable, after_s):
+def test_refusal_of_a_webhook_is_reported(system, answer, retryable, after_s):
     system.answers = [answer]
     with pytest.raises(DeliveryFailed, match=f"127.0.0.1 answered HTTP {answer[0]}") as error:
         webhook(system).deliver("board", PARCEL)
     assert (error.value.retryable, error.value.retry_after_s) == (retryable, after_s)
 
 
-def test_a_private_address_is_not_called_unless_its_network_is_allowed(system):
+def test_private_address_needs_an_allowed_network(system):
     with pytest.raises(DeliveryFailed, match="neither public nor") as error:
         webhook(system, networks=[]).deliver("board", PARCEL)
     assert not error.value.retryable
@@ -280,7 +280,7 @@ def test_an_email_arrives_encrypted_with_the_reports(server, made):
     assert attached["review.sarif"].get_content() == b"{}"
 
 
-def test_what_is_too_large_is_left_out_and_the_email_says_so(server, made, monkeypatch):
+def test_too_large_attachment_is_omitted_with_a_note(server, made, monkeypatch):
     monkeypatch.setattr(senders, "MAX_ATTACHED_BYTES", 5)
     email(server, made).deliver("team", PARCEL)
     (sent,) = server.sent
@@ -288,7 +288,7 @@ def test_what_is_too_large_is_left_out_and_the_email_says_so(server, made, monke
     assert "Too large to attach: review.md" in sent.mail.get_body().get_content()
 
 
-def test_without_a_name_nobody_logs_in(server, made):
+def test_login_needs_a_user_name(server, made):
     email(server, made, username=None, password_env=None).deliver("team", PARCEL)
     assert server.sent[0].login is None
 
@@ -303,7 +303,7 @@ def test_without_a_name_nobody_logs_in(server, made):
         ("RCPT", "450 later", True),
     ],
 )
-def test_a_server_that_refuses_is_told_without_the_password(server, made, verb, answer, retryable):
+def test_refusal_is_reported_without_the_password(server, made, verb, answer, retryable):
     server.refusals[verb] = [answer]
     with pytest.raises(
         DeliveryFailed, match=r"127\.0\.0\.1 (answered SMTP|refused 2 of the recipients)"
@@ -314,7 +314,7 @@ def test_a_server_that_refuses_is_told_without_the_password(server, made, verb, 
     assert server.sent == []
 
 
-def test_when_some_are_refused_the_others_have_it_and_get_it_once(server, made):
+def test_refused_recipients_do_not_affect_the_others(server, made):
     server.unknown["bob@example.com"] = 450
     with pytest.raises(DeliveryFailed, match="refused 1 of the recipients") as error:
         email(server, made).deliver("team", PARCEL)
@@ -331,7 +331,7 @@ def test_a_server_that_is_not_trusted_hears_nothing(server, made, tmp_path):
     assert "MAIL" not in server.heard
 
 
-def test_a_server_without_tls_is_told_nothing(made):
+def test_nothing_is_sent_to_a_server_without_tls(made):
     server = MailServer(*made, offers_tls=False)
     try:
         with pytest.raises(DeliveryFailed, match="does not support a required SMTP extension") as error:
@@ -411,20 +411,20 @@ def test_a_file_names_deliveries(tmp_path, monkeypatch):
         ("[a]\nkind = 'email'\nhost = 'x'\nsecurity = 'none'\nsender = 'a@b.c'\nto = ['a@b.c']", r"security"),
     ],
 )
-def test_a_file_that_breaks_a_rule_is_told_by_field_and_rule(tmp_path, text, rule):
+def test_invalid_file_names_field_and_rule(tmp_path, text, rule):
     with pytest.raises(InvalidInput, match=rule) as error:
         loaded(tmp_path, text)
     assert "\n" not in str(error.value)
 
 
-def test_a_file_that_is_not_there_or_too_large_is_told(tmp_path):
+def test_missing_or_too_large_file_is_refused(tmp_path):
     with pytest.raises(InvalidInput, match="deliveries_file: cannot be read"):
         Destinations.load(tmp_path / "none.toml", getenv=VARIABLES.get)
     with pytest.raises(InvalidInput, match="must be at most 1048576 bytes"):
         loaded(tmp_path, "#" * (1 << 20) + "#")
 
 
-def test_a_name_that_nobody_gave_is_told_with_those_there_are(tmp_path):
+def test_unknown_name_lists_the_known_ones(tmp_path):
     book = deliveries(shelf={"kind": "folder", "folder": str(tmp_path)})
     book.check(["shelf"])
     with pytest.raises(
@@ -435,7 +435,7 @@ def test_a_name_that_nobody_gave_is_told_with_those_there_are(tmp_path):
         deliveries().deliver("x", PARCEL)
 
 
-def test_what_would_fail_is_told_before(tmp_path):
+def test_check_reports_what_would_fail(tmp_path):
     (tmp_path / "file").write_text("")
     entry = {"kind": "webhook", "url": "https://x.example", "secret_env": "NOWHERE"}
     book = deliveries(

@@ -101,7 +101,7 @@ def desk(redis_url: str, tmp_path: Path) -> Iterator[Desk]:
     system.close()
 
 
-def test_a_report_goes_each_way_it_is_wished_to_and_is_owed_no_more(desk):
+def test_report_is_delivered_to_every_destination(desk):
     run = desk.note(deliver=["shelf", "board", "shelf"], formats=["markdown", "sarif"])
     assert desk.index.waiting() == 2
     assert desk.sweep() == 2
@@ -110,7 +110,7 @@ def test_a_report_goes_each_way_it_is_wished_to_and_is_owed_no_more(desk):
     assert desk.index.waiting() == desk.sweep() == 0
 
 
-def test_noting_it_again_changes_nothing_and_neither_does_a_message_that_comes_again(desk):
+def test_repeated_notes_and_messages_change_nothing(desk):
     run = desk.note(deliver=["board"])
     desk.note(run, deliver=["board"])
     (errand,) = desk.owed()
@@ -119,7 +119,7 @@ def test_noting_it_again_changes_nothing_and_neither_does_a_message_that_comes_a
     assert len(desk.system.deliveries) == 1
 
 
-def test_what_is_not_owed_is_not_delivered_whoever_asks(desk):
+def test_unqueued_report_is_not_delivered(desk):
     run = desk.note()
     desk.courier.deliver(DeliveryJob(run=run.id, to="board", formats=()))
     assert desk.system.deliveries == []
@@ -133,12 +133,12 @@ def test_what_is_not_owed_is_not_delivered_whoever_asks(desk):
         ((), RunState.FAILED, 1),
     ],
 )
-def test_only_news_is_told_where_that_is_wished(desk, findings, state, delivered):
+def test_destination_may_take_changes_only(desk, findings, state, delivered):
     desk.note(a_run(findings=findings, state=state), deliver=["board"], only_on_change=True)
     assert desk.sweep() == delivered
 
 
-def test_what_fails_is_tried_again_later_and_later_under_the_same_id(desk):
+def test_failed_delivery_is_retried_under_its_id(desk):
     desk.note(deliver=["board"])
     desk.system.answers = [(503, {}), (503, {})]
     for failed in (1, 2):
@@ -155,7 +155,7 @@ def test_what_fails_is_tried_again_later_and_later_under_the_same_id(desk):
     assert desk.index.failures(count=9) == []
 
 
-def test_who_asks_to_be_left_alone_is_but_not_for_ever(desk):
+def test_retry_after_is_respected_within_bounds(desk):
     desk.note(deliver=["board"])
     desk.system.answers = [(503, {"Retry-After": "600"}), (503, {"Retry-After": "9999999"})]
     desk.sweep()
@@ -165,7 +165,7 @@ def test_who_asks_to_be_left_alone_is_but_not_for_ever(desk):
     assert LONGEST_DELAY_MS - 10_000 < desk.wait_ms() <= LONGEST_DELAY_MS
 
 
-def test_after_all_attempts_it_is_given_up_and_told(desk, caplog):
+def test_delivery_is_given_up_after_all_attempts(desk, caplog):
     run = desk.note(deliver=["board"])
     desk.system.answers = [(503, {})] * 3
     for _ in range(3):
@@ -184,14 +184,14 @@ def test_after_all_attempts_it_is_given_up_and_told(desk, caplog):
         ({"deliver": ["board"], "formats": ["pdf"]}, "formats: must be one of markdown, html"),
     ],
 )
-def test_a_wish_that_nobody_can_fulfil_is_given_up_at_once(desk, wishes, why):
+def test_impossible_delivery_is_given_up_at_once(desk, wishes, why):
     desk.note(**wishes)
     desk.sweep()
     assert desk.index.waiting() == 0
     assert why in desk.index.failures(count=1)[0]
 
 
-def test_a_run_that_is_gone_is_given_up_and_so_is_a_refusal_for_good(desk):
+def test_lost_run_and_permanent_refusal_are_given_up(desk):
     desk.runs.pop(desk.note(deliver=["board"]).id)
     desk.system.answers = [(410, {})]
     desk.note(deliver=["board"])
@@ -200,7 +200,7 @@ def test_a_run_that_is_gone_is_given_up_and_so_is_a_refusal_for_good(desk):
     assert len(desk.index.failures(count=9)) == 2
 
 
-def test_wishes_that_are_none_are_told_and_harm_nobody(desk, caplog):
+def test_invalid_queue_entries_are_reported_and_dropped(desk, caplog):
     desk.note(deliver="board")
     desk.note(deliver=["../etc"])
     assert desk.index.waiting() == 0
@@ -220,7 +220,7 @@ def test_delivery_waits_until_its_run_has_ended(desk):
     assert len(desk.system.deliveries) == 1
 
 
-def test_an_errand_is_given_to_one_at_a_time_and_to_another_when_the_first_dies(desk):
+def test_delivery_is_claimed_by_one_worker(desk):
     desk.note(deliver=["board"])
     assert sweep_deliveries(desk.index, lambda _: None) == 1  # and its worker dies
     assert desk.sweep() == 0

@@ -22,7 +22,7 @@ def run() -> ReviewRun:
     return a_run(findings=tuple(found), state=RunState.PARTIAL, root_name="[b]shop\x1b[31m")
 
 
-def test_it_tells_what_is_open_the_worst_first_and_what_has_changed(run):
+def test_headline_has_open_findings_and_changes(run):
     told = headline(run)
     assert told.startswith("Review of [b]shop")
     assert told.split(" by ")[1].startswith("code, partial: 1 critical, 1 ")
@@ -31,7 +31,7 @@ def test_it_tells_what_is_open_the_worst_first_and_what_has_changed(run):
 
 
 @pytest.mark.parametrize("as_json", [True, False])
-def test_terminals_mails_and_programs_are_told_the_same(run, as_json, capsys):
+def test_every_output_has_the_same_headline(run, as_json, capsys):
     print_findings(run, Reports(), as_json=as_json)
     said = capsys.readouterr()
     shown = said.err if as_json else said.out

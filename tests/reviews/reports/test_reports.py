@@ -21,7 +21,7 @@ from symposia.reviews.reports.formats import ALIGNMENT, JSONL, JUNIT, SARIF, for
 VERDICT = "3 to fix: 1 high, 2 medium. Most severe: app.py:9: A key in the code. ruff found 3. model found 1."
 
 
-def test_each_report_for_programs_has_the_verdict_on_all_items_or_those_on_each() -> None:
+def test_reports_have_the_verdicts() -> None:
     run = a_reported_run()
     (told,) = json.loads(render(run, SARIF))["runs"]
     assert told["properties"]["verdict"] == VERDICT
@@ -52,7 +52,7 @@ def test_sarif_is_valid_and_names_place_rule_and_state() -> None:
     assert whole == {"artifactLocation": {"uri": "b%20c.py"}}
 
 
-def test_sarif_says_what_was_not_reviewed() -> None:
+def test_sarif_lists_unreviewed_items() -> None:
     (run,) = json.loads(render(a_reported_run(), SARIF))["runs"]
     (invocation,) = run["invocations"]
     assert not invocation["executionSuccessful"]
@@ -66,7 +66,7 @@ def test_no_two_results_of_a_log_have_one_fingerprint() -> None:
     assert len({json.dumps(it["partialFingerprints"]) for it in told["results"]}) == 3
 
 
-def test_the_subset_refuses_what_is_not_sarif() -> None:
+def test_schema_refuses_invalid_sarif() -> None:
     log = json.loads(render(a_reported_run(), SARIF))
     log["runs"][0]["results"][0]["level"] = "high"
     log["runs"][0]["results"][1]["line"] = 3
@@ -75,7 +75,7 @@ def test_the_subset_refuses_what_is_not_sarif() -> None:
 
 
 @given(evil_runs())
-def test_sarif_is_valid_whatever_was_said(run: ReviewRun) -> None:
+def test_sarif_is_valid_for_any_text(run: ReviewRun) -> None:
     assert faults(render(run, SARIF)) == []
 
 
@@ -113,14 +113,14 @@ def test_junit_has_totals() -> None:
     assert totals == {"tests": "8", "failures": "3", "errors": "1", "skipped": "3"}
 
 
-def test_junit_failures_say_what_and_how_bad() -> None:
+def test_junit_failures_have_message_and_severity() -> None:
     failure = suites(a_reported_run())[0][1][0]
     assert failure.attrib == {"message": "A key in the code", "type": "high"}
     assert failure.text == "A key in the code\nruff; new\nMove\nit."
 
 
 @given(evil_runs())
-def test_junit_counts_what_it_holds_whatever_was_said(run: ReviewRun) -> None:
+def test_junit_counts_match_for_any_text(run: ReviewRun) -> None:
     for suite in suites(run):
         told = outcomes(suite)
         counted = {name: int(suite.attrib[name]) for name in ("tests", "failures", "errors", "skipped")}
@@ -147,7 +147,7 @@ def test_lines_hold_the_whole_run() -> None:
 
 
 @given(evil_runs())
-def test_each_line_is_an_object_whatever_was_said(run: ReviewRun) -> None:
+def test_each_line_is_an_object_for_any_text(run: ReviewRun) -> None:
     assert all(json.loads(line)["type"] for line in render(run, JSONL).removesuffix("\n").split("\n"))
 
 
@@ -168,7 +168,7 @@ def test_each_format_has_a_file_of_its_own() -> None:
         render(run, ALIGNMENT)
 
 
-def test_the_documents_of_alignment_sessions_are_files_of_their_own() -> None:
+def test_alignment_documents_are_separate_files() -> None:
     ids = [new_id() for _ in range(4)]
     documents = {ids[0]: "# one", ids[3]: "# four"}
 

@@ -25,7 +25,7 @@ def kinds(markdown: str) -> list[Any]:
     return [part for token in tokens for part in (token, *(token.children or ()))]
 
 
-def test_markdown_tells_everything_in_order() -> None:
+def test_markdown_has_all_parts_in_order() -> None:
     report = render(a_reported_run(), MARKDOWN)
     order = [
         *("# Review of shop by the panel code", "**State**: partial", "**Items**: 2 reviewed, 1 failed"),
@@ -59,7 +59,7 @@ def test_clean_run_says_that_nothing_is_to_fix() -> None:
     assert "|" not in report
 
 
-def test_what_was_said_of_many_items_is_told_once() -> None:
+def test_repeated_messages_are_printed_once() -> None:
     results = [a_result(path=f"{number}.py", summary="All is well.") for number in range(3)]
     run = compare_run(a_run(*results, a_result(path="x.py", summary="Not quite.")))
     report = render(run, MARKDOWN)
@@ -67,13 +67,13 @@ def test_what_was_said_of_many_items_is_told_once() -> None:
     assert "<code>0.py</code> and 2 more<blockquote>All is well." in render(run, HTML)
 
 
-def test_where_nobody_looked_nothing_is_said_to_be_well() -> None:
+def test_unreviewed_items_are_not_reported_as_clean() -> None:
     run = a_run(a_result(state=ItemState.FAILED, error="away"))
     assert run.verdict == ""
 
 
 @given(evil_runs())
-def test_nothing_that_was_said_becomes_more_than_text_in_markdown(run: ReviewRun) -> None:
+def test_text_is_escaped_in_markdown(run: ReviewRun) -> None:
     tokens = kinds(render(run, MARKDOWN))
     assert not {it.type for it in tokens} & {
         "link_open",
@@ -154,7 +154,7 @@ def test_a_page_may_load_and_run_nothing() -> None:
     assert "prefers-color-scheme: dark" in report
 
 
-def test_a_page_tells_everything() -> None:
+def test_page_has_all_parts() -> None:
     words = " ".join("".join(Page(render(a_reported_run(), HTML)).words).split())
     for told in (
         *(

@@ -16,7 +16,7 @@ DEADLINE_S = 60
 @pytest.mark.long
 @pytest.mark.timeout(150)
 @pytest.mark.leaves_keys  # those of sessions that the archive does not have yet
-def test_a_report_is_delivered_when_a_review_ends_and_again_only_when_something_changed(place, monkeypatch):
+def test_report_is_delivered_again_only_after_changes(place, monkeypatch):
     system = RemoteSystem()
     place.stack.callback(system.close)
     monkeypatch.setenv("BOARD_SECRET", SECRET)

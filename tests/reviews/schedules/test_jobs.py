@@ -21,7 +21,7 @@ callable = "json:loads"
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_a_job_is_a_session_under_the_id_of_its_occurrence_and_survives_its_worker(place):
+def test_job_has_the_id_of_its_run_and_survives_its_worker(place):
     schedules = place.client.schedules
     worker = place.start_worker()
     schedules.add("held", cron="@yearly", job="gated")
@@ -49,7 +49,7 @@ def test_a_job_is_a_session_under_the_id_of_its_occurrence_and_survives_its_work
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_a_job_that_cannot_begin_is_told_in_one_line(place):
+def test_job_that_cannot_begin_has_a_one_line_error(place):
     schedules = place.client.schedules
     rules = {"missing": "missing.yaml: cannot be read", "other": "must be a job of SYMPOSIA_JOBS"}
     for job in rules:  # while no worker can refuse them

@@ -73,7 +73,7 @@ def test_a_newer_review_cancels_the_older_one(place):
     schedules.remove("often")
 
 
-def test_a_format_that_nobody_writes_is_refused(place):
+def test_unknown_report_format_is_refused(place):
     with pytest.raises(InvalidInput, match=r"review\.formats: must be one of markdown, html"):
         place.client.schedules.add(
             "nightly", cron="@daily", review={"panel": "code", "root": "shop", "formats": ["pdf"]}

@@ -92,7 +92,7 @@ def room(redis_url) -> Iterator[Room]:
         yield Room(client)
 
 
-def test_what_is_due_runs_and_the_others_wait_for_it_in_order(room):
+def test_due_runs_start_one_by_one_in_order(room):
     room.add(times=3, overlap="queue")
     room.tend()
     assert (len(room.desk.begun), room.book.get("often").queued) == (1, 2)
@@ -129,7 +129,7 @@ def test_concurrent_claims_are_granted_once_in_order(room):
     assert max(granted) == now_ms + 19_000
 
 
-def test_what_is_due_while_an_earlier_one_runs_is_left_out_and_told(room):
+def test_overlapping_run_is_skipped_on_record(room):
     room.add(times=2, overlap="skip")
     room.tend()
     assert room.history() == [(RunOutcome.SKIPPED, 2)]
@@ -137,7 +137,7 @@ def test_what_is_due_while_an_earlier_one_runs_is_left_out_and_told(room):
     assert "an earlier one was not done" in room.book.history("often")[0].detail
 
 
-def test_what_is_due_cancels_the_older_one(room):
+def test_new_run_cancels_the_older_one(room):
     room.add(times=1, overlap="cancel")
     room.tend()
     room.one_more_is_due()
@@ -146,7 +146,7 @@ def test_what_is_due_cancels_the_older_one(room):
     assert len(room.desk.begun) == 2
 
 
-def test_where_the_newest_counts_nothing_is_begun_only_to_be_cancelled(room):
+def test_only_the_newest_missed_run_begins(room):
     room.add(times=3, overlap="cancel")
     room.tend()
     assert room.history() == [(RunOutcome.SKIPPED, 1), (RunOutcome.SKIPPED, 2)]
@@ -156,7 +156,7 @@ def test_where_the_newest_counts_nothing_is_begun_only_to_be_cancelled(room):
     assert room.history()[-1] == (RunOutcome.COMPLETED, 3)
 
 
-def test_what_ended_before_it_could_be_cancelled_counts_as_it_ended(room):
+def test_run_that_ended_before_its_cancel_keeps_its_outcome(room):
     room.add(times=1, overlap="cancel")
     room.tend()
     room.desk.end(detail="in time")
@@ -187,7 +187,7 @@ def test_nothing_is_made_up_for_when_something_is_due_anyway(room):
     assert room.book.get("often").queued + len(room.desk.begun) == 2
 
 
-def test_what_cannot_be_begun_has_failed_and_the_next_is_tried(room):
+def test_run_that_cannot_begin_fails(room):
     def refuse() -> None:
         raise InvalidInput("job", "x", "must be a job of SYMPOSIA_JOBS")
 
@@ -198,7 +198,7 @@ def test_what_cannot_be_begun_has_failed_and_the_next_is_tried(room):
     assert room.book.history("often")[0].detail == "job: must be a job of SYMPOSIA_JOBS (got 'x')"
 
 
-def test_a_defect_keeps_nobody_waiting(room, caplog):
+def test_defect_in_a_run_does_not_block_the_schedule(room, caplog):
     room.desk.on_start = lambda: {}["missing"]
     room.add(times=1)
     room.tend()
@@ -206,7 +206,7 @@ def test_a_defect_keeps_nobody_waiting(room, caplog):
     assert room.book.history("often")[0].detail == "a defect: KeyError"
 
 
-def test_what_could_not_be_begun_for_a_while_is_begun_later(room):
+def test_temporary_failure_delays_a_run(room):
     def away() -> None:
         raise RedisUnavailable("redis://elsewhere")
 
@@ -220,7 +220,7 @@ def test_what_could_not_be_begun_for_a_while_is_begun_later(room):
     assert room.history() == []
 
 
-def test_what_nothing_is_known_of_any_more_has_failed(room):
+def test_forgotten_run_has_failed(room):
     room.add(times=1)
     room.tend()
     room.desk.begun.clear()
@@ -228,7 +228,7 @@ def test_what_nothing_is_known_of_any_more_has_failed(room):
     assert room.history() == [(RunOutcome.FAILED, 1)]
 
 
-def test_the_history_tells_what_it_took(room):
+def test_history_has_the_usage(room):
     room.add(times=1)
     room.tend()
     room.desk.end(usage=Usage(input_tokens=70, output_tokens=30, cost_micros=1_500), detail="two\nlines")
@@ -238,7 +238,7 @@ def test_the_history_tells_what_it_took(room):
     assert record.duration_s >= 0
 
 
-def test_while_it_pauses_nothing_is_due_but_what_is_asked_for_by_hand_runs(room):
+def test_paused_schedule_runs_only_by_hand(room):
     room.add(times=1)
     room.schedules.pause("often")
     room.tend()
@@ -263,7 +263,7 @@ def test_schedule_may_be_removed_while_it_is_processed(room):
     room.tend()
 
 
-def test_word_that_comes_while_somebody_sees_to_it_is_not_lost(room):
+def test_notice_during_a_claim_is_not_lost(room):
     room.add(times=1, overlap="queue")
 
     def word_comes() -> None:
@@ -287,7 +287,7 @@ def test_another_worker_takes_over_a_due_run(room):
     assert len(room.desk.begun) == 1
 
 
-def test_what_waits_and_what_is_remembered_is_bounded(room):
+def test_waiting_runs_and_history_are_capped(room):
     room.add(times=1, overlap="queue")
     now_ms = room.book.now_ms()
     words = [
@@ -300,7 +300,7 @@ def test_what_waits_and_what_is_remembered_is_bounded(room):
     assert room.client.llen(schedule_keys("often")["history"]) == MOST_KEPT
 
 
-def test_a_schedule_that_changed_does_not_make_up_for_what_it_would_have_done(room):
+def test_changed_schedule_does_not_run_missed_times(room):
     room.add(times=12, grace_s=60, missed="once")
     room.schedules.add("often", every="11m", job="x", missed="once", replace=True)
     room.tend()
@@ -308,7 +308,7 @@ def test_a_schedule_that_changed_does_not_make_up_for_what_it_would_have_done(ro
 
 
 @pytest.mark.parametrize("overlap", ["skip", "cancel"])
-def test_what_was_begun_goes_on_as_what_it_is_when_another_kind_takes_its_place(room, overlap):
+def test_running_job_survives_a_change_of_its_schedule(room, overlap):
     reviews = Desk()
     keeper = ScheduleRunner(room.book, {"job": room.desk, "review": reviews}, grace_ms=2_000, lease_ms=30_000)
     room.add(times=1)

@@ -46,7 +46,7 @@ def test_nothing_has_changed_since_now(tree):
     assert changes(tree, since="HEAD") == {}
 
 
-def test_changes_count_whether_they_are_committed_staged_or_neither(tree):
+def test_committed_staged_and_unstaged_changes_count(tree):
     before = tree.git("rev-parse", "HEAD")
     tree.put("a.py", TEN.replace("line 3\n", "three\n"))
     tree.commit()
@@ -63,7 +63,7 @@ def test_changes_count_whether_they_are_committed_staged_or_neither(tree):
     }
 
 
-def test_lines_taken_out_are_told_by_the_line_before_them_and_files_taken_out_not_at_all(tree):
+def test_deleted_lines_are_named_by_the_line_before(tree):
     tree.put("a.py", TEN.replace("line 5\nline 6\n", ""))
     tree.put("b.py", TEN.replace("line 1\n", ""))
     (tree.folder / "sub/c.py").unlink()
@@ -82,7 +82,7 @@ def test_a_branch_is_held_against_where_it_left_its_base(tree):
     assert set(changes(tree, since="main")) == {"a.py", "b.py"}
 
 
-def test_what_is_ignored_is_no_change_and_what_was_added_all_the_same_is(tree):
+def test_ignored_files_are_no_changes_unless_tracked(tree):
     tree.put(".gitignore", "*.log\n")
     tree.put("a.log", "1")
     tree.put("b.log", "1")
@@ -91,7 +91,7 @@ def test_what_is_ignored_is_no_change_and_what_was_added_all_the_same_is(tree):
 
 
 @pytest.mark.parametrize("name", ["ä ö.py", 'quo"te\\.py', "-rf.py", "a b.py", "@@ -1 +1 @@.py", "+++ b.py"])
-def test_a_change_is_found_whatever_the_file_is_called(tree, name):
+def test_change_is_found_under_any_file_name(tree, name):
     tree.put(name, TEN)
     tree.commit()
     tree.put(name, TEN + "more\n")
@@ -107,7 +107,7 @@ def test_lines_that_look_like_a_diff_are_lines(tree):
     assert changes(tree, since="HEAD") == {"a.py": ((1, 3), (14, 14)), "b.py": ((1, 1), (11, 11))}
 
 
-def test_a_file_that_became_a_link_a_fifo_or_a_sparse_gigabyte_is_told(tree):
+def test_file_replaced_by_a_trap_is_reported(tree):
     for name in ("a.py", "b.py"):
         (tree.folder / name).unlink()
     (tree.folder / "a.py").symlink_to("/etc/passwd")
@@ -120,7 +120,7 @@ def test_a_file_that_became_a_link_a_fifo_or_a_sparse_gigabyte_is_told(tree):
 @pytest.mark.parametrize(
     "revision", ["nothing", "--output=x", "-p", "HEAD:a.py", "main\0", "", "HEAD..main", "x" * 300]
 )
-def test_what_names_no_commit_is_refused(tree, revision):
+def test_unknown_revision_is_refused(tree, revision):
     repository = Repository.find(tree.folder)
     with pytest.raises(InvalidInput, match="since: must be a commit of the repository"):
         repository.resolve_commit(revision, field="since")
@@ -216,7 +216,7 @@ def test_objects_that_are_missing_are_not_fetched(tree, tmp_path):
     assert not marker.exists()
 
 
-def test_a_repository_that_says_its_files_are_elsewhere_is_not_believed(tree, tmp_path):
+def test_worktree_setting_of_a_repository_is_ignored(tree, tmp_path):
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside" / "secret.py").write_text("the secret")
     tree.git("config", "core.worktree", str(tmp_path / "outside"))
@@ -240,7 +240,7 @@ def test_a_configuration_of_the_environment_has_no_part(tree, monkeypatch, tmp_p
     assert not (tmp_path / "trace").exists()
 
 
-def test_without_git_files_are_read_and_it_is_told(tree, monkeypatch, tmp_path):
+def test_missing_git_is_reported(tree, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
     first, *others = FileSource(tree.folder)
     assert first == SkippedItem(
@@ -260,6 +260,6 @@ def test_git_is_not_waited_for_without_end(tree, monkeypatch):
         Repository.find(tree.folder).ignored()
 
 
-def test_a_diff_that_is_none_has_no_lines():
+def test_invalid_diff_has_no_lines():
     assert changed_lines(b"") == changed_lines(b"@@ -1 +1 @@\n+x") == {}
     assert changed_lines(b"diff --git a/x b/x\nBinary files a/x and b/x differ\n") == {}

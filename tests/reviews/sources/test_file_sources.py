@@ -50,7 +50,7 @@ def test_an_item_is_its_path_and_the_hash_of_its_text(folder):
     assert read.item.changed is None
 
 
-def test_it_is_read_anew_each_time(folder):
+def test_source_is_read_each_time(folder):
     put(folder, a="1")
     source = FileSource(folder)
     assert [it.text for it in source] == ["1"]
@@ -72,7 +72,7 @@ def test_paths_and_patterns_choose(folder):
     assert list(given(folder, include=["*.py"], exclude=["x", "/a.py"])[0]) == ["b.py", "y/a.py"]
 
 
-def test_of_a_path_outside_nothing_is_read(folder):
+def test_path_outside_the_root_is_not_read(folder):
     put(folder, a="1")
     put(folder.parent, secret="the secret")
     texts, reasons = given(folder, paths=["../secret.py", "..", str(folder.parent / "secret.py"), "gone.py"])
@@ -80,7 +80,7 @@ def test_of_a_path_outside_nothing_is_read(folder):
     assert list(reasons) == ["../secret.py", "..", str(folder.parent / "secret.py"), "gone.py"]
 
 
-def test_what_is_no_text_is_told_with_the_reason(folder):
+def test_binary_file_is_skipped_with_the_reason(folder):
     put(
         folder,
         nul=b"a\0b",
@@ -101,7 +101,7 @@ def test_what_is_no_text_is_told_with_the_reason(folder):
     }
 
 
-def test_a_root_full_of_traps_is_read_and_all_of_them_are_told(folder):
+def test_traps_in_a_root_are_skipped_with_reasons(folder):
     """Links out, names of dots and of new lines, a FIFO, a sparse gigabyte, text that is none."""
     put(folder, good="x = 1", bad=b"\xff\xfe\xff")
     put(folder.parent, secret="the secret")
@@ -126,7 +126,7 @@ def test_a_root_full_of_traps_is_read_and_all_of_them_are_told(folder):
     }
 
 
-def test_what_is_over_a_cap_is_told(folder):
+def test_exceeded_caps_are_reported(folder):
     put(folder, a="1", b="22", c="333", d="4444")
     texts, reasons = given(folder, SourceLimits(items=2))
     assert list(texts) == ["a.py", "b.py"]
@@ -137,14 +137,14 @@ def test_what_is_over_a_cap_is_told(folder):
     assert set(reasons.values()) == {"over the limit of 5 bytes in total"}
 
 
-def test_of_many_that_are_skipped_some_are_told_and_the_others_counted(folder):
+def test_skipped_files_are_listed_up_to_a_limit(folder):
     put(folder, **{f"f{at}": "" for at in range(5)}, g="1")
     texts, reasons = given(folder, SourceLimits(max_skipped=2))
     assert list(texts) == ["g.py"]
     assert reasons == {"f0.py": "empty", "f1.py": "empty", ".": "3 more skipped"}
 
 
-def test_what_git_ignores_is_left_out_unless_it_is_named_or_tracked(folder):
+def test_ignored_files_are_omitted_unless_named_or_tracked(folder):
     tree = GitTree(folder)
     tree.put(".gitignore", "*.log\n/build/\n!keep.log\n")
     tree.put(".git/info/exclude", "mine.py\n")
@@ -159,14 +159,14 @@ def test_what_git_ignores_is_left_out_unless_it_is_named_or_tracked(folder):
     assert list(given(folder, paths=["build", "a.log"])[0]) == ["build/x.py", "a.log"]
 
 
-def test_another_repository_in_a_repository_is_told_and_left_alone(folder):
+def test_nested_repository_is_skipped_with_the_reason(folder):
     tree = GitTree(folder)
     tree.put("a.py", "1")
     GitTree(folder / "vendor" / "other").put("b.py", "1")
     assert given(folder) == ({"a.py": "1"}, {"vendor/other": "another repository"})
 
 
-def test_a_repository_that_git_cannot_read_is_told_and_its_files_are_read(folder):
+def test_unreadable_repository_is_reported_and_read(folder):
     put(folder, a="1")
     (folder / ".git").write_text("gitdir: /nowhere\n")
     texts, reasons = given(folder)

@@ -32,7 +32,7 @@ from symposia.reviews.sources.files import MAX_PATTERNS, Globs
         ("A.PY", ["A.PY"], ["a.py"]),
     ],
 )
-def test_what_a_pattern_fits(pattern, fitting, others):
+def test_pattern_matches(pattern, fitting, others):
     globs = Globs([pattern], field="include")
     assert [path for path in fitting if not globs.matches(path)] == []
     assert [path for path in others if globs.matches(path)] == []
@@ -67,7 +67,7 @@ paths = st.lists(names, min_size=1, max_size=6).map("/".join)
 
 
 @given(pattern=st.text(max_size=20), path=paths)
-def test_whatever_a_pattern_is_it_fits_or_not_or_is_refused(pattern, path):
+def test_any_pattern_matches_or_is_refused(pattern, path):
     with contextlib.suppress(InvalidInput):
         assert Globs([pattern], field="include").matches(path) in (True, False)
 

@@ -61,7 +61,7 @@ def test_files_are_found_at_any_depth_by_name(folder):
     assert content(folder, "a/x/1.py") == b"1"
 
 
-def test_a_link_out_is_told_and_not_followed(folder):
+def test_link_out_of_the_root_is_not_followed(folder):
     (folder / "file").symlink_to("../secret.txt")
     (folder / "folder").symlink_to("../outside")
     (folder / "absolute").symlink_to(folder.parent / "outside")
@@ -95,7 +95,7 @@ def test_names_with_dots_in_them_are_names(folder):
     assert [content(folder, path) for path in walked(folder)] == [b"...", b"..a", b".hidden", b"a..b"]
 
 
-def test_a_fifo_a_socket_and_a_device_are_told_and_nobody_waits_for_them(folder):
+def test_special_files_are_reported_without_waiting(folder):
     os.mkfifo(folder / "fifo")
     with socket.socket(socket.AF_UNIX) as listening:
         here = os.open(folder, os.O_RDONLY)
@@ -109,7 +109,7 @@ def test_a_fifo_a_socket_and_a_device_are_told_and_nobody_waits_for_them(folder)
     assert device.reason == NOT_A_FILE
 
 
-def test_of_a_large_file_nothing_is_read(folder):
+def test_too_large_file_is_not_read(folder):
     with (folder / "sparse").open("wb") as file:
         file.truncate(1 << 30)
     (folder / "most").write_bytes(b"x" * LIMIT)
@@ -118,13 +118,13 @@ def test_of_a_large_file_nothing_is_read(folder):
     assert content(folder, "over") == content(folder, "sparse") == "larger than 1,000 bytes"
 
 
-def test_a_file_that_does_not_tell_its_size_is_read_up_to_the_limit():
+def test_file_of_unknown_size_is_read_up_to_the_limit():
     """Those of /proc say that they are empty."""
     status = content(Path("/proc/self"), "limits")
     assert status == "larger than 1,000 bytes" or b"Max" in status
 
 
-def test_a_name_that_cannot_be_printed_is_told_in_one_line(folder):
+def test_unprintable_name_is_reported_in_one_line(folder):
     for name in (b"new\nline.py", b"\xff.py", b"bell\a", b" "):
         Path(os.fsdecode(bytes(folder) + b"/" + name)).write_text("x")
     told = [(" ", UNPRINTABLE), (r"bell\x07", UNPRINTABLE), (r"new\nline.py", UNPRINTABLE)]
@@ -145,7 +145,7 @@ def nobody() -> Iterator[None]:
         os.seteuid(0)
 
 
-def test_what_may_not_be_read_is_told():
+def test_unreadable_file_is_reported():
     with TemporaryDirectory() as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -156,11 +156,11 @@ def test_what_may_not_be_read_is_told():
             assert walked(folder) == ["file", ("folder", "permission denied")]
 
 
-def test_what_is_not_there_is_told(folder):
+def test_missing_file_is_reported(folder):
     assert content(folder, "a") == content(folder, "a/b") == "not found"
 
 
-def test_what_is_left_out_is_passed_over_or_told(folder):
+def test_excluded_files_are_omitted_or_reported(folder):
     for name in ("a", "b", "c"):
         (folder / name).mkdir()
         (folder / name / "x").write_text("x")
@@ -185,7 +185,7 @@ def test_a_folder_of_too_many_names_is_read_in_part(folder, monkeypatch):
     assert told == (".", "more than 3 names, the others are skipped")
 
 
-def test_a_folder_that_turns_into_a_link_while_it_is_read_leads_nowhere(folder):
+def test_folder_replaced_by_a_link_is_not_followed(folder):
     """Two names change places all the time: a real folder, and a link to the secret."""
     (folder / "real").mkdir()
     (folder / "real" / "secret.py").write_text("harmless")

@@ -67,7 +67,7 @@ def test_session_item_has_all_messages(client, archive):
     assert list(SessionSource(archive.reader)) == [read]
 
 
-def test_the_newest_come_first_and_only_those_that_have_ended_and_are_wanted(client, archive):
+def test_newest_matching_ended_sessions_come_first(client, archive):
     made = [archived(client, archive, str(at)) for at in range(3)]
     archived(client, archive, "goes on", ended=False)
     other = archived(client, archive, "x", tag="other")
@@ -83,7 +83,7 @@ def test_sessions_of_reviews_are_reviewed_by_name_only(client, archive):
     assert keys(SessionSource(archive.reader, ids=[review])) == [f"session:{review}"]
 
 
-def test_named_sessions_are_given_in_their_order_and_missing_ones_told(client, archive):
+def test_named_sessions_keep_their_order(client, archive):
     one, two = archived(client, archive, "1"), archived(client, archive, "2", ended=False)
     gone = new_id()
     found = list(SessionSource(archive.reader, ids=[two, gone, one, two]))
@@ -100,7 +100,7 @@ def test_without_an_archive_there_is_nothing():
     ]
 
 
-def test_a_session_that_is_too_long_or_cannot_be_read_is_told(client, archive):
+def test_too_long_or_corrupt_session_is_reported(client, archive):
     long = archived(client, archive, "x" * 1_000)
     found = list(SessionSource(archive.reader, caps=SourceLimits(item_bytes=1_000)))
     assert found == [SkippedItem(path=f"session:{long}", reason="larger than 1,000 bytes")]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from live import until
+from live import result_of, until
 from monitoring.promql import Vector, evaluate
 from monitoring.scraping import Scrape, scrape_redis
 from scaling import patient
@@ -75,7 +75,7 @@ def pair(stage, ann: str = "say", **options: Any):
 def test_no_alert_fires_when_all_is_well(stage, prometheus):
     stage.start_worker()
     for _ in range(5):
-        pair(stage).result(timeout=20)
+        result_of(pair(stage))
 
     def all_counted() -> bool:
         return prometheus.scrape().scrapes[-1][1].total("symposia_turns_total", outcome="message") == 20
@@ -120,7 +120,7 @@ def test_sessions_stuck_because_all_workers_are_busy(stage, prometheus):
     prometheus.until_firing("SymposiaSessionsStuck", reason="queued")
     gate.touch()
     for job in (first, second):
-        job.result(timeout=30)
+        result_of(job)
     until(lambda: "SymposiaSessionsStuck" not in prometheus.scrape().firing(), what="the alert ends")
 
 
@@ -140,7 +140,7 @@ def test_sessions_stuck_because_they_cannot_be_read(stage, prometheus):
 def test_agents_failing(stage, prometheus, policy):
     stage.start_worker()
     for _ in range(3):
-        pair(stage, "moody", policy=policy, parameters={"fails": 9}).result(timeout=30)
+        result_of(pair(stage, "moody", policy=policy, parameters={"fails": 9}))
     (share,) = prometheus.until_firing("SymposiaAgentsFailing").values()
     assert 0.2 < share <= 1
 
@@ -150,7 +150,7 @@ def test_cost(stage, prometheus):
         file.write(AGENTS)
     stage.start_worker()
     until(lambda: prometheus.scrape().scrapes[-1][1].total("symposia_workers"), what="the worker")
-    pair(stage, "expensive").result(timeout=30)
+    result_of(pair(stage, "expensive"))
     (dollars,) = prometheus.until_firing("SymposiaCost").values()
     assert dollars == pytest.approx(12)
 
@@ -158,7 +158,7 @@ def test_cost(stage, prometheus):
 def test_memory_unavailable(stage, prometheus, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_MEMORY_REDIS_URL", f"redis://127.0.0.1:{own_port()}/0")
     stage.start_worker()
-    pair(stage, user_id="ann", room_id="lobby").result(timeout=60)
+    result_of(pair(stage, user_id="ann", room_id="lobby"), timeout_s=60)
     assert prometheus.until_firing("SymposiaMemoryUnavailable")
 
 
@@ -188,7 +188,7 @@ def test_queue_wait(stage, prometheus):
     began = time.monotonic()
     until(lambda: time.monotonic() > began + 32, timeout_s=60, what="the turns have waited for 32 s")
     gate.touch()
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     assert prometheus.until_firing("SymposiaQueueWait")
 
 

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from live import until
+from live import result_of, until
 from monitoring.scraping import Scrape, scrape_redis
+from scaling import patient
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 SPENDER = """
@@ -33,7 +34,7 @@ def test_turns_and_sessions_are_counted_by_mode_and_outcome(stage):
     assert before.total("symposia_turns_total") == 0
     jobs = [stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(4)) for _ in range(3)]
     for job in jobs:
-        job.result(timeout=20)
+        result_of(job)
     scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="message") == 12)
     assert scrape.total("symposia_turns_total", mode="pair") == 12
     assert scrape.total("symposia_turn_seconds_count", mode="pair") == 12
@@ -59,7 +60,7 @@ def test_failures_are_counted_as_retried_and_failed(stage):
         policy={"attempts": 2, "backoff_s": 0.05},
         parameters={"fails": 9},
     )
-    job.result(timeout=20)
+    result_of(job)
     scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="failed") == 1)
     assert scrape.total("symposia_turns_total", outcome="retried") == 1
     assert scrape.total("symposia_sessions_ended_total", status="cancelled", reason="failed") == 1
@@ -69,7 +70,7 @@ def test_usage_is_counted_in_tokens_and_dollars(stage):
     with (stage.folder / "agents.toml").open("a") as file:
         file.write(SPENDER)
     stage.start_worker()
-    stage.submit("pair", {"ann": "spender", "bob": "say"}, stop=MaxTurns(4)).result(timeout=20)
+    result_of(stage.submit("pair", {"ann": "spender", "bob": "say"}, stop=MaxTurns(4)))
     scrape = counted(stage, lambda it: it.total("symposia_turns_total") == 4)
     assert scrape.total("symposia_tokens_total", mode="pair", direction="input") == 20
     assert scrape.total("symposia_tokens_total", mode="pair", direction="output") == 10
@@ -99,7 +100,7 @@ def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
     scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="parked") == 1)
     assert scrape.total("symposia_parked_turns") == 1
     job.reply("ann", "here I am")
-    job.result(timeout=20)
+    result_of(job)
     scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
     assert scrape.total("symposia_parked_turns") == 0
 
@@ -107,7 +108,7 @@ def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
 def test_no_label_has_text_of_a_session(stage):
     stage.start_worker()
     job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
-    job.result(timeout=20)
+    result_of(job)
     scrape = counted(stage, lambda it: it.total("symposia_turns_total") == 2)
     text = json.dumps([sorted(labels) for _, labels in scrape.samples])
     assert not any(word in text for word in (job.id, "ann", "bob", "speaks", "session"))
@@ -115,26 +116,26 @@ def test_no_label_has_text_of_a_session(stage):
 
 def test_a_worker_that_stops_writes_its_last_counts(stage):
     worker = stage.start_worker()
-    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
     worker.ask_to_stop()
-    worker.process.wait(60)
+    worker.process.wait(patient(60))
     assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 2
 
 
 @pytest.mark.long
 def test_processes_of_a_pool_write_their_last_counts(stage):
     worker = stage.start_worker(concurrency=2, options=("--pool", "processes"))
-    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(6)).result(timeout=30)
+    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(6)))
     worker.ask_to_stop()
-    worker.process.wait(60)
+    worker.process.wait(patient(60))
     assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 6
 
 
 def test_counters_go_on_after_a_killed_worker(stage):
     first = stage.start_worker()
-    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
     counted(stage, lambda it: it.total("symposia_turns_total") == 2)
     first.kill()
     stage.start_worker()
-    stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+    result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
     counted(stage, lambda it: it.total("symposia_turns_total") == 4)

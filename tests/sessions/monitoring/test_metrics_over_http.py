@@ -12,7 +12,7 @@ from urllib.error import URLError
 
 import psutil
 
-from live import SUPPORT, until
+from live import SUPPORT, result_of, until
 from monitoring.scraping import Scrape, scrape_http
 from scaling import patient
 from servers.ports import own_port
@@ -60,7 +60,7 @@ def test_a_worker_serves_metrics_on_loopback_only(stage):
     port = own_port()
     with worker(stage, "--metrics-port", str(port)) as process:
         scraped(port, lambda it: it.total("symposia_workers") == 1)
-        stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+        result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
         scrape = scraped(port, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
         assert scrape.total("symposia_metrics_age_seconds") < patient(20)
         listening = [
@@ -87,7 +87,7 @@ def test_a_scrape_is_answered_while_redis_is_unavailable(stage, tmp_path):
         stage.redis_url = server.url
         with worker(stage, "--metrics-port", str(port)):
             scraped(port, lambda it: it.total("symposia_workers") == 1)
-            stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=20)
+            result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
             scraped(port, lambda it: it.total("symposia_turns_total") == 2)
             server.stop()
             scrape = scraped(port, lambda it: it.total("symposia_metrics_age_seconds") > 6)

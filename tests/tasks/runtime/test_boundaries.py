@@ -36,5 +36,5 @@ def test_a_turn_comes_by_every_boundary_in_order(office: Office) -> None:
     assert passed == [(Boundary.BEFORE_BEGIN, job.id, 1)]
 
 
-def test_in_production_nobody_watches(office: Office) -> None:
+def test_production_runtime_has_no_fault_hook(office: Office) -> None:
     assert office.runtime.fault_hook is no_fault_hook

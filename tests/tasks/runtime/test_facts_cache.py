@@ -78,7 +78,7 @@ def test_a_session_is_read_once_and_then_known(place: Place):
     assert reads(place) == before
 
 
-def test_an_id_that_is_used_again_means_the_later_session_whoever_asks(place: Place):
+def test_reused_id_means_the_later_session(place: Place):
     place.open("ann")
     assert place.cast() == ["ann"]
     place.expire()
@@ -87,7 +87,7 @@ def test_an_id_that_is_used_again_means_the_later_session_whoever_asks(place: Pl
     assert place.cast() == ["bob"]
 
 
-def test_who_has_read_when_the_session_was_opened_gets_that_one(place: Place):
+def test_known_opening_time_selects_its_session(place: Place):
     first = place.open("ann")
     assert place.cast() == ["ann"]
     place.expire()
@@ -96,7 +96,7 @@ def test_who_has_read_when_the_session_was_opened_gets_that_one(place: Place):
     assert place.cast(second) == ["bob"]
 
 
-def test_a_session_that_goes_on_is_not_read_again_and_again(place: Place):
+def test_running_session_is_read_once(place: Place):
     opened = place.open("ann")
     place.cast()
     before = reads(place)
@@ -115,7 +115,7 @@ def test_a_session_that_is_over_is_not_remembered(place: Place):
         place.cast()
 
 
-def test_only_so_many_are_remembered(place: Place):
+def test_cache_size_is_bounded(place: Place):
     def another() -> Callable[[], list[str]]:
         there = Place(place.store, place.clock, place.cache, new_id())
         there.open("ann")

@@ -35,14 +35,14 @@ class StumblingStore:
         return True
 
 
-def test_an_error_that_nobody_expects_does_not_end_the_renewals():
+def test_unexpected_error_does_not_end_renewals():
     store, lost = StumblingStore(), []
     with LeaseRenewer(store, lease_ms=60).keep_renewed(new_id(), GRANT, lambda: lost.append(True)):
         until(lambda: store.asked >= 3, what="the lease is renewed again")
     assert not lost
 
 
-def test_who_begins_when_all_were_told_to_let_go_is_told_at_once():
+def test_lease_begun_during_shutdown_is_released():
     keeper, lost = LeaseRenewer(StumblingStore(), lease_ms=30_000), []
     with keeper.keep_renewed(new_id(), GRANT, lambda: lost.append("before")):
         keeper.cancel_all()

@@ -40,9 +40,7 @@ def test_turn_is_written_without_a_broker(hand: ByHand, caplog: pytest.LogCaptur
     assert job.status() is CollabStatus.COMPLETED
 
 
-def test_the_sweep_gives_up_for_now_instead_of_trying_session_by_session(
-    hand: ByHand, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_sweep_stops_at_the_first_broker_error(hand: ByHand, caplog: pytest.LogCaptureFixture) -> None:
     jobs = [hand.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
     index = hand.runtime.index
     hand = replace(hand, runtime=replace(hand.runtime, limits=replace(hand.runtime.limits, grace_ms=0)))
@@ -69,7 +67,7 @@ def test_broker_outage_costs_the_sweep_one_message(hand: ByHand) -> None:
     assert sum(sent) <= 1
 
 
-def test_the_sweep_goes_on_when_the_broker_is_back(hand: ByHand, tmp_path: Path) -> None:
+def test_sweep_continues_when_the_broker_is_back(hand: ByHand, tmp_path: Path) -> None:
     server = Valkey(tmp_path / "broker")
     with closing(server):
         app = Celery(broker=server.url, set_as_current=False)

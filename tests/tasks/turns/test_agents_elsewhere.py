@@ -28,7 +28,7 @@ def opened(hand: ByHand) -> CollabJob:
     return hand.open("coder", turns=1, policy=FailurePolicy(attempts=1))
 
 
-def test_it_is_left_to_a_worker_that_is_alive_and_knows_the_agent(hand, book):
+def test_turn_is_left_to_a_worker_with_the_agent(hand, book):
     job = opened(hand)
     book.announce("w1@elsewhere", ["coder"])
     assert hand.turn(job, 1) == "deferred"
@@ -36,7 +36,7 @@ def test_it_is_left_to_a_worker_that_is_alive_and_knows_the_agent(hand, book):
     assert (record.status, record.failures, record.grants) == ("planned", 0, 0)
 
 
-def test_where_nobody_knows_the_agent_the_turn_fails(hand, book):
+def test_turn_of_an_unknown_agent_fails(hand, book):
     job = opened(hand)
     book.announce("w1@elsewhere", ["echo"])
     hand.turn(job, 1)

@@ -26,7 +26,7 @@ class Clock:
         self.now += seconds
 
 
-def test_a_redis_that_stays_away_is_told_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outage_is_an_error_after_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(patience, "time", Clock())
     tries = 0
     with connect(f"redis://127.0.0.1:{own_port()}/0", retries=0) as client:
@@ -41,7 +41,7 @@ def test_a_redis_that_stays_away_is_told_when_the_time_is_over(monkeypatch: pyte
     assert tries == 1 + 1 / patience.PAUSE_S
 
 
-def test_what_waiting_cannot_mend_is_told_at_once() -> None:
+def test_permanent_error_is_raised_at_once() -> None:
     tries = 0
 
     def write() -> None:

@@ -39,7 +39,7 @@ def schedules(redis_url) -> Iterator[Schedules]:
         yield Schedules(ScheduleStore(client), [].append)
 
 
-def test_an_entry_names_the_task_and_the_schedule_and_when_it_is_due(app, beat, schedules):
+def test_entry_has_task_schedule_and_due_time(app, beat, schedules):
     added = schedules.add("nightly", cron="0 3 1 1 *", zone="Asia/Tokyo", job="x")
     entry = BeatEntry.from_key(KEY, app=app)
     assert (entry.task, entry.kwargs) == (SCHEDULE_RUN_TASK, {"schedule": "nightly"})
@@ -48,7 +48,7 @@ def test_an_entry_names_the_task_and_the_schedule_and_when_it_is_due(app, beat, 
     assert entry.score == int(added.next_due.timestamp())
 
 
-def test_what_was_sent_is_noted_with_the_next_time(app, beat, schedules, redis_url):
+def test_sent_entry_is_stored_with_its_next_time(app, beat, schedules, redis_url):
     schedules.add("nightly", every=3_600, job="x")
     with connect(redis_url) as client:
         client.zadd(SCHEDULES_BEAT, {KEY: 0})
@@ -61,9 +61,7 @@ def test_what_was_sent_is_noted_with_the_next_time(app, beat, schedules, redis_u
 
 
 @pytest.mark.parametrize("meanwhile", ["remove", "pause"])
-def test_what_is_removed_or_paused_while_word_of_it_is_sent_does_not_come_back(
-    app, beat, schedules, redis_url, meanwhile
-):
+def test_schedule_removed_while_sending_stays_removed(app, beat, schedules, redis_url, meanwhile):
     schedules.add("nightly", every=1, job="x")
     entry = BeatEntry.from_key(KEY, app=app)
     getattr(schedules, meanwhile)("nightly")

@@ -57,7 +57,7 @@ def test_two_beats_start_each_run_once(place):
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_two_minutes_of_a_schedule_every_two_seconds_are_sixty_occurrences(place):
+def test_sixty_runs_in_two_minutes_every_two_seconds(place):
     check_every_time_once(place, count=60)
 
 
@@ -85,7 +85,7 @@ def test_beat_announces_its_start_and_stop(place):
 
 @pytest.mark.long
 @pytest.mark.timeout(120)
-def test_schedules_of_a_file_are_kept_by_the_beat_and_others_stay(place):
+def test_schedules_of_a_file_replace_only_their_own(place):
     schedules = place.client.schedules
     schedules.add("mine", cron="@daily", job="say")
     file = place.folder / "theirs.toml"
@@ -101,7 +101,7 @@ def test_schedules_of_a_file_are_kept_by_the_beat_and_others_stay(place):
     assert not schedules.get("mine").from_settings
 
 
-def test_a_file_of_schedules_that_is_wrong_stops_the_beat_with_the_rule(place):
+def test_invalid_schedules_file_stops_the_beat(place):
     file = place.folder / "theirs.toml"
     file.write_text('[nightly]\ncron = "0 25 * * *"\njob = "say"\n')
     with pytest.raises(AssertionError, match=r"theirs\.toml\.nightly\.when\.cron: is not a valid hour"):

@@ -94,7 +94,7 @@ def test_the_example_with_a_person_runs(busy: Terminal):
     assert said.stdout.splitlines()[-1].endswith("completed: approved (good) after 4 turns")
 
 
-def test_what_was_planted_is_found_on_its_lines_and_nothing_else(busy: Terminal):
+def test_planted_findings_are_found_on_their_lines(busy: Terminal):
     said = busy.call("review", str(EXAMPLES / "review"), "--json")
     run = said.json()
     assert said.code == 1

@@ -107,7 +107,7 @@ def test_an_unknown_code_is_refused(run, loose):
     assert str(error).startswith("--ignore: must be one of the finding codes: agent-form, ")
 
 
-def test_findings_are_told_as_json(run, loose):
+def test_findings_are_printed_as_json(run, loose):
     said = json.loads(run("lint", loose, "--json").stdout)
     (file,) = said["files"]
     assert (file["file"], said["errors"], said["warnings"]) == (str(loose), 0, 3)
@@ -121,7 +121,7 @@ def test_findings_are_told_as_json(run, loose):
     }
 
 
-def test_findings_are_told_as_sarif(run, loose):
+def test_findings_are_printed_as_sarif(run, loose):
     log = json.loads(run("lint", loose, "--sarif").stdout)
     assert [it["ruleId"] for it in log["runs"][0]["results"]] == ["round-form", "agent-form", "marker-form"]
 
@@ -163,7 +163,7 @@ def test_the_specification_is_printed(run):
 
 
 @pytest.mark.parametrize("content", [None, b"\xff\xfe"])
-def test_a_file_that_is_no_text_is_told_in_one_line(run, tmp_path, content):
+def test_binary_file_is_refused_in_one_line(run, tmp_path, content):
     path = tmp_path / "x.md"
     if content is not None:
         path.write_bytes(content)

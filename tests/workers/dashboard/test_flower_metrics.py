@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from live import until
+from live import result_of, until
 from monitoring.scraping import Scrape
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -11,7 +11,7 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 def run_session(client) -> None:
     people = [Participant(participant_id=name) for name in ("ann", "bob")]
     collab = Collab(title="A pair", purpose="see that it works", mode="pair", participants=people)
-    client.submit(collab, agents={"ann": "say", "bob": "say"}, stop=MaxTurns(2)).result(timeout=60)
+    result_of(client.submit(collab, agents={"ann": "say", "bob": "say"}, stop=MaxTurns(2)), timeout_s=60)
 
 
 def scraped(flower, condition) -> Scrape:

@@ -48,7 +48,7 @@ def test_another_process_finds_it_by_the_data_folder(server: EmbeddedServer, tmp
     assert found.stdout.strip() == server.url
 
 
-def test_what_was_written_survives_the_end_of_the_server(tmp_path: Path) -> None:
+def test_data_survives_a_restart(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path, bound=True) as first, connect(first.url) as client:
         client.set("kept", "yes")
     with EmbeddedServer(tmp_path, bound=True) as second, connect(second.url) as client:
@@ -62,7 +62,7 @@ def test_a_restart_keeps_the_url(tmp_path: Path) -> None:
         assert second.url == url
 
 
-def test_a_server_that_was_killed_is_started_anew(server: EmbeddedServer) -> None:
+def test_killed_server_is_started_again(server: EmbeddedServer) -> None:
     url, pid = server.url, server.pid
     assert pid is not None
     os.kill(pid, signal.SIGKILL)
@@ -95,14 +95,14 @@ def test_starters_at_the_same_time_end_up_with_one_server(tmp_path: Path) -> Non
             server.stop()
 
 
-def test_whoever_found_it_does_not_stop_it(server: EmbeddedServer, tmp_path: Path) -> None:
+def test_finder_does_not_stop_the_server(server: EmbeddedServer, tmp_path: Path) -> None:
     guest = EmbeddedServer(tmp_path)
     assert guest.start() == server.url
     guest.stop()
     assert check_health(server.url) is Health.READY
 
 
-def test_it_listens_on_loopback_behind_a_password(server: EmbeddedServer) -> None:
+def test_server_listens_on_loopback_with_a_password(server: EmbeddedServer) -> None:
     assert server.pid is not None
     listening = [c for c in psutil.Process(server.pid).net_connections() if c.status == psutil.CONN_LISTEN]
     assert {connection.laddr.ip for connection in listening} == {"127.0.0.1"}
@@ -137,7 +137,7 @@ def test_a_port_taken_since_the_last_run_is_replaced(tmp_path: Path) -> None:
         assert port_of(second.url) != port
 
 
-def test_a_server_that_stops_at_once_is_an_error_with_its_last_words(tmp_path: Path) -> None:
+def test_server_that_stops_at_once_is_an_error(tmp_path: Path) -> None:
     program = tmp_path / "broken"
     program.write_text("#!/bin/sh\necho cannot allocate memory\nexit 1\n")
     program.chmod(0o700)
@@ -151,9 +151,7 @@ def test_a_missing_server_program_is_named(tmp_path: Path) -> None:
         EmbeddedServer(tmp_path, program=Path("/no/such/server")).start()
 
 
-def test_a_server_that_holds_the_data_and_does_not_answer_is_not_doubled(
-    server: EmbeddedServer, tmp_path: Path
-) -> None:
+def test_unresponsive_server_is_not_started_twice(server: EmbeddedServer, tmp_path: Path) -> None:
     (tmp_path / "valkey" / "server.json").unlink()
     with pytest.raises(EmbeddedServerError, match=r"is using .* but does not answer"):
         EmbeddedServer(tmp_path).start(timeout_s=0.2)

@@ -17,7 +17,7 @@ from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.local_runtime import shared_server, using_server
 
 
-def test_it_outlives_whoever_started_it_and_ends_with_the_last_who_uses_it(tmp_path: Path) -> None:
+def test_server_ends_with_its_last_user(tmp_path: Path) -> None:
     first, second = shared_server(tmp_path), shared_server(tmp_path)
     url = first.__enter__()
     assert second.__enter__() == url
@@ -27,7 +27,7 @@ def test_it_outlives_whoever_started_it_and_ends_with_the_last_who_uses_it(tmp_p
     assert check_health(url) is Health.SILENT
 
 
-def test_what_was_written_is_there_for_the_next(tmp_path: Path) -> None:
+def test_data_is_kept_for_the_next_user(tmp_path: Path) -> None:
     keep_port(tmp_path)
     with shared_server(tmp_path) as url, connect(url) as client:
         client.set("symposia:x", "1")
@@ -35,14 +35,14 @@ def test_what_was_written_is_there_for_the_next(tmp_path: Path) -> None:
         assert (again, client.get("symposia:x")) == (url, "1")
 
 
-def test_whoever_keeps_a_server_up_is_not_deprived_of_it(tmp_path: Path) -> None:
+def test_server_kept_up_is_not_stopped_by_others(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path, bound=True) as kept:
         with shared_server(tmp_path) as url:
             assert url == kept.url
         assert check_health(kept.url) is Health.READY
 
 
-def test_a_shared_server_that_somebody_uses_without_having_started_it_stays(tmp_path: Path) -> None:
+def test_shared_server_stays_for_its_other_users(tmp_path: Path) -> None:
     with using_server(tmp_path):
         with shared_server(tmp_path) as url:
             pass
@@ -50,7 +50,7 @@ def test_a_shared_server_that_somebody_uses_without_having_started_it_stays(tmp_
     assert find_embedded_server(tmp_path) is None
 
 
-def test_a_server_that_was_killed_is_no_reason_to_fail_when_leaving(tmp_path: Path) -> None:
+def test_leaving_a_killed_server_does_not_fail(tmp_path: Path) -> None:
     with shared_server(tmp_path) as url:
         record = ServerRecord.read(tmp_path)
         assert record is not None

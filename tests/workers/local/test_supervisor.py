@@ -72,7 +72,7 @@ def test_the_last_to_come_is_the_first_to_go(noted):
     assert noted.lines()[3:] == ["-c", "-b", "-a"]
 
 
-def test_what_ended_is_started_again_after_a_while(noted):
+def test_ended_service_is_restarted_after_a_delay(noted):
     with supervisor(noted, noted.program("brief", "echo once >> $DIARY; echo bye; exit 3")) as kept:
         until(lambda: kept.check_services() or len(noted.lines()) >= 3)
     assert noted.said[:2] == [
@@ -82,7 +82,7 @@ def test_what_ended_is_started_again_after_a_while(noted):
     assert set(noted.heard) == {"bye"}
 
 
-def test_patience_grows_up_to_a_limit_and_is_new_after_a_long_life():
+def test_restart_delay_grows_and_resets_after_a_long_run():
     backoff = Backoff()
     delays = [backoff.delay_s(lived_s=1) for _ in range(9)]
     assert delays[:4] == [0.5, 1, 2, 4]
@@ -90,7 +90,7 @@ def test_patience_grows_up_to_a_limit_and_is_new_after_a_long_life():
     assert backoff.delay_s(lived_s=STABLE_AFTER_S + 1) == 0.5
 
 
-def test_what_does_not_stay_up_is_given_up_where_that_was_asked_for(noted):
+def test_failing_service_is_given_up_on_request(noted):
     with (
         pytest.raises(
             ServiceEnded, match="brief failed 2 times in a row: ended with exit code 7: no luck"
@@ -121,7 +121,7 @@ def test_one_more_can_join(noted):
 
 
 @pytest.mark.parametrize("how", ["hurry", "patience"])
-def test_who_does_not_listen_is_killed_in_a_hurry_or_when_patience_ends(noted, how):
+def test_unresponsive_service_is_killed(noted, how):
     program = noted.program("deaf", DEAF, patience_s=0.2 if how == "patience" else None)
     program.start()
     until(lambda: noted.heard)
@@ -133,7 +133,7 @@ def test_who_does_not_listen_is_killed_in_a_hurry_or_when_patience_ends(noted, h
     program.stop(hurry)
 
 
-def test_a_signal_may_come_at_any_moment_while_a_program_is_stopped(noted, monkeypatch):
+def test_signal_while_stopping_is_handled(noted, monkeypatch):
     monkeypatch.setattr(services, "_POLL_S", 0.001)
     for moment in range(1, 40):
         program = noted.program("deaf", DEAF)
@@ -162,7 +162,7 @@ def stop_and_strike(program: ProcessService, interrupts: Interrupts, *, at_line:
         sys.settrace(before)
 
 
-def test_what_was_interrupted_before_it_was_listened_to_can_be_stopped(noted, monkeypatch):
+def test_interrupt_before_the_handler_can_be_stopped(noted, monkeypatch):
     def interrupted(_: threading.Thread) -> None:
         raise KeyboardInterrupt
 
@@ -221,7 +221,7 @@ def test_an_interrupt_that_strikes_in_a_finalizer_is_not_lost(is_slow, monkeypat
     assert not interrupts.shutdown_flag.is_set()
 
 
-def test_an_interrupt_that_strikes_while_another_error_of_a_finalizer_is_told_is_not_lost(monkeypatch):
+def test_interrupt_during_a_finalizer_report_is_not_lost(monkeypatch):
     told = []
 
     def tell(it: sys.UnraisableHookArgs) -> None:
@@ -234,7 +234,7 @@ def test_an_interrupt_that_strikes_while_another_error_of_a_finalizer_is_told_is
     assert told == [ZeroDivisionError]
 
 
-def test_while_things_are_put_away_a_signal_means_hurry_also_where_an_error_of_a_finalizer_is_told(
+def test_signal_during_cleanup_shuts_down_at_once(
     monkeypatch,
 ):
     monkeypatch.setattr(sys, "unraisablehook", lambda _: signal.raise_signal(signal.SIGTERM))
@@ -244,7 +244,7 @@ def test_while_things_are_put_away_a_signal_means_hurry_also_where_an_error_of_a
         assert interrupts.shutdown_flag.is_set()
 
 
-def test_an_interrupt_is_not_kept_waiting_by_another_thread_that_tells_of_an_error(monkeypatch):
+def test_interrupt_does_not_wait_for_another_report(monkeypatch):
     tells, goes_on = threading.Event(), threading.Event()
     monkeypatch.setattr(sys, "unraisablehook", lambda _: tells.set() or goes_on.wait(patient(50)))
     with Interrupts():
@@ -257,7 +257,7 @@ def test_an_interrupt_is_not_kept_waiting_by_another_thread_that_tells_of_an_err
         other.join()
 
 
-def test_an_interrupt_is_not_lost_where_one_error_of_a_finalizer_is_told_within_another(monkeypatch):
+def test_interrupt_during_nested_reports_is_not_lost(monkeypatch):
     def tell(it: sys.UnraisableHookArgs) -> None:
         if it.exc_type is ZeroDivisionError:
             [Finalized(lambda: int("x"))].clear()
@@ -294,7 +294,7 @@ def test_a_password_that_a_program_prints_is_not_handed_on(noted):
     assert noted.heard == ["redis://:***@host/0"]
 
 
-def test_a_worker_is_told_only_what_was_chosen():
+def test_worker_gets_chosen_settings_only():
     base = [sys.executable, "-m", "symposia.workers", "worker", "--loglevel", "INFO"]
     assert worker_command() == [*base, "--without-mingle", "--without-gossip"]
     assert worker_command(concurrency=3, pool="solo", name="w@%h", queues="a,b")[-4:] == [

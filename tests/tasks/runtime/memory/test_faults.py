@@ -56,7 +56,7 @@ def test_memories_may_live_on_a_server_of_their_own(apart, elsewhere):
     assert len(apart.client.memory.export(1, "r", by=1)["conversations"]) == 2
 
 
-def test_without_its_redis_a_turn_runs_without_memory_and_is_told_so(forlorn):
+def test_turn_runs_without_memory_during_an_outage(forlorn):
     view = seen(forlorn, user_id=1, room_id="r", service="travel", said={"to": "London"})
     assert view["degraded"] is True
     assert view["parameters"] == {"to": "London"}
@@ -91,7 +91,7 @@ def test_a_memory_that_comes_back_is_used_again(tmp_path: Path):
 
 
 @pytest.mark.parametrize("kind", ["text", "list", "nonsense", "future"])
-def test_whatever_stands_in_a_users_key_a_turn_runs_and_remembers(apart, elsewhere, kind):
+def test_turn_runs_with_any_stored_value(apart, elsewhere, kind):
     key = f"dialog:2:{kind}"
     with connect(elsewhere.url) as client:
         match kind:
@@ -117,7 +117,7 @@ def test_corrupt_consent_counts_as_none(apart, elsewhere):
     assert apart.client.memory.shared(3) == ()
 
 
-def test_a_service_that_this_worker_was_never_told_of_is_left_alone(apart, elsewhere):
+def test_unknown_service_is_left_alone(apart, elsewhere):
     state = {"timestamp": time.time(), "service": "alchemy", "parameters": {"metal": "lead"}}
     with connect(elsewhere.url) as client:
         client.set("dialog:4:r", json.dumps(state), ex=600)

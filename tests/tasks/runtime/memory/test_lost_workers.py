@@ -27,7 +27,7 @@ def remembered(by_hand, user: int) -> tuple[dict, int]:
     return stored.get("parameters", {}), stored.get("metadata", {}).get("message_count", 0)
 
 
-def test_a_worker_that_dies_between_turn_and_memory_costs_nothing(by_hand):
+def test_worker_dying_before_the_memory_write_costs_nothing(by_hand):
     job = by_hand.open("parser", turns=2, user_id=1, room_id="r")
     with pytest.raises(Killed):
         by_hand.turn(job, 1, fault_hook=dying_at(Boundary.AFTER_COMMIT))
@@ -43,7 +43,7 @@ def test_a_worker_that_dies_between_turn_and_memory_costs_nothing(by_hand):
 
 
 @pytest.mark.leaves_keys
-def test_a_worker_that_dies_before_the_turn_is_written_leaves_no_memory(by_hand):
+def test_worker_dying_before_commit_leaves_no_memory(by_hand):
     job = by_hand.open("parser", turns=2, user_id=1, room_id="r")
     with pytest.raises(Killed):
         by_hand.turn(job, 1, fault_hook=dying_at(Boundary.BEFORE_COMMIT))
@@ -61,7 +61,7 @@ def test_a_turn_that_is_delivered_again_is_remembered_once(by_hand):
 
 
 @pytest.mark.leaves_keys
-def test_what_is_said_while_suspended_is_remembered_once_it_is_written(by_hand):
+def test_held_output_is_remembered_when_written(by_hand):
     job = by_hand.open("parser", turns=3, user_id=1, room_id="r")
 
     def suspending(crossed: Boundary, session: str, turn: int) -> None:
@@ -76,7 +76,7 @@ def test_what_is_said_while_suspended_is_remembered_once_it_is_written(by_hand):
     assert remembered(by_hand, 1) == (FIRST, 1)
 
 
-def test_what_was_held_and_then_cancelled_is_not_remembered(by_hand):
+def test_cancelled_output_is_not_remembered(by_hand):
     job = by_hand.open("parser", turns=3, user_id=1, room_id="r")
 
     def suspending(crossed: Boundary, session: str, turn: int) -> None:
@@ -89,7 +89,7 @@ def test_what_was_held_and_then_cancelled_is_not_remembered(by_hand):
     assert remembered(by_hand, 1) == ({}, 0)
 
 
-def test_a_parameter_forgotten_while_a_turn_speaks_is_not_brought_back_by_it(by_hand):
+def test_value_forgotten_during_a_turn_stays_forgotten(by_hand):
     memory = by_hand.client.memory
     memory.store(1, "r", {"from": "Mombasa", "to": "Oslo"}, service="travel")
     job = by_hand.open("parser", turns=1, user_id=1, room_id="r")
@@ -105,7 +105,7 @@ def test_a_parameter_forgotten_while_a_turn_speaks_is_not_brought_back_by_it(by_
     assert memory.get(1, "r") == {}
 
 
-def test_memory_that_expires_while_a_turn_speaks_begins_anew(by_hand):
+def test_memory_that_expires_during_a_turn_starts_empty(by_hand):
     memory = by_hand.client.memory
     memory.store(1, "r", {"to": "Oslo", "cabin_class": "first"}, service="travel")
     job = by_hand.open("parser", turns=1, user_id=1, room_id="r")

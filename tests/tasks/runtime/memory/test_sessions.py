@@ -111,7 +111,7 @@ def test_said_values_merge_once_a_turn_names_the_service(room):
     assert room.client.memory.get(62, "r")["parameters"]["cabin_class"] == "first"
 
 
-def test_without_a_user_nothing_is_stored_and_what_was_said_is_still_merged(room):
+def test_session_without_a_user_stores_nothing(room):
     job = room.submit(
         "viewer", turns=1, service="travel", said={"to": "London"}, defaults={"passenger_count": 1}
     )
@@ -160,7 +160,7 @@ def test_a_failed_attempt_writes_nothing(room):
     assert room.client.memory.get(50, "r") == {}
 
 
-def test_what_an_agent_gets_wrong_costs_nothing_but_itself(room):
+def test_invalid_learned_value_is_dropped(room):
     said = room.said(room.submit("careless", turns=3, user_id=51, room_id="r"))
     assert said == ["done"] * 3
     memory = room.client.memory
@@ -170,7 +170,7 @@ def test_what_an_agent_gets_wrong_costs_nothing_but_itself(room):
     assert counts["too_large"] >= 1
 
 
-def test_the_user_may_have_something_forgotten_and_no_earlier_turn_brings_it_back(room):
+def test_forgotten_value_is_not_restored_by_earlier_turns(room):
     said = room.said(room.submit("parser", "forgetful", "teller", turns=3, user_id=52, room_id="r"))
     assert said[2] == "to: London, departure_date: 2026-02-10 | ask: from"
     message = {"service": "travel", "said": {"from": "Nairobi", "to": "London"}}

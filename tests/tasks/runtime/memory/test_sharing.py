@@ -26,12 +26,12 @@ def speak(by_hand: ByHand, meanwhile: Callable[[DialogMemory], None]) -> DialogM
     return memory
 
 
-def test_share_while_a_turn_speaks_covers_what_it_learns(by_hand: ByHand) -> None:
+def test_share_during_a_turn_covers_its_values(by_hand: ByHand) -> None:
     memory = speak(by_hand, lambda it: it.share(1, ["travel.from"]))
     assert memory.merge(1, "two", {}, service="travel") == {"from": "Nairobi"}
 
 
-def test_unshare_while_a_turn_speaks_holds_for_what_it_learns(by_hand: ByHand) -> None:
+def test_unshare_during_a_turn_covers_its_values(by_hand: ByHand) -> None:
     by_hand.client.memory.share(1, ["travel.from", "travel.to"])
     memory = speak(by_hand, lambda it: it.unshare(1, ["travel.from"]))
     assert memory.merge(1, "two", {}, service="travel") == {"to": "London"}

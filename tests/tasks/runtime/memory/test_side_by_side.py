@@ -29,7 +29,7 @@ def kept(by_hand: ByHand, service: str) -> dict[str, Any]:
 
 
 @pytest.mark.leaves_keys
-def test_what_a_first_turn_learns_is_of_its_sessions_service_not_of_the_one_before(by_hand):
+def test_first_turn_learns_for_the_service_of_its_session(by_hand):
     by_hand.client.memory.store(1, "r", PAYMENT, service="payment")
     job = opened(by_hand, {"parameters": {"max_price": 90}}, service="travel", said=TRIP)
     assert by_hand.turn(job, 1) == "committed"
@@ -38,7 +38,7 @@ def test_what_a_first_turn_learns_is_of_its_sessions_service_not_of_the_one_befo
 
 
 @pytest.mark.leaves_keys
-def test_what_is_learned_is_of_the_service_its_turn_was_shown_whoever_writes_it(by_hand, tmp_path, redis_url):
+def test_values_belong_to_the_service_of_their_turn(by_hand, tmp_path, redis_url):
     other = ByHand.on(redis_url, tmp_path)
     early = opened(other, {})
     other.turn(early, 1)  # this process has seen an empty room
@@ -51,7 +51,7 @@ def test_what_is_learned_is_of_the_service_its_turn_was_shown_whoever_writes_it(
 
 
 @pytest.mark.leaves_keys
-def test_what_a_session_is_about_stays_with_its_service_when_a_turn_goes_on_to_another(by_hand):
+def test_session_service_outlives_a_switch_in_a_turn(by_hand):
     by_hand.client.memory.store(1, "r", TRIP, service="travel")
     job = opened(
         by_hand, {"service": "payment", "parameters": PAYMENT}, {}, said={"return_date": "2026-02-20"}
@@ -64,7 +64,7 @@ def test_what_a_session_is_about_stays_with_its_service_when_a_turn_goes_on_to_a
 
 
 @pytest.mark.leaves_keys
-def test_a_session_for_one_service_is_not_shown_another_that_a_later_session_speaks_of(by_hand):
+def test_session_sees_only_its_own_service(by_hand):
     travel = opened(by_hand, {}, {"parameters": {"max_price": 90}}, service="travel", said=TRIP)
     by_hand.turn(travel, 1)
     payment = opened(by_hand, {}, service="payment", said=PAYMENT)

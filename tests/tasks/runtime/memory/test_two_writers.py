@@ -31,7 +31,7 @@ for number in range(count):
 
 
 @pytest.mark.long
-def test_two_processes_write_different_parameters_a_thousand_times_and_none_is_lost(redis_url):
+def test_concurrent_writers_lose_no_parameter(redis_url):
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, redis_url, name, str(WRITES)],

@@ -60,6 +60,6 @@ def test_ctrl_c_is_ctrl_c_also_before_there_are_commands(monkeypatch, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_defect_is_told_with_all_that_led_to_it(monkeypatch):
+def test_defect_has_a_full_traceback(monkeypatch):
     with pytest.raises(RuntimeError, match="a defect"):
         run(defect, monkeypatch)

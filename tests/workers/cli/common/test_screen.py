@@ -98,7 +98,7 @@ def test_paragraphs_stay_apart():
     ]
 
 
-def test_words_from_another_dialog_have_their_speaker_and_no_turn():
+def test_message_of_another_dialog_has_a_speaker_and_no_turn():
     closed = turn(messages=["one"], outcome="message")
     moment = SessionUpdate(closed.event, tuple(it.as_history() for it in closed.messages))
     assert shown(moment)[0] == "     Bob    one"
@@ -125,11 +125,11 @@ def test_message_text_cannot_control_the_terminal():
         ({"outcome": "message"}, "no message, only a decision"),
     ],
 )
-def test_a_turn_without_words_is_told(result, words):
+def test_turn_without_a_message_is_shown(result, words):
     assert shown(turn(**result), width=100) == [f"   2 Bob    {words}"]
 
 
-def test_pauses_are_told_once_each():
+def test_each_pause_is_shown_once():
     created, active, paused = (
         SessionUpdate(Event(event_type=f"session.{it}", source="collab"))
         for it in ("created", "active", "suspended")
@@ -140,14 +140,14 @@ def test_pauses_are_told_once_each():
     ]
 
 
-def test_what_a_session_begins_with_is_said_by_the_user():
+def test_opening_messages_are_from_the_user():
     event = MapEvent(event_type=MAPEventType.SESSION_STARTED, session_id=new_id(), payload={})
     assert shown(SessionUpdate(event, (Message(role=Role.USER, content="Hello, you two."),))) == [
         "     user   Hello, you two."
     ]
 
 
-def test_what_is_being_said_is_on_a_terminal_until_it_is_written():
+def test_live_text_is_shown_until_it_is_written():
     screen = Console(file=StringIO(), width=60, height=30, force_terminal=True, markup=False)
     said = Delta(
         turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I th[i]nk \x1b[31m"
@@ -161,7 +161,7 @@ def test_what_is_being_said_is_on_a_terminal_until_it_is_written():
         assert not list(view.render_drafts())
 
 
-def test_of_a_long_draft_the_end_is_shown():
+def test_long_live_text_shows_its_end():
     screen = Console(file=StringIO(), width=60, height=30, force_terminal=True, markup=False)
     text = " ".join(f"word{number}" for number in range(500))
     with LiveView(screen, collab(), spec()) as view:
@@ -171,11 +171,11 @@ def test_of_a_long_draft_the_end_is_shown():
     assert len(str(drawn).splitlines()) == 6
 
 
-def test_what_is_being_said_is_not_printed_where_there_is_no_terminal():
+def test_live_text_needs_a_terminal():
     said = Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I think")
     assert shown(said, turn(messages=["I think so."], outcome="message")) == ["   2 Bob    I think so."]
 
 
-def test_what_is_being_said_is_data_for_programs():
+def test_live_text_is_data_for_programs():
     said = Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I think")
     assert moment_json(said)["delta"]["text"] == "I think"

@@ -62,7 +62,7 @@ def ran(office: tuple[Terminal, Redis]) -> str:
     return str(session_id)
 
 
-def test_what_ran_is_shown_listed_exported_and_found_after_redis_lost_it(
+def test_archived_session_is_readable_without_redis(
     office: tuple[Terminal, Redis],
 ) -> None:
     terminal, client = office
@@ -123,7 +123,7 @@ def test_old_sessions_are_pruned_after_a_rehearsal(office: tuple[Terminal, Redis
     )
 
 
-def test_doctor_says_where_the_archive_is_and_what_is_owed(office: tuple[Terminal, Redis]) -> None:
+def test_doctor_reports_the_archive_and_its_queue(office: tuple[Terminal, Redis]) -> None:
     terminal, client = office
     client.zadd("symposia:owed", {"lost": 1})
     try:
@@ -137,9 +137,7 @@ def test_doctor_says_where_the_archive_is_and_what_is_owed(office: tuple[Termina
 
 @pytest.mark.timeout(200)
 @pytest.mark.long
-def test_a_database_that_is_away_slows_no_session_and_is_written_when_it_is_back(
-    postgres: Postgres, tmp_path: Path
-) -> None:
+def test_database_outage_delays_only_archiving(postgres: Postgres, tmp_path: Path) -> None:
     (tmp_path / "registry.toml").write_text(REGISTRY)
     (tmp_path / "pair.yaml").write_text(PAIR)
     with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:

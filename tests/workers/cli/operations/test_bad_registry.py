@@ -81,7 +81,7 @@ def test_commands_refuse_a_broken_file_in_one_line(terminal, registry, command):
     assert (said.code, said.out, said.err) == (2, "", f"symposia: {path}: {problem}\n")
 
 
-def test_a_worker_names_what_is_missing_when_it_starts(terminal, registry):
+def test_worker_names_missing_parts_at_start(terminal, registry):
     path = registry(
         "\n".join(
             text.replace("agents.tool", f"agents.tool{i}") for i, (text, _) in enumerate(MISSING.values())

@@ -16,7 +16,7 @@ def test_it_listens_until_ctrl_c(terminal):
     assert running.interrupt().ended().code == 0
 
 
-def test_a_port_that_is_taken_is_told_in_one_line(terminal):
+def test_port_in_use_is_reported_in_one_line(terminal):
     port = own_port()
     terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
     until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="the first one answers")

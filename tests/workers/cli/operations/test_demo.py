@@ -38,7 +38,7 @@ def test_there_is_a_story_for_each_mode(kind):
         assert prepare(session, max_message_bytes=1_000).collab.mode is mode
 
 
-def test_one_mode_is_shown_with_who_said_what_and_how_it_ended(bare: Terminal):
+def test_one_mode_is_shown_with_its_messages_and_end(bare: Terminal):
     said = bare.run("demo", "--mode", "pair", "--agents", "scripted")
     assert (said.code, said.err) == (0, "")
     for words in (
@@ -70,7 +70,7 @@ def test_settings_of_the_user_have_no_part_in_it(bare: Terminal):
 
 @pytest.mark.long
 @pytest.mark.parametrize("moment", ["at once", "Started", "Host"])
-def test_ctrl_c_leaves_nothing_behind(bare: Terminal, moment):
+def test_ctrl_c_leaves_no_process(bare: Terminal, moment):
     assert interrupted_at(moment, bare).code == 130
     nothing_is_left(bare)
 

@@ -53,7 +53,7 @@ def test_where_all_is_well_it_exits_with_0(busy: Terminal):
     assert "✓ workers      w1@live" in report.out
 
 
-def test_a_redis_that_is_away_is_named_without_its_password_and_how_to_start_one(bare: Terminal):
+def test_missing_redis_is_named_without_its_password(bare: Terminal):
     bare.settings["redis_url"] = "redis://:hush-hush@127.0.0.1:1/0"
     said = bare.call("doctor")
     assert said.code == 4
@@ -106,7 +106,7 @@ def test_the_embedded_server_is_not_warned_of(bare: Terminal):
         assert [it["grade"] for it in findings(bare, "Redis")] == ["ok"]
 
 
-def test_an_agents_file_with_problems_is_told(terminal: Terminal):
+def test_problems_of_the_agents_file_are_reported(terminal: Terminal):
     (terminal.folder / "registry.toml").write_text('[agents.x]\nkind = "python"\ncallable = "nowhere:x"\n')
     told = findings(terminal, "agents")
     assert [it["grade"] for it in told] == ["ok", "warning"]
@@ -126,7 +126,7 @@ def test_code_in_the_working_folder_is_found_as_workers_find_it(terminal: Termin
     assert [it["grade"] for it in told if it["subject"] == "agents"] == ["ok"]
 
 
-def test_what_a_tenant_may_spend_is_told_and_agents_that_never_fit_are_warned_of(terminal: Terminal):
+def test_tenant_limits_and_too_costly_agents_are_reported(terminal: Terminal):
     assert findings(terminal, "limits")[0]["text"] == "daily limit of each tenant: none"
     terminal.settings["tenant_daily_tokens"] = "50"
     told, warned = findings(terminal, "limits")
@@ -163,7 +163,7 @@ def test_another_broker_is_asked_as_well(terminal: Terminal):
     assert [it["grade"] for it in findings(terminal, "broker")] == ["ok"]
 
 
-def test_where_reports_may_go_is_told_and_what_never_arrived(terminal: Terminal):
+def test_destinations_and_failed_deliveries_are_reported(terminal: Terminal):
     assert findings(terminal, "deliveries") == []
     file = terminal.folder / "deliveries.toml"
     shelf = f'[shelf]\nkind = "folder"\nfolder = "{terminal.folder}"\n'
@@ -184,7 +184,7 @@ def test_where_reports_may_go_is_told_and_what_never_arrived(terminal: Terminal)
 
 
 @pytest.mark.leaves_keys
-def test_how_much_the_archive_is_owed_is_told_and_counted(terminal: Terminal):
+def test_archive_queue_is_reported(terminal: Terminal):
     terminal.settings["archive"] = "true"
     told = findings(terminal, "archive")[0]
     assert (told["grade"], told["counts"]) == ("ok", {"owed": 0, "late": 0})
@@ -212,7 +212,7 @@ def test_archive_folder_open_to_other_users_is_warned_of(terminal: Terminal, tmp
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
-def test_an_archive_that_nobody_has_written_yet_is_no_matter(terminal: Terminal):
+def test_unwritten_archive_is_no_problem(terminal: Terminal):
     terminal.settings["archive"] = "true"
     told = findings(terminal, "archive")[1]
     assert (told["grade"], told["advice"]) == ("ok", "")
@@ -220,7 +220,7 @@ def test_an_archive_that_nobody_has_written_yet_is_no_matter(terminal: Terminal)
 
 
 @pytest.mark.leaves_keys
-def test_sessions_that_nobody_looks_after_are_told(terminal: Terminal, pair_file, monkeypatch):
+def test_unattended_sessions_are_reported(terminal: Terminal, pair_file, monkeypatch):
     monkeypatch.setattr("symposia.workers.doctor.checks.OVERDUE_MS", -3_600_000)
     assert [it["text"] for it in findings(terminal, "sessions")] == ["0 unfinished"]
     session = terminal.call("submit", pair_file)
@@ -236,7 +236,7 @@ def test_sessions_that_nobody_looks_after_are_told(terminal: Terminal, pair_file
 
 
 @pytest.mark.leaves_keys
-def test_reviews_that_nobody_looks_after_are_told(terminal: Terminal):
+def test_unattended_reviews_are_reported(terminal: Terminal):
     assert [it["text"] for it in findings(terminal, "reviews")] == ["0 unfinished"]
     with connect(terminal.settings["redis_url"]) as client:
         client.zadd(REVIEWS_DUE, {"late": 0, "soon": 1e15})

@@ -76,7 +76,7 @@ def test_a_busy_worker_is_not_reproached(terminal: Terminal, gated_file: str, ga
     assert found["grade"] == "ok"
 
 
-def test_of_a_broker_that_is_away_the_password_is_hidden(bare: Terminal):
+def test_missing_broker_is_named_without_its_password(bare: Terminal):
     bare.settings["broker_url"] = "amqp://somebody:hush-hush@127.0.0.1:1//"
     said = bare.call("doctor")
     assert said.code == 4
@@ -84,7 +84,7 @@ def test_of_a_broker_that_is_away_the_password_is_hidden(bare: Terminal):
     assert "hush-hush" not in said.out + said.err
 
 
-def test_a_worker_that_was_idle_and_is_busy_now_is_not_reproached(redis_url: str, monkeypatch):
+def test_worker_that_became_busy_is_not_reported(redis_url: str, monkeypatch):
     """A burst of messages after a quiet hour: the newest announcement is from before it."""
     monkeypatch.setattr(server_checks, "_APART_MS", 0)
     with connect(redis_url) as client:

@@ -54,7 +54,7 @@ def test_every_command_has_an_example(command):
     assert f"symposia memory {command}" in said.output.split("Example: ")[1]
 
 
-def test_show_tells_what_is_remembered_and_hides_what_is_private(terminal, spoken):
+def test_show_hides_private_values(terminal, spoken):
     said = terminal.call("memory", "show", "42", "room_123")
     assert (said.code, said.err) == (0, "")
     lines = [line.split() for line in said.out.splitlines()]
@@ -75,7 +75,7 @@ def test_memory_show_without_a_room_lists_the_rooms(terminal, spoken):
     assert terminal.call("memory", "show", "7", "r").out == "No data stored for user 7 in room r.\n"
 
 
-def test_a_room_that_another_program_named_cannot_command_the_terminal(terminal, client):
+def test_room_names_are_escaped(terminal, client):
     state = {"timestamp": time.time(), "service": "travel", "parameters": {"to": "Oslo"}}
     client.set("dialog:42:red\x1b[31m", json.dumps(state), ex=60)
     assert terminal.call("memory", "show", "42").out == "red [31m\n"
@@ -167,7 +167,7 @@ def test_without_redis_nothing_is_claimed(terminal):
         assert said.err.startswith("symposia: Redis at redis://:***@127.0.0.1:1/0 does not answer")
 
 
-def test_doctor_tells_the_rules_and_what_happened(terminal, memory, client):
+def test_doctor_reports_memory_rules_and_counts(terminal, memory, client):
     def found() -> dict[str, str]:
         findings = terminal.call("doctor", "--json").json()["findings"]
         return next(it for it in findings if it["subject"] == "memory")
@@ -222,7 +222,7 @@ def test_the_settings_are_read_under_the_documented_names_too(monkeypatch):
         ("SYMPOSIA_MEMORY_TTL_S", "0", "SYMPOSIA_MEMORY_TTL_S: must be greater than or equal to 1"),
     ],
 )
-def test_a_bad_value_is_told_by_the_name_it_was_given_under(monkeypatch, variable, value, line):
+def test_invalid_value_is_named_by_its_option(monkeypatch, variable, value, line):
     monkeypatch.setenv(variable, value)
     with pytest.raises(InvalidInput) as refused:
         load_settings()

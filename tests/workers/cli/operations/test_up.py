@@ -76,7 +76,7 @@ def test_a_taken_port_of_flower_is_one_clear_line(bare: Terminal):
 
 
 @pytest.mark.long
-def test_what_dies_is_started_again(bare: Terminal, up: Running, pair_file):
+def test_dead_processes_are_restarted(bare: Terminal, up: Running, pair_file):
     for victim, told in (
         ("--hostname=worker1", "worker1: was ended"),
         ("valkey-server", "server: was ended"),
@@ -108,7 +108,7 @@ def test_a_beat_is_part_of_it_and_comes_back(bare: Terminal, up: Running):
     bare.wait_until_nothing_runs()
 
 
-def test_a_turn_in_flight_is_waited_for_and_a_second_ctrl_c_ends_it(terminal: Terminal, gated_file):
+def test_second_ctrl_c_ends_a_running_turn(terminal: Terminal, gated_file):
     up = terminal.start("up", "--no-flower", "--no-local-model").until("ready.")
     session = terminal.call("submit", gated_file).out.strip()
     terminal.wait_until_speaks(session, "bob")
@@ -120,7 +120,7 @@ def test_a_turn_in_flight_is_waited_for_and_a_second_ctrl_c_ends_it(terminal: Te
 
 
 @pytest.mark.long
-def test_a_beat_of_its_own_runs_and_stops_when_it_is_told_to(terminal: Terminal):
+def test_beat_command_runs_and_stops(terminal: Terminal):
     assert terminal.call("schedule", "add", "tick", "--cron", "@daily", "--job", "standup").code == 0
     beat = terminal.start("beat")
     until(lambda: "1 running; 1 schedules" in terminal.call("doctor").out, timeout_s=40, what="it is there")
@@ -134,7 +134,7 @@ def test_a_beat_of_its_own_runs_and_stops_when_it_is_told_to(terminal: Terminal)
 @pytest.mark.parametrize(
     ("pool", "called"), [("threads", "thread"), ("prefork", "prefork"), ("solo", "solo")]
 )
-def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Terminal, pair_file, pool, called):
+def test_worker_command_runs_and_stops(terminal: Terminal, pair_file, pool, called):
     worker = terminal.start(
         "worker", "--pool", pool, "--concurrency", "2", "--name", "w9@here", "--loglevel", "warning"
     )
@@ -149,7 +149,7 @@ def test_a_worker_of_its_own_serves_and_stops_when_it_is_told_to(terminal: Termi
     terminal.wait_until_nothing_runs()
 
 
-def test_a_worker_does_not_wait_for_a_redis_that_nobody_named(bare: Terminal, monkeypatch):
+def test_worker_needs_a_configured_redis(bare: Terminal, monkeypatch):
     monkeypatch.setattr("symposia.factories.connection.DEFAULT_REDIS_URL", "redis://127.0.0.1:1/0")
     said = bare.call("worker")
     assert (said.code, said.err.count("\n")) == (4, 1)
@@ -157,7 +157,7 @@ def test_a_worker_does_not_wait_for_a_redis_that_nobody_named(bare: Terminal, mo
 
 
 @pytest.mark.long
-def test_flower_shows_the_workers_and_no_password_stands_in_any_command_line(bare: Terminal):
+def test_flower_shows_workers_without_passwords(bare: Terminal):
     port = own_port()
     bare.settings["flower_port"] = str(port)
     running = bare.start("up", "--no-local-model").until("ready.")

@@ -58,7 +58,7 @@ def found(said) -> set[tuple[str, int, str]]:
     return {(Path(it["path"]).name, it["start_line"], it["rule"]) for it in said.json()["findings"]}
 
 
-def test_planted_defects_are_found_with_their_lines_and_a_clean_tree_gives_none(worked: Terminal, project):
+def test_planted_defects_are_found_with_their_lines(worked: Terminal, project):
     said = worked.call("review", str(project))
     assert (said.code, said.err) == (0, "")
     assert "no findings" in said.out
@@ -88,7 +88,7 @@ def test_reports_are_written_in_all_formats_and_shown_again(worked: Terminal, pr
     assert shown.out == (out / "review.md").read_text()
 
 
-def test_what_a_baseline_knows_fails_nothing(worked: Terminal, project):
+def test_baseline_findings_do_not_fail_the_review(worked: Terminal, project):
     (project / "risky.py").write_text(RISKY)
     known = str(project / "known.json")
     assert worked.call("review", str(project), "--write-baseline", known).code == 1
@@ -96,7 +96,7 @@ def test_what_a_baseline_knows_fails_nothing(worked: Terminal, project):
     assert (second.code, "no findings" in second.out, "suppressed" in second.out) == (0, True, True), second
 
 
-def test_how_much_a_finding_must_matter_is_ones_own_choice(worked: Terminal, project):
+def test_fail_on_sets_the_failing_severity(worked: Terminal, project):
     (project / "wasteful.py").write_text(WASTEFUL)
     codes = {
         it: worked.call("review", str(project), "--fail-on", it).code for it in ("high", "medium", "never")
@@ -104,7 +104,7 @@ def test_how_much_a_finding_must_matter_is_ones_own_choice(worked: Terminal, pro
     assert codes == {"high": 0, "medium": 1, "never": 0}
 
 
-def test_only_what_git_says_has_changed_is_reviewed(worked: Terminal, project):
+def test_only_changed_files_are_reviewed(worked: Terminal, project):
     def git(*arguments: str) -> None:
         command = ["git", "-C", str(project), "-c", "user.name=x", "-c", "user.email=x@localhost", *arguments]
         subprocess.run(command, check=True, capture_output=True)
@@ -142,7 +142,7 @@ def test_a_root_with_a_name_is_known_again_at_another_place(worked: Terminal, tm
     assert status(second) == {"new"}
 
 
-def test_archived_sessions_are_reviewed_by_what_was_said_in_them(worked: Terminal):
+def test_archived_sessions_are_reviewed(worked: Terminal):
     names = ("redis_url", "data_dir")
     settings = {it: worked.environment[f"SYMPOSIA_{it.upper()}"] for it in names}
     client = Client(load_settings(**settings, archive=True))
@@ -178,7 +178,7 @@ def test_archived_sessions_are_reviewed_by_what_was_said_in_them(worked: Termina
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project):
+def test_interrupted_review_reports_its_findings(worked: Terminal, project):
     for number in range(60):
         (project / f"risky{number:03}.py").write_text(RISKY)
     running = worked.start("review", str(project), "--parallel", "1", "--json")
@@ -203,7 +203,7 @@ def test_interrupted_it_reports_what_was_found_so_far(worked: Terminal, project)
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_where_nothing_runs_everything_is_started_and_gone_afterwards(bare: Terminal):
+def test_review_starts_and_stops_what_it_needs(bare: Terminal):
     (bare.folder / "risky.py").write_text(RISKY)
     said = bare.run("review", timeout_s=DEADLINE_S)
     assert said.code == 1, said
@@ -245,7 +245,7 @@ def test_bad_input_costs_one_line(worked: Terminal, arguments, said):
     assert ended.err.count("\n") == 1
 
 
-def test_an_unknown_review_is_told_so(terminal: Terminal):
+def test_unknown_review_is_reported(terminal: Terminal):
     ended = terminal.call("review", "show", "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11")
     assert ended.code == 3
     assert "not found" in ended.err

@@ -83,7 +83,7 @@ def test_a_job_every_quarter_of_an_hour(terminal):
         (("--every", "1m", "--job", "x", "--grace", "5"), "grace_s: must be greater than or equal to 10"),
     ],
 )
-def test_what_breaks_a_rule_is_told_in_one_line_and_nothing_is_written(terminal, options, rule):
+def test_invalid_schedule_is_refused_in_one_line(terminal, options, rule):
     code, text = add(terminal, *options)
     assert (code, text.count("\n")) == (2, 1)
     assert rule in text
@@ -99,7 +99,7 @@ def test_a_name_is_taken_once_unless_it_is_replaced(terminal):
     assert entry["when"]["every"] == 7_200
 
 
-def test_it_pauses_goes_on_and_is_gone(terminal):
+def test_schedule_is_paused_resumed_and_removed(terminal):
     add(terminal, "--every", "1h", "--job", "x")
     assert terminal.call("schedule", "pause", "nightly").code == 0
     (entry,) = terminal.call("schedule", "list", "--json").json()
@@ -111,12 +111,12 @@ def test_it_pauses_goes_on_and_is_gone(terminal):
 
 
 @pytest.mark.parametrize("command", ["pause", "resume", "remove", "run-now", "history"])
-def test_a_schedule_that_is_not_there_is_told_so(terminal, command):
+def test_unknown_schedule_is_reported(terminal, command):
     said = terminal.call("schedule", command, "nightly")
     assert (said.code, said.err) == (3, "symposia: schedule 'nightly' not found\n")
 
 
-def test_what_is_run_now_waits_for_a_worker(terminal):
+def test_immediate_run_waits_for_a_worker(terminal):
     add(terminal, "--every", "1h", "--job", "x")
     first = terminal.call("schedule", "run-now", "nightly").out.strip()
     terminal.call("schedule", "run-now", "nightly", "--json").json()

@@ -63,7 +63,7 @@ BAD = {
 
 @pytest.mark.parametrize("command", ["run", "submit"])
 @pytest.mark.parametrize(("text", "rule"), BAD.items(), ids=BAD.values())
-def test_a_bad_file_is_told_in_one_line(terminal: Terminal, command, text, rule):
+def test_invalid_file_is_refused_in_one_line(terminal: Terminal, command, text, rule):
     (terminal.folder / "bad.yaml").write_text(text)
     said = terminal.call(command, "bad.yaml")
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1), said
@@ -73,7 +73,7 @@ def test_a_bad_file_is_told_in_one_line(terminal: Terminal, command, text, rule)
     assert terminal.call("list", "--json").json() == []
 
 
-def test_an_unknown_agent_is_told_before_a_worker_is_started(terminal: Terminal):
+def test_unknown_agent_starts_no_worker(terminal: Terminal):
     (terminal.folder / "bad.yaml").write_text(changed(agents={"ann": "ecko"}))
     said = terminal.call("run", "bad.yaml")
     assert (said.code, said.out) == (2, "")
@@ -81,7 +81,7 @@ def test_an_unknown_agent_is_told_before_a_worker_is_started(terminal: Terminal)
 
 
 @pytest.mark.parametrize("command", ["run", "submit"])
-def test_what_could_never_work_starts_nothing_and_needs_no_redis(bare: Terminal, command):
+def test_invalid_session_starts_nothing(bare: Terminal, command):
     (bare.folder / "bad.yaml").write_text(changed(mode="broadcast", options={"quorum": 3}))
     said = bare.call(command, "bad.yaml")
     assert (said.code, said.out) == (2, "")
@@ -122,21 +122,21 @@ def test_a_folder_is_no_file(terminal: Terminal):
     assert (said.code, said.err) == (2, "symposia: .: cannot be read: Is a directory\n")
 
 
-def test_a_bad_agents_file_is_told_with_its_place(terminal: Terminal, pair_file):
+def test_invalid_agents_file_is_reported_with_its_place(terminal: Terminal, pair_file):
     (terminal.folder / "registry.toml").write_text('[agents.x]\nkind = "oracle"\n')
     said = terminal.call("run", pair_file)
     assert (said.code, said.err.count("\n")) == (2, 1)
     assert "registry.toml: [agents.x] kind: " in said.err
 
 
-def test_a_bad_setting_is_told_by_the_name_of_its_variable(terminal: Terminal, monkeypatch):
+def test_invalid_setting_names_its_variable(terminal: Terminal, monkeypatch):
     terminal.settings["lease_s"] = "soon"
     said = terminal.call("list")
     assert (said.code, said.err.count("\n")) == (2, 1)
     assert "SYMPOSIA_LEASE_S: must be" in said.err
 
 
-def test_a_broker_that_celery_does_not_know_is_told(terminal: Terminal, pair_file):
+def test_unknown_broker_transport_is_refused(terminal: Terminal, pair_file):
     terminal.settings["broker_url"] = "nonsense://:hush-hush@host"
     said = terminal.call("submit", pair_file)
     assert (said.code, said.err.count("\n")) == (2, 1)

@@ -29,7 +29,7 @@ def waiting(busy, tmp_path, gate):
     return session
 
 
-def test_a_running_session_is_steered_and_whoever_watches_is_told(busy, waiting, gate):
+def test_steering_a_running_session_notifies_watchers(busy, waiting, gate):
     watching = busy.start("watch", waiting)
     assert busy.call("add", waiting, "cyd", "--agent", "say", "--by", "lena").code == 0
     assert busy.call("remove", waiting, "bob", "--by", "lena", "--json").json()["id"] == waiting
@@ -45,7 +45,7 @@ def test_a_running_session_is_steered_and_whoever_watches_is_told(busy, waiting,
     assert [p["participant_id"] for p in shown["collab"]["participants"]] == ["ann", "cyd"]
 
 
-def test_what_makes_no_sense_is_refused_in_one_line(busy, waiting, gate):
+def test_invalid_change_is_refused_in_one_line(busy, waiting, gate):
     for command in (
         ("add", waiting, "ann"),
         ("remove", waiting, "zoe"),

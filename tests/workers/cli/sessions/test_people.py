@@ -43,7 +43,7 @@ def test_the_inbox_says_who_is_asked_and_how_to_answer(busy, session):
     assert (question["expects"], question["is_own"], question["asked"]) == ("review", True, ["editor"])
 
 
-def test_how_to_answer_may_be_copied_into_a_shell_whatever_people_are_called(busy, tmp_path):
+def test_reply_command_is_quoted_for_the_shell(busy, tmp_path):
     name = "$(id) o'ben"
     path = tmp_path / "session.yaml"
     path.write_text(SESSION.replace("participant_id: editor", f'participant_id: "{name}"'))
@@ -58,7 +58,7 @@ def test_how_to_answer_may_be_copied_into_a_shell_whatever_people_are_called(bus
     busy.call("cancel", session)
 
 
-def test_an_empty_inbox_is_told_as_such(busy):
+def test_empty_inbox_is_reported(busy):
     said = busy.call("inbox", "--participant", "nobody")
     assert (said.code, said.out, said.err.strip()) == (0, "", "No open questions.")
 
@@ -79,7 +79,7 @@ def test_an_answer_may_come_from_standard_input(busy, session):
     assert busy.call("watch", session).code == 0
 
 
-def test_an_answer_that_nobody_waits_for_is_refused_in_one_line(busy, session):
+def test_unexpected_answer_is_refused_in_one_line(busy, session):
     (question,) = _questions(busy, session)
     for arguments, why in (
         (("nobody", "x"), "there is no open question for this participant"),

@@ -18,9 +18,7 @@ pytestmark = pytest.mark.timeout(180)
 MISSING = "No worker is running; starting one for this run.\n"
 
 
-def test_where_nothing_runs_a_server_and_a_worker_are_started_and_are_gone_afterwards(
-    bare: Terminal, pair_file
-):
+def test_run_starts_and_stops_server_and_worker(bare: Terminal, pair_file):
     said = bare.run("run", pair_file)
     assert (said.code, said.err) == (0, MISSING)
     lines = said.out.splitlines()
@@ -36,7 +34,7 @@ def test_where_nothing_runs_a_server_and_a_worker_are_started_and_are_gone_after
 
 
 @pytest.mark.long
-def test_a_session_with_the_same_id_and_content_is_the_one_that_was_run_before(bare: Terminal, pair_file):
+def test_same_id_and_content_is_the_same_session(bare: Terminal, pair_file):
     first = bare.run("run", pair_file, "--json").json()
     assert (first["reason"], first["turns"]) == ("max_rounds", 4)
     named = (bare.folder / "pair.yaml").read_text() + f"collab_id: {first['collab']['collab_id']}\n"
@@ -64,7 +62,7 @@ def test_a_session_that_fails_exits_with_1_and_says_why(terminal: Terminal, pair
     assert "Traceback" not in said.err
 
 
-def test_an_agent_that_only_a_running_worker_does_not_know_is_told_as_such(terminal: Terminal, pair_file):
+def test_agent_unknown_to_a_running_worker_is_reported(terminal: Terminal, pair_file):
     with connect(terminal.settings["redis_url"]) as client:
         WorkerPresence(client).announce("w1@elsewhere", ["coder"])
     said = terminal.call("run", pair_file)
@@ -91,7 +89,7 @@ def test_a_run_whose_turns_were_all_skipped_exits_with_1(busy: Terminal, pair_fi
     assert "cancelled: all_turns_failed (2 of 2 turns failed or were skipped" in " ".join(said.out.split())
 
 
-def test_ctrl_c_stops_what_was_started_and_leaves_the_session(terminal: Terminal, gated_file):
+def test_ctrl_c_stops_processes_and_keeps_the_session(terminal: Terminal, gated_file):
     running = terminal.start("run", gated_file).until("ann")
     session = terminal.call("list", "--json").json()[0]["id"]
     terminal.wait_until_speaks(session, "bob")
@@ -124,9 +122,7 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
 
 
 @pytest.mark.long
-def test_of_two_at_once_the_one_that_ends_first_leaves_the_other_its_server(
-    bare: Terminal, pair_file, gated_file, gate
-):
+def test_first_of_two_runs_leaves_the_server_running(bare: Terminal, pair_file, gated_file, gate):
     bare.settings["agents_file"] = str(bare.folder / "registry.toml")
     (bare.folder / "registry.toml").write_text(REGISTRY)
     first = bare.start("run", gated_file.replace("gated", "pair")).until("ann")

@@ -50,7 +50,7 @@ participants:
         *(("9" * 30, "9" * 30), ("1.2.3", "1.2.3"), ("e3", "e3"), (".", "."), ("-", [None]), ("'12'", "12")),
     ],
 )
-def test_a_scalar_is_what_it_looks_like(written, read):
+def test_scalars_follow_the_yaml_core_schema(written, read):
     assert read_yaml(f"value: {written}" if written != "-" else "value:\n-") == {"value": read}
 
 
@@ -69,7 +69,7 @@ JSON = st.recursive(
 
 
 @given(st.dictionaries(st.text(st.characters(categories=("L", "N")), min_size=1), JSON, max_size=4))
-def test_what_json_says_yaml_reads_as_well(document):
+def test_json_is_read_as_yaml(document):
     assert read_yaml(json.dumps(document, ensure_ascii=False)) == document
 
 
@@ -94,7 +94,7 @@ def test_a_fields_line_is_found(path, line):
     assert line_of(TEXT, path) == line
 
 
-def test_a_broken_rule_is_told_with_file_and_line():
+def test_invalid_file_is_reported_with_its_line():
     with pytest.raises(InvalidSessionFile) as caught:
         SessionFile("talk.yaml", TEXT).submission()
     assert str(caught.value).startswith("talk.yaml:8: participants[1].kind: must be")

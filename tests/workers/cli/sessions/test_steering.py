@@ -31,7 +31,7 @@ def test_submit_prints_the_id_and_nothing_else(busy, pair_file):
     assert busy.call("watch", said.out.strip()).code == 0
 
 
-def test_show_tells_how_it_ended_and_what_was_said(busy, spoken):
+def test_show_has_the_end_and_the_messages(busy, spoken):
     said = busy.call("show", spoken)
     assert said.code == 0
     assert "completed" in said.out
@@ -47,13 +47,13 @@ def test_an_id_may_be_cut_to_eight_characters(busy, spoken):
     assert "first 8 characters" in short.err
 
 
-def test_who_is_not_there_is_not_found(busy, spoken):
+def test_unknown_session_is_not_found(busy, spoken):
     for wanted in ("0" * 8, "00000000-0000-4000-8000-000000000000"):
         said = busy.call("show", wanted)
         assert (said.code, said.err.count("\n")) == (3, 1)
 
 
-def test_list_is_newest_first_and_can_be_narrowed(busy, spoken, waiting, gate):
+def test_list_is_newest_first_and_filtered(busy, spoken, waiting, gate):
     everything = busy.call("list", "--json").json()
     assert [it["id"] for it in everything][:2] == [waiting, spoken]
     assert everything[1]["status"] == "completed"
@@ -67,7 +67,7 @@ def test_list_is_newest_first_and_can_be_narrowed(busy, spoken, waiting, gate):
     gate.touch()
 
 
-def test_export_gives_the_protocols_documents_and_the_formats_of_models(busy, spoken, mplp):
+def test_export_has_protocol_and_model_formats(busy, spoken, mplp):
     document = busy.call("export", spoken).json()
     mplp.validate("collab", document["collab"])
     mplp.validate("dialog", document["dialog"])
@@ -140,7 +140,7 @@ def test_a_stopped_session_completes_after_the_turn_in_flight(busy, waiting, gat
     assert (ended["status"], ended["reason"], ended["turns"]) == ("completed", "stop_requested", 2)
 
 
-def test_a_cancelled_session_ends_at_once_and_watching_it_exits_with_1(busy, waiting, gate):
+def test_watching_a_cancelled_session_exits_with_1(busy, waiting, gate):
     watching = busy.start("watch", waiting).until("ann")
     assert busy.call("cancel", waiting, "--reason", "wrong question").code == 0
     said = watching.ended()

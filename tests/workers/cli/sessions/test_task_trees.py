@@ -66,7 +66,7 @@ def story() -> Trace:
     return trace
 
 
-def test_the_text_form_goes_straight_down_and_indents_what_branches_off(story):
+def test_text_form_indents_branches(story):
     assert draw(story.events, GraphFormat.TEXT).splitlines() == [
         "swarm: A talk · completed: board_empty",
         "● 1 ann  message, 7 tokens",
@@ -103,7 +103,7 @@ def test_a_turn_under_way_is_drawn_as_such():
     assert draw(trace.events, GraphFormat.TEXT) == "swarm: A talk · running\n… 1 ann  speaking"
 
 
-def test_what_was_planned_by_a_task_without_a_turn_hangs_below_the_root():
+def test_turns_planned_without_a_turn_are_below_the_root():
     trace = Trace()
     trace.speak("a", SESSION, 1, "ann")
     trace.speak("b", new_id(), 2, "bob")
@@ -119,7 +119,7 @@ def test_a_long_session_needs_no_recursion_and_no_indentation():
     assert lines[-1] == "● 2000 ann  message, 7 tokens"
 
 
-def test_a_branch_that_goes_on_is_drawn_below_the_others():
+def test_longer_branch_is_drawn_last():
     trace = Trace()
     trace.speak("a", SESSION, 1, "ann")
     trace.speak("b", "a", 2, "bob")
@@ -169,7 +169,7 @@ def test_nothing_that_was_said_breaks_out_of_its_label(title, who, error):
         max_size=30,
     )
 )
-def test_every_node_is_drawn_once_whatever_the_shape(shape):
+def test_every_node_is_drawn_once(shape):
     trace = Trace()
     for index, (parent, turn, outcome) in enumerate(shape):
         trace.speak(

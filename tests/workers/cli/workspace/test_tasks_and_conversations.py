@@ -166,7 +166,7 @@ def assert_listing_and_update(office: Office, conversation: str) -> None:
     assert next(it for it in lines if it.startswith(conversation)).endswith("The roof (archived)")
 
 
-def test_whoever_may_not_is_told_so_in_one_line(office: Office) -> None:
+def test_forbidden_call_is_refused_in_one_line(office: Office) -> None:
     task, conversation = office.task()
     for command, code, said in (
         (
@@ -209,7 +209,7 @@ def test_without_an_archive_there_are_no_tasks(office: Office) -> None:
     )
 
 
-def test_agents_are_told_what_happened_and_go_on_where_they_were(office: Office) -> None:
+def test_notifications_continue_after_the_cursor(office: Office) -> None:
     task, conversation = office.task()
     told = office.call("conversation", "notices", "--as", "ben", "--limit", "100", "--json").json()
     mine = [it for it in told if it["taskId"] == task]
@@ -223,7 +223,7 @@ def test_agents_are_told_what_happened_and_go_on_where_they_were(office: Office)
     assert after.out.count("\n") == 1
 
 
-def test_what_a_session_says_reaches_the_conversation(office: Office) -> None:
+def test_session_messages_reach_the_conversation(office: Office) -> None:
     task, conversation = office.task()
     (office.folder / "pair.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
     ended = office.call("run", "pair.yaml", "--json")
@@ -250,7 +250,7 @@ def test_a_session_may_not_write_where_its_agents_are_no_members(office: Office)
     )
 
 
-def test_a_worker_fails_what_was_left_waiting_when_it_starts(office: Office) -> None:
+def test_worker_fails_abandoned_requests_at_start(office: Office) -> None:
     def status() -> str:
         (task,) = office.call("task", "list", "--as", "zoe", "--json").json()["tasks"]
         return task["status"]
@@ -258,7 +258,7 @@ def test_a_worker_fails_what_was_left_waiting_when_it_starts(office: Office) -> 
     until(lambda: status() == "failed", timeout_s=40, what="it has failed")
 
 
-def test_a_task_left_waiting_is_told_by_doctor(tmp_path: Path) -> None:
+def test_doctor_reports_an_abandoned_request(tmp_path: Path) -> None:
     terminal = Terminal(
         tmp_path, {"data_dir": str(tmp_path), "archive": "true", "redis_url": "redis://127.0.0.1:1"}
     )
