@@ -97,7 +97,7 @@ def test_baseline_suppresses_known_findings_only() -> None:
     assert run.has_finding_at_least(Severity.LOW)
 
 
-def test_the_baseline_suppresses_no_more_than_it_has_counted() -> None:
+def test_baseline_suppresses_only_the_counted_findings() -> None:
     baseline = read_baseline(baseline_of([UNUSED, a_finding(line=7)]))
     run = with_baseline(compare_run(a_run(a_result(*[a_finding(line=line) for line in (1, 2, 3)]))), baseline)
     assert [it.status for it in run.findings].count(FindingStatus.SUPPRESSED) == 2
@@ -143,7 +143,7 @@ def test_a_baseline_of_a_run_suppresses_all_of_it(found: list[Finding]) -> None:
 
 
 @given(st.lists(findings(), max_size=8), st.lists(findings(), max_size=8))
-def test_every_finding_of_either_run_is_accounted_for_once(now: list[Finding], before: list[Finding]) -> None:
+def test_every_finding_of_both_runs_is_counted_once(now: list[Finding], before: list[Finding]) -> None:
     told = with_status(now, previous=before, was_looked_at=lambda _: True)
     by_status = Counter(it.status for it in told)
     assert by_status[FindingStatus.NEW] + by_status[FindingStatus.STILL] == len(now)

@@ -14,7 +14,7 @@ from symposia.models.severity import Severity
 from symposia.reviews.findings import merge_findings, place_key
 
 
-def test_the_same_rule_at_the_same_line_is_one_finding_of_both() -> None:
+def test_same_rule_on_the_same_line_is_one_finding() -> None:
     ruff = a_finding(rule="S324", message="Probable use of an insecure hash", confidence=0.9)
     bandit = a_finding(
         rule="B324", message="MD5 is weak", agents=("bandit",), severity=Severity.HIGH, confidence=1
@@ -24,7 +24,7 @@ def test_the_same_rule_at_the_same_line_is_one_finding_of_both() -> None:
     assert (one.severity, one.message) == (Severity.HIGH, "MD5 is weak")
 
 
-def test_near_words_about_overlapping_lines_are_one_finding() -> None:
+def test_similar_text_on_overlapping_lines_is_one_finding() -> None:
     program = a_finding(rule="B105", message="Possible hardcoded password: 'hunter2'", agents=("bandit",))
     model = a_finding(
         rule="secret",
@@ -50,7 +50,7 @@ def test_different_findings_are_not_merged(other: Finding) -> None:
     assert len(merge_findings([a_finding(), other])) == 2
 
 
-def test_remarks_without_a_rule_are_the_same_only_by_their_words() -> None:
+def test_remarks_without_a_rule_are_compared_by_text() -> None:
     one = a_finding(rule="remark", message="The name says nothing")
     other = a_finding(rule="remark", message="This loop never ends", agents=("model",))
     assert len(merge_findings([one, other])) == 2
@@ -109,9 +109,7 @@ def test_ruff_and_bandit_names_of_a_rule_are_merged(ruff: tuple[str, str], bandi
 
 
 @given(st.lists(findings(), max_size=12), st.randoms())
-def test_the_order_in_which_reviewers_speak_does_not_matter(
-    found: list[object], chance: random.Random
-) -> None:
+def test_order_of_reviewers_does_not_matter(found: list[object], chance: random.Random) -> None:
     shuffled = list(found)
     chance.shuffle(shuffled)
     assert merge_findings(shuffled) == merge_findings(found)

@@ -47,7 +47,7 @@ def test_missing_model_leaves_its_place_to_the_substitute():
     assert find_panel("pair").with_model(None).agents == ("inspector", "judge")
 
 
-def test_a_file_adds_panels_and_puts_its_own_in_place_of_others(panels_file, monkeypatch):
+def test_panels_file_adds_and_replaces_panels(panels_file, monkeypatch):
     path = panels_file(OWN + OWN.replace("mine", "code"))
     assert sorted(load_panels(path)) == ["code", "document", "mine", "pair"]
     assert find_panel("code", path).agents == ("echo",)
@@ -74,7 +74,7 @@ def test_invalid_panel_names_file_panel_and_field(panels_file, text, said):
     assert str(path) in str(caught.value)
 
 
-def test_an_unknown_panel_is_answered_with_those_that_are_near():
+def test_unknown_panel_error_suggests_similar_names():
     with pytest.raises(InvalidInput, match="must be a panel: code"):
         find_panel("cod")
 

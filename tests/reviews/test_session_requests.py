@@ -52,7 +52,7 @@ def items(run) -> list[str]:
 pytestmark = pytest.mark.leaves_keys
 
 
-def test_the_sessions_of_the_archive_are_a_root_of_their_own(client, made):
+def test_archived_sessions_have_their_own_root(client, made):
     run = client.review_sessions().run()
     assert (run.root_name, run.panel) == ("archived sessions", "document")
     assert items(run) == made[::-1]
@@ -87,7 +87,7 @@ def test_invalid_input_starts_nothing(client):
         request_for_sessions(archive=client.archive, known_agents=frozenset({"echo"}))
 
 
-def test_a_schedule_reviews_them_under_the_id_of_its_occurrence(client, made):
+def test_scheduled_session_review_uses_the_run_id(client, made):
     schedule = Schedule.model_validate(
         {
             "name": "weekly",

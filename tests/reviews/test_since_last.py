@@ -62,7 +62,7 @@ def test_only_changes_since_the_last_completed_run_are_reviewed(tree, archive):
     assert (paths(second), second.is_whole) == (["a.py", "c.py"], False)
 
 
-def test_when_history_was_rewritten_everything_is_new_again(tree, archive):
+def test_rewritten_history_makes_everything_new(tree, archive):
     ran(tree, archive, "0123456789012345678901234567890123456789")
     assert paths(order(tree, archive)) == ["a.py", "b.py"]
 

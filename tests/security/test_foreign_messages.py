@@ -136,7 +136,7 @@ TURN = {"turn": 1, "participant": "p0", "mode": "pair", "scope": "floor"}
     ],
     ids=lambda message: json.loads(message).get("headers", {}).get("task", "none"),
 )
-def test_a_message_that_names_code_files_hosts_or_keys_changes_nothing(guarded, message):
+def test_foreign_message_changes_nothing(guarded, message):
     with connect(guarded.settings.redis_url.get_secret_value()) as client:
         before = set(client.scan_iter("symposia:{*"))
         push(guarded, message)

@@ -63,7 +63,7 @@ def everything_sent(redis_url: str) -> Iterator[list[str]]:
         assert not thread.is_alive()
 
 
-def test_a_key_is_in_no_store_no_log_no_event_and_no_task(tmp_path: Path, redis_url: str, model: StubModel):
+def test_model_key_is_in_no_store_log_event_or_task(tmp_path: Path, redis_url: str, model: StubModel):
     (tmp_path / "agents.toml").write_text(REGISTRY + MODELS.format(url=model.url))
     settings = {"redis_url": redis_url, "agents_file": tmp_path / "agents.toml", "data_dir": tmp_path}
     env = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in settings.items()}

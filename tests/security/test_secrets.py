@@ -114,7 +114,7 @@ def test_process_arguments_have_no_secret(guarded):
     assert [secret for secret in guarded.secrets if secret in arguments] == []
 
 
-def test_messages_and_tracebacks_are_redacted_before_they_are_written():
+def test_messages_and_tracebacks_are_redacted_in_logs():
     redaction = Redaction(["hunter2"])
     log, record = logging.getLogger("redacted"), None
     try:
@@ -128,7 +128,7 @@ def test_messages_and_tracebacks_are_redacted_before_they_are_written():
     assert "other" not in line
 
 
-def test_secrets_are_known_by_the_names_of_variables_and_by_urls(monkeypatch):
+def test_secrets_are_known_from_variables_and_urls(monkeypatch):
     for name, value in {
         "X_API_KEY": "value-1",
         "TOKEN": "value-2",

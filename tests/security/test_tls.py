@@ -98,7 +98,7 @@ def test_untrusted_broker_gets_no_task(encrypted, tmp_path):
             broker.ensure_connection(max_retries=1, timeout=patient(5))
 
 
-def test_a_server_that_speaks_no_tls_is_not_spoken_to_either(redis_url):
+def test_server_without_tls_is_refused(redis_url):
     plain = redis_url.replace("redis://", "rediss://")
     with connect(plain, retries=0) as client, pytest.raises(RedisUnavailable):
         client.ping()

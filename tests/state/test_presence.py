@@ -21,7 +21,7 @@ def test_worker_announces_the_agents_it_knows(client):
     assert 0 <= second.age_ms < 5_000
 
 
-def test_a_silent_worker_is_not_alive_until_it_speaks_again(client):
+def test_silent_worker_is_not_alive(client):
     book = WorkerPresence(client)
     book.announce("w", ["a"])
     silent_for(client, "w", workers_module.SILENT_MS + 1_000)

@@ -53,7 +53,7 @@ def test_time_is_claimed_once_and_no_earlier_one_after_it(book):
     assert book.claim(NAME, new_id(), due_ms=due_ms + 1, overlap="queue") == "queued"
 
 
-def test_an_occurrence_by_hand_is_claimed_once_and_takes_no_time(book, claim):
+def test_manual_run_is_claimed_once_and_takes_no_time(book, claim):
     by_hand, word = claim(by_hand=True)
     assert word == "running"
     assert claim(occurrence=by_hand, by_hand=True)[1] == "taken"
@@ -114,7 +114,7 @@ def test_the_first_beginning_counts(book, claim):
         assert (running.kind, running.started_ms > 0) == ("job", True)
 
 
-def test_one_worker_has_a_schedule_until_its_lease_ends(book):
+def test_schedule_lease_belongs_to_one_worker(book):
     assert book.take_lease(NAME, "a", lease_ms=60_000) == "mine"
     assert book.take_lease(NAME, "a", lease_ms=60_000) == "mine", "asked again"
     assert book.take_lease(NAME, "b", lease_ms=60_000) == "other"
@@ -159,7 +159,7 @@ def test_a_schedule_is_replaced_only_when_asked_for(book):
     assert book.get(NAME).schedule == other
 
 
-def test_a_replaced_schedule_stays_paused_and_keeps_its_grid(book):
+def test_replaced_schedule_keeps_its_pause_and_grid(book):
     book._client.hset(KEYS["entry"], "origin_ms", 1_000)
     book.pause(NAME, paused=True)
     other = book.get(NAME).schedule.model_copy(update={"job": "y"})

@@ -106,7 +106,7 @@ def test_due_runs_start_one_by_one_in_order(room):
     assert len(set(room.desk.begun)) == 3
 
 
-def test_word_that_comes_many_times_at_once_begins_nothing_twice(room):
+def test_repeated_notices_start_nothing_twice(room):
     room.add(times=2, overlap="queue")
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: room.tend(), range(40)))
@@ -165,14 +165,14 @@ def test_run_that_ended_before_its_cancel_keeps_its_outcome(room):
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.COMPLETED]
 
 
-def test_times_that_were_missed_are_one_line_in_the_history(room):
+def test_missed_times_are_one_line_in_the_history(room):
     room.add(times=12, grace_s=60, missed="skip")
     room.tend()
     assert room.history() == [(RunOutcome.MISSED, 12)]
     assert room.desk.begun == []
 
 
-def test_the_latest_time_that_was_missed_is_made_up_for_once(room):
+def test_latest_missed_time_runs_once(room):
     room.add(times=12, grace_s=60, missed="once")
     room.tend()
     room.desk.end()
@@ -180,7 +180,7 @@ def test_the_latest_time_that_was_missed_is_made_up_for_once(room):
     assert room.history() == [(RunOutcome.COMPLETED, 12)]
 
 
-def test_nothing_is_made_up_for_when_something_is_due_anyway(room):
+def test_missed_time_does_not_run_if_another_is_due(room):
     room.add(times=3, grace_s=1_000, missed="once", overlap="queue")
     room.tend()
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.MISSED]

@@ -70,7 +70,7 @@ def test_deleted_lines_are_named_by_the_line_before(tree):
     assert changes(tree, since="HEAD") == {"a.py": ((4, 4),), "b.py": ((1, 1),)}
 
 
-def test_a_branch_is_held_against_where_it_left_its_base(tree):
+def test_branch_is_compared_with_its_merge_base(tree):
     tree.git("switch", "--quiet", "--create", "topic")
     tree.put("a.py", TEN + "mine\n")
     tree.commit()
@@ -142,7 +142,7 @@ def test_the_revision_is_known_once_there_is_one(tmp_path, tree):
     assert Repository.find(tmp_path) is None
 
 
-def test_worktrees_and_repositories_with_other_hashes_are_read(tmp_path, tree):
+def test_worktrees_and_sha256_repositories_are_read(tmp_path, tree):
     tree.git("worktree", "add", "--quiet", str(tmp_path / "side"))
     (tmp_path / "side" / "a.py").write_text(TEN + "more\n")
     assert {it.item.path for it in FileSource(tmp_path / "side", FileSelection(since="HEAD"))} == {"a.py"}
@@ -224,7 +224,7 @@ def test_worktree_setting_of_a_repository_is_ignored(tree, tmp_path):
     assert changes(tree, since="HEAD") == {}
 
 
-def test_a_configuration_of_the_environment_has_no_part(tree, monkeypatch, tmp_path):
+def test_git_configuration_of_the_environment_is_ignored(tree, monkeypatch, tmp_path):
     (tmp_path / "config").write_text("[core]\n\texcludesFile = /proc/self/exe\n[diff]\n\tnoprefix = true\n")
     for name, value in {
         "GIT_CONFIG_GLOBAL": tmp_path / "config",

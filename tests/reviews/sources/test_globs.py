@@ -39,7 +39,7 @@ def test_pattern_matches(pattern, fitting, others):
 
 
 @pytest.mark.parametrize("pattern", ["", "/", "./", "../a", "a/../b", "..", "x" * 501])
-def test_a_pattern_that_leads_out_or_to_nothing_is_refused(pattern):
+def test_pattern_outside_the_root_or_empty_is_refused(pattern):
     with pytest.raises(InvalidInput, match="exclude: must be a pattern below the root"):
         Globs([pattern], field="exclude")
 

@@ -129,7 +129,7 @@ def test_single_cluster_node_as_url_is_refused(tmp_path, redis_url):
             assert "Traceback" not in ended.stderr
 
 
-def test_a_worker_without_another_broker_does_not_start(tmp_path):
+def test_worker_without_a_broker_does_not_start(tmp_path):
     ended = subprocess.run(
         [
             sys.executable,

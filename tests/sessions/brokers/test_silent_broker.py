@@ -54,7 +54,7 @@ def test_worker_replaces_silent_connections(stage, wire, checked):
     checked(job, result)
 
 
-def test_a_worker_that_is_there_before_its_server_waits_for_it(stage, server, checked):
+def test_worker_waits_for_a_server_that_starts_later(stage, server, checked):
     server.stop()
     worker = stage.start_worker(wait=False)
     until(lambda: "Cannot connect to" in worker.log(), timeout_s=40, what="the worker tries")

@@ -120,7 +120,7 @@ def test_turn_state_omits_dropped_turns(shared, checked):
     checked(job, result)
 
 
-def test_a_follower_sees_every_message_as_it_is_written(shared, gated_job):
+def test_follower_sees_every_message_when_written(shared, gated_job):
     job, gate = gated_job
     seen = []
     for message in job.messages(follow=True):
@@ -151,7 +151,7 @@ def test_asyncio_followers_and_results_are_the_same(shared, gated_job):
     assert result == result_of(job)
 
 
-def test_the_same_collab_submitted_twice_is_one_session(shared):
+def test_collab_submitted_twice_is_one_session(shared):
     from symposia import Collab, Participant
 
     collab = Collab(

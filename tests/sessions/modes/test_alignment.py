@@ -29,7 +29,7 @@ def panel(stage):
     return submit
 
 
-def test_five_experts_converge_and_the_transcript_is_clean(panel, checked):
+def test_five_experts_converge_with_a_clean_transcript(panel, checked):
     job = panel("round_robin", "expert", stop=MaxRounds(9))
     result = result_of(job)
     assert (result.reason, result.rounds) == ("converged", 3)
@@ -68,7 +68,7 @@ def test_experts_without_agreement_stop_at_max_rounds(panel):
     assert lint_transcript(job.transcript()) == []
 
 
-def test_a_judge_scores_the_experts_and_the_totals_are_added_up(panel):
+def test_judge_scores_the_experts_and_totals_add_up(panel):
     job = panel(
         "orchestrated", "expert", more={"lead": "judge"}, roles={"lead": "orchestrator"}, stop=MaxRounds(9)
     )
@@ -107,7 +107,7 @@ def test_a_turn_with_findings_is_sent_back_once(panel):
     }
 
 
-def test_a_session_without_the_protocol_has_no_transcript(stage):
+def test_session_without_alignment_has_no_transcript(stage):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     result_of(job)

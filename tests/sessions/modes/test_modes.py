@@ -54,7 +54,7 @@ def test_round_robin_stops_within_a_round(shared, checked):
     checked(job, result)
 
 
-def test_orchestrated_follows_the_orchestrators_choices(shared, checked):
+def test_orchestrator_choices_are_followed(shared, checked):
     agents = {"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}
     job = shared.submit("orchestrated", agents)
     result = result_of(job)
@@ -102,7 +102,7 @@ def test_broadcast_answers_do_not_see_each_other(shared, checked):
     checked(job, result)
 
 
-def test_swarm_empties_the_board_and_each_item_is_worked_on_once(shared, checked):
+def test_swarm_works_on_each_item_once(shared, checked):
     job = shared.submit(
         "swarm",
         {"ann": "claimer", "bob": "claimer", "tess": "claimer"},

@@ -84,7 +84,7 @@ def test_no_alert_fires_when_all_is_well(stage, prometheus):
     assert prometheus.firing() == {}
 
 
-def test_a_session_that_waits_for_a_person_is_not_stuck(stage, prometheus):
+def test_session_waiting_for_a_person_is_not_stuck(stage, prometheus):
     stage.start_worker()
     job = pair(stage, "human")
     until(job.pending, what="the question")

@@ -28,7 +28,7 @@ def counted(stage, condition) -> Scrape:
     return until(look, what="the counts are written")
 
 
-def test_turns_and_sessions_are_counted_by_mode_and_outcome(stage):
+def test_turns_and_sessions_count_by_mode_and_outcome(stage):
     stage.start_worker()
     before = scrape_redis(stage.redis_url)
     assert before.total("symposia_turns_total") == 0
@@ -131,7 +131,7 @@ def test_processes_of_a_pool_write_their_last_counts(stage):
     assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 6
 
 
-def test_counters_go_on_after_a_killed_worker(stage):
+def test_counters_continue_after_a_killed_worker(stage):
     first = stage.start_worker()
     result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
     counted(stage, lambda it: it.total("symposia_turns_total") == 2)

@@ -81,7 +81,7 @@ def test_a_port_in_use_ends_the_worker_with_one_line(stage):
     assert "Traceback" not in log
 
 
-def test_a_scrape_is_answered_while_redis_is_unavailable(stage, tmp_path):
+def test_scrape_is_answered_during_a_redis_outage(stage, tmp_path):
     port = own_port()
     with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
         stage.redis_url = server.url

@@ -78,7 +78,7 @@ def waits_for_state(monitor, job, number, state):
     return until(reached, what=f"turn {number} is {state}")
 
 
-def test_a_parked_turn_is_shown_as_waiting_until_it_is_answered(stage, monitor):
+def test_parked_turn_is_shown_as_waiting(stage, monitor):
     worker = stage.start_worker()
     job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
     assert waits_for_state(monitor, job, 1, "AWAITING_HUMAN") == [
@@ -96,7 +96,7 @@ def test_a_parked_turn_is_shown_as_waiting_until_it_is_answered(stage, monitor):
 
 
 @pytest.mark.parametrize("way", ["cancel", "stop"])
-def test_a_parked_turn_of_an_ended_session_waits_no_longer(stage, monitor, way):
+def test_parked_turn_of_an_ended_session_is_cancelled(stage, monitor, way):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
     waits_for_state(monitor, job, 1, "AWAITING_HUMAN")

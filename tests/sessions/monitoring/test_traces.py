@@ -77,7 +77,7 @@ def test_a_session_in_each_mode_is_one_trace(stage, collector):
     assert len(ids) == len(set(ids)), "every span is exported once"
 
 
-def test_model_requests_and_tool_calls_are_below_their_turn(stage, collector, model: StubModel):
+def test_model_and_tool_spans_are_children_of_their_turn(stage, collector, model: StubModel):
     worker = stage.start_worker()
     model.answers(completion(tool=("look", {"place": "the shelf"})), completion("all is well"))
     job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))
@@ -145,7 +145,7 @@ def test_a_retried_turn_links_to_the_failed_attempt(stage, collector):
     assert (skipped.attributes["symposia.outcome"], skipped.error) == ("skipped", "RuntimeError: mood 1")
 
 
-def test_a_takeover_links_to_the_attempt_of_the_killed_worker(stage, collector):
+def test_takeover_links_to_the_killed_attempt(stage, collector):
     gate = stage.folder / "gate"
     first = stage.start_worker()
     job = stage.submit(
@@ -169,7 +169,7 @@ def test_a_takeover_links_to_the_attempt_of_the_killed_worker(stage, collector):
     assert turns[1].links == ((attempt_span_id(job.id, 2, 1), "takeover"),)
 
 
-def test_a_failed_session_and_a_cancelled_one_have_their_span(stage, collector):
+def test_failed_and_cancelled_sessions_have_a_span(stage, collector):
     stage.start_worker()
     failed = stage.submit(
         "pair", {"ann": "moody", "bob": "say"}, policy={"attempts": 1}, parameters={"fails": 9}
@@ -209,7 +209,7 @@ def test_a_collector_that_fails_delays_no_turn(stage, collector):
     assert result_of(job).ok
 
 
-def test_a_collector_that_does_not_answer_delays_neither_turns_nor_the_end_of_a_worker(stage, collector):
+def test_unresponsive_collector_delays_nothing(stage, collector):
     collector.gate.clear()
     worker = stage.start_worker()
     job = stage.submit("round_robin", {"ann": "say"}, stop=MaxTurns(3))
@@ -219,7 +219,7 @@ def test_a_collector_that_does_not_answer_delays_neither_turns_nor_the_end_of_a_
     worker.process.wait(patient(25))
 
 
-def test_without_the_variables_no_part_of_tracing_is_imported(stage, monkeypatch, model):
+def test_tracing_is_not_imported_without_its_variables(stage, monkeypatch, model):
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "none")
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "modules"}, stop=MaxTurns(1))

@@ -39,7 +39,7 @@ def test_session_survives_a_killed_worker(stage, checked):
 
 
 @pytest.mark.long
-def test_a_frozen_worker_that_wakes_up_late_cannot_write(stage, checked):
+def test_frozen_worker_cannot_write_late(stage, checked):
     gate = stage.folder / "gate"
     frozen = stage.start_worker(concurrency=1)
     job = stage.submit(

@@ -62,7 +62,7 @@ def test_follower_ends_with_the_session(table, read_all):
         assert texts(reading.result(patient(10))) == ["before", *(f"{i}" for i in range(20))]
 
 
-def test_a_message_arrives_before_the_next_one_is_written(client, table):
+def test_message_arrives_before_the_next_is_written(client, table):
     entries = follow(client, table.id, "dialog")
     for word in ("one", "two", "three"):
         writer = threading.Timer(0.01, speak, (table, word))
@@ -171,7 +171,7 @@ def test_a_busy_session_times_out_too(client, table):
             stop.set()
 
 
-def test_no_time_at_all_is_enough_for_a_session_that_has_ended(client, table):
+def test_zero_timeout_suffices_for_an_ended_session(client, table):
     speak(table, "one")
     table.finish()
     assert texts(follow(client, table.id, "dialog", timeout_s=0)) == ["one"]

@@ -55,7 +55,7 @@ def test_an_export_is_whole_and_unmasked(spoken):
     assert json.loads(json.dumps(export)) == export
 
 
-def test_one_parameter_is_forgotten_and_the_others_stay(spoken):
+def test_forgetting_one_parameter_keeps_the_others(spoken):
     assert spoken.forget(*HERE, "from")
     assert spoken.get(*HERE)["parameters"] == {"to": "London"}
     assert spoken.show(*HERE).forgotten == {"travel": ("from",)}
@@ -166,7 +166,7 @@ def test_forgetting_a_room_covers_other_rooms(memory):
     assert memory.shared(42) == ("travel.from",), "the consent stays"
 
 
-def test_a_parameter_named_alone_is_forgotten_where_it_is_known(memory):
+def test_parameter_is_forgotten_in_its_own_service(memory):
     memory.store(*HERE, {"to": ["ann@example.com"], "subject": "Lunch"}, service="email")
     memory.store(*HERE, PAYMENT, service="payment")
     memory.store(*HERE, {"from": "Nairobi", "to": "London"}, service="travel")

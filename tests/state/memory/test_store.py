@@ -88,7 +88,7 @@ def test_merge_in_an_expired_room_gives_the_parameters(client, memory):
     assert memory.merge(*HERE, {"return_date": "2026-02-20"}) == {"return_date": "2026-02-20"}
 
 
-def test_a_read_never_slides_the_time_to_live_and_a_write_does(client, memory):
+def test_only_writes_extend_the_time_to_live(client, memory):
     memory.store(*HERE, TRIP, service="travel")
     client.expire(KEY, 100)
     memory.get(*HERE)
@@ -104,7 +104,7 @@ def test_a_read_never_slides_the_time_to_live_and_a_write_does(client, memory):
     assert client.ttl(KEY) > 21_500
 
 
-def test_the_time_to_live_and_the_cap_are_the_operators(client):
+def test_operator_sets_the_time_to_live_and_the_cap(client):
     memory = DialogMemory(client, MemoryRules(ttl_s=60, max_bytes=2_048))
     memory.store(*HERE, {"query": "x" * 1_000}, service="search")
     assert client.ttl(KEY) <= 60
@@ -114,7 +114,7 @@ def test_the_time_to_live_and_the_cap_are_the_operators(client):
     assert memory.counts() == {"evicted": 1}
 
 
-def test_with_a_hash_tag_all_of_a_users_keys_are_in_one_slot(client):
+def test_hash_tag_keeps_all_keys_of_a_user_in_one_slot(client):
     memory = DialogMemory(client, MemoryRules(hash_tag=True))
     memory.share(42, ["travel.from"])
     memory.store(*HERE, TRIP, service="travel")
@@ -246,7 +246,7 @@ def test_state_written_by_another_program_is_used(client, memory):
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"timestamp": "x"}', '{"timestamp": NaN}', "\x00\x01"])
-def test_a_corrupt_state_counts_as_empty_is_dropped_and_counted(client, memory, text, caplog):
+def test_corrupt_state_is_dropped_and_counted(client, memory, text, caplog):
     client.set(KEY, text, ex=600)
     assert memory.get(*HERE) == {}
     assert not client.exists(KEY)

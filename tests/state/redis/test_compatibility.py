@@ -82,7 +82,7 @@ def test_a_session_lives_and_ends(anywhere):
     assert table.sweep().word == "ended"
 
 
-def test_a_script_it_has_forgotten_is_given_to_it_again(anywhere):
+def test_forgotten_script_is_loaded_again(anywhere):
     table = Table(anywhere)
     anywhere.script_flush()
     assert table.speak(table.plan_one(), "hello").word == "committed"

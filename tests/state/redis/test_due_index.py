@@ -61,7 +61,7 @@ def test_late_request_does_not_enter_an_ended_session(index):
     assert index.unfinished() == 0
 
 
-def test_after_the_look_a_session_waits_for_its_next_time(index):
+def test_checked_session_waits_for_its_next_time(index):
     index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=1_000)
     index.reschedule("s", index.now_ms() + HOUR)
@@ -101,7 +101,7 @@ def test_sweep_does_not_enter_an_ended_session(index):
     assert listed(index) == ["s"]
 
 
-def test_entering_a_session_again_keeps_its_earlier_time(index):
+def test_adding_a_session_again_keeps_the_earlier_time(index):
     index.add_session("s", look_in_ms=10_000)
     first = due(index, "s")
     index.add_session("s", look_in_ms=HOUR)
@@ -119,7 +119,7 @@ def test_sweep_does_not_undo_an_entry(index):
     assert due(index, "s") > index.now_ms() + HOUR - 10_000
 
 
-def test_a_sweep_drops_nothing_that_another_has_claimed_since(index):
+def test_sweep_keeps_a_session_claimed_by_another(index):
     """As one whose first answer was lost, and that asks again."""
     index.add_session("s", look_in_ms=0)
     index.claim(limit=1, hold_ms=10_000)
@@ -169,7 +169,7 @@ def test_concurrent_changes_hide_no_listed_session(index):
     assert listed(index) == ["new", *seen[2:]]
 
 
-def test_a_session_that_may_be_about_to_be_opened_stays_listed(index):
+def test_session_about_to_be_opened_stays_listed(index):
     index.add_session("s", look_in_ms=0)
     index.unlist("s", dict(index.iterate_listed())["s"])
     assert listed(index) == ["s"]

@@ -126,7 +126,7 @@ def test_huge_usage_is_harmless(table, field):
     assert table.texts() == ["hello"] * 3
 
 
-def test_a_plan_that_is_no_json_leaves_the_turn_unwritten(table):
+def test_invalid_plan_leaves_the_turn_unwritten(table):
     grant = table.grant(table.plan_one())
     write = table.write(Step(), after=grant.number)
     broken = type(write)(write.plan_id, write.expected, write.document[:-1])
@@ -136,7 +136,7 @@ def test_a_plan_that_is_no_json_leaves_the_turn_unwritten(table):
     assert table.commit(grant, "hello").word == "committed"
 
 
-def test_a_lease_that_makes_no_sense_leaves_the_turn_ungranted(table):
+def test_invalid_lease_leaves_the_turn_ungranted(table):
     number = table.plan_one()
     with pytest.raises(Exception, match="script 'turns/begin' failed"):
         table.begin(number, timeout_ms=0)
@@ -149,7 +149,7 @@ def test_a_megabyte_is_a_message_like_any_other(table):
     assert len(table.grant(table.plan_one()).messages[0]) > 1_048_576
 
 
-def test_hundreds_of_turns_side_by_side_are_dropped_at_once(table):
+def test_hundreds_of_parallel_turns_are_dropped_at_once(table):
     numbers = table.plan(*(turn("ann", f"slot:{i}") for i in range(500)))
     for number in numbers[::50]:
         table.grant(number, scope=f"slot:{number - 1}")

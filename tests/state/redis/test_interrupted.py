@@ -124,5 +124,5 @@ def test_redis_py_mixes_up_answers_after_an_interrupt(cluster):
     assert answer == "first"
 
 
-def test_script_after_an_interrupt_gets_its_answer_with_sentinels(sentinels):
+def test_script_after_an_interrupt_works_with_sentinels(sentinels):
     check_interrupted_script(sentinels.url)

@@ -63,7 +63,7 @@ def test_a_held_commit_may_be_sent_twice(unlucky):
     assert unlucky.texts() == ["once"]
 
 
-def test_a_commit_that_ended_its_session_may_be_sent_twice(unlucky):
+def test_commit_that_ends_its_session_may_be_sent_twice(unlucky):
     unlucky.store.plan(unlucky.id, unlucky.write(Step(turns=(turn(),))))
     grant = unlucky.grant(1)
     ending = unlucky.write(Finish(reason="satisfied"), after=grant.number)
@@ -76,7 +76,7 @@ def test_a_commit_that_ended_its_session_may_be_sent_twice(unlucky):
     assert unlucky.texts() == ["once"]
 
 
-def test_change_by_another_client_is_not_mistaken_for_a_retry(table):
+def test_change_by_another_client_is_not_a_retry(table):
     args = {"request": new_id()}
     assert table.store._run("sessions/suspend", table.id, args).word == "suspended"
     assert table.store._run("sessions/suspend", table.id, args).word == "suspended"

@@ -85,7 +85,7 @@ def test_other_stores_work_on_every_server(there):
     assert {key.partition(":")[0] for key in there.scan_iter("*")} == {PREFIX}
 
 
-def test_memories_of_many_rooms_are_found_and_forgotten(there):
+def test_memory_of_many_rooms_is_found_and_forgotten(there):
     memory = DialogMemory(there)
     for room in "abcdef":
         assert memory.store(1, room, {"to": "Paris"}, service="travel")

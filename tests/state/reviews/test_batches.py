@@ -42,7 +42,7 @@ def test_items_without_limits_may_spend_anything(store):
     ("limits", "unit", "spent"),
     [({"max_tokens": 2}, "tokens", (2, 0)), ({"max_usd": 0.000_002}, "cost", (0, 2))],
 )
-def test_a_batch_is_exhausted_only_when_nothing_is_under_way(store, limits, unit, spent):
+def test_batch_is_exhausted_only_when_nothing_runs(store, limits, unit, spent):
     batch = started(store, 3, parallel=2, batch=limits)
     assert store.claim(batch) == ("claimed", [1, 2], [], "")
     settle(store, batch, 1, spent=tuple(amount // 2 for amount in spent))

@@ -45,7 +45,7 @@ def test_a_result_counts_once(store):
     assert (view.done, view.failed, view.spent_tokens) == (1, 0, 7)
 
 
-def test_a_result_of_an_attempt_that_is_over_is_refused(store):
+def test_result_of_an_ended_attempt_is_refused(store):
     batch = started(store, 1, attempts=2)
     store.claim(batch)
     late = store.item(batch, 1)
@@ -82,7 +82,7 @@ def test_dead_reporter_is_replaced(store):
     assert (store.view(batch).state, store.claim(batch)[0]) == ("completed", "closed")
 
 
-def test_stop_cancels_waiting_items_and_names_running_ones(store):
+def test_stop_cancels_waiting_and_names_running_items(store):
     batch = started(store, 3, parallel=1)
     store.claim(batch)
     assert store.stop(batch, outcome="cancelled", reason="enough") == [1]
@@ -151,7 +151,7 @@ def test_everything_expires(store, client):
     assert not client.exists(review_key(batch, "text:1"))
 
 
-def test_there_is_nothing_to_know_of_a_batch_that_never_was(store):
+def test_unknown_batch_is_not_found(store):
     for ask in (store.view, store.head, store.retry):
         with pytest.raises(ReviewNotFound):
             ask(new_id())

@@ -46,7 +46,7 @@ def test_running_session_does_not_expire(table):
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
-def test_late_usage_of_an_open_turn_is_reported_at_the_end(table, how):
+def test_late_usage_of_an_open_turn_counts_at_the_end(table, how):
     grant = table.grant(table.plan_one())
     table.fail(grant)
     table.store.book_usage(table.id, grant, {grant.token: Usage(output_tokens=7)})
@@ -66,7 +66,7 @@ def test_end_remembers_the_newest_64_open_turns(table, how):
 
 
 @pytest.mark.parametrize("how", ["cancel", "finish"])
-def test_end_closes_every_grant_and_is_the_last_event(table, how):
+def test_completed_event_is_last_and_closes_every_grant(table, how):
     scopes = ("a", "b", "c", "d")
     numbers = table.plan(*(turn("ann", scope) for scope in scopes))
     table.speak(numbers[0], "hello", scope="a")

@@ -38,7 +38,7 @@ def test_the_end_of_a_session_is_counted_once(table: Table):
     assert not table.client.zcard(LIVE)
 
 
-def test_a_stuck_session_is_listed_until_its_next_check(client):
+def test_stuck_session_is_listed_until_its_next_check(client):
     stuck = StuckSessions(client)
     stuck.add("a", StuckReason.QUEUED, now_ms=1_000, until_ms=2_000)
     stuck.add("b", StuckReason.UNREADABLE, now_ms=1_500, until_ms=5_000)

@@ -59,7 +59,7 @@ def test_lost_commit_is_written_again_by_its_holder(table, remember):
     assert table.texts() == ["hello"]
 
 
-def test_a_turn_number_given_out_twice_belongs_to_the_later_turn(table, remember):
+def test_reused_turn_number_belongs_to_the_later_turn(table, remember):
     table.plan_one()
     forget = remember()
     two = table.plan_one(participant="bob", scope="b")

@@ -12,7 +12,7 @@ from symposia.models.protocol.dialog import DialogStatus, Message, Role
 from symposia.models.text.ids import role_uuid
 
 
-def test_an_opened_session_is_active_and_has_nothing_planned(table):
+def test_opened_session_is_active_with_nothing_planned(table):
     state = table.state()
     assert (state.status, state.dialog_status) == (CollabStatus.ACTIVE, DialogStatus.ACTIVE)
     assert (state.version, state.closed, state.next_number, state.fence, state.messages) == (0, 0, 1, 0, 0)
@@ -46,7 +46,7 @@ def test_opening_twice_changes_nothing(table):
     assert len(table.events()) == len(table.journal()) == 2
 
 
-def test_opening_twice_is_fine_when_the_session_has_gone_on(table):
+def test_opening_a_running_session_again_is_harmless(table):
     table.speak(table.plan_one(), "hello")
     assert table.open().state.closed == 1
     assert table.texts() == ["hello"]
@@ -104,7 +104,7 @@ def test_unopened_session_is_not_found(client):
     assert table.begin(1).word == "missing"
 
 
-def test_an_id_may_be_used_again_once_its_session_has_expired(client):
+def test_expired_session_id_may_be_used_again(client):
     table = Table(client)
     first = table.events()
     table.finish(retention_ms=1)

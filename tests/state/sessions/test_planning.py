@@ -51,7 +51,7 @@ def test_plan_consumes_only_its_results(table):
     assert json.loads(state.records[two].result)["number"] == two
 
 
-def test_a_planner_sees_its_state_its_round_and_its_board_again(table):
+def test_planner_reads_back_its_state_round_and_board(table):
     item = WorkItem(item_id="i1", text="do it")
     table.plan(turn(), state={"cursor": 2}, ends_round=True, board=(BoardEntry(item=item, status="open"),))
     state = table.state()
@@ -60,7 +60,7 @@ def test_a_planner_sees_its_state_its_round_and_its_board_again(table):
     assert BoardEntry.model_validate_json(table.store.board(table.id)["i1"]).item == item
 
 
-def test_a_planned_turn_is_kept_as_the_planner_wrote_it(table):
+def test_planned_turn_is_stored_as_written(table):
     planned = turn("bob", instruction="Say “hé” \\ / \x00", item=WorkItem(item_id="i", text="é"))
     table.plan(planned)
     record = table.state().records[1]
@@ -68,7 +68,7 @@ def test_a_planned_turn_is_kept_as_the_planner_wrote_it(table):
     assert (record.participant, record.scope, record.status, record.grants) == ("bob", "floor", "planned", 0)
 
 
-def test_a_session_that_is_paused_or_over_takes_no_plan(table):
+def test_paused_or_ended_session_takes_no_plan(table):
     write = table.write(Step(turns=(turn(),)))
     table.suspend()
     assert table.store.plan(table.id, write).word == "inactive"
@@ -145,7 +145,7 @@ def test_dropping_a_turn_keeps_the_lock_of_another(table):
     assert table.commit(grant, "still mine").word == "committed"
 
 
-def test_dropping_an_expired_turn_keeps_its_successors_lock(table):
+def test_dropping_an_expired_turn_keeps_the_next_lock(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     late = table.grant(one)
     table.expire()
@@ -156,7 +156,7 @@ def test_dropping_an_expired_turn_keeps_its_successors_lock(table):
     assert table.renew(grant)
 
 
-def test_a_turn_that_closed_in_the_meantime_is_not_dropped(table):
+def test_turn_that_closed_meanwhile_is_not_dropped(table):
     one = table.plan_one()
     write = table.write(Step(drop=(one,)))
     table.speak(one, "just in time")

@@ -90,12 +90,12 @@ def test_a_clock_that_was_set_back_moves_the_time_once(client, mark):
     assert mark.publish() == told + 1
 
 
-def test_one_probe_is_sent_where_nothing_was_ever_taken(free):
+def test_first_probe_is_sent_without_any_progress(free):
     assert free.probe(grace_ms=GRACE) == 0
     assert free.probe(grace_ms=GRACE) > 0
 
 
-def test_any_worker_may_send_a_probe_for_one_that_is_free(client, mark):
+def test_any_worker_may_probe_for_a_free_one(client, mark):
     assert mark.probe(grace_ms=GRACE) == GRACE
     mark.publish()
     assert mark.probe(grace_ms=GRACE) == GRACE

@@ -100,7 +100,7 @@ def test_a_turn_that_waits_for_tokens_is_not_queued(table: Table):
     assert queued(table) is None
 
 
-def test_a_parked_turn_is_queued_only_when_something_is_due(table: Table):
+def test_parked_turn_is_queued_only_when_due(table: Table):
     number, token = table.plan_one(), new_id()
     table.park(table.grant(number), token, wake_in_ms=0)
     assert queued(table) is None

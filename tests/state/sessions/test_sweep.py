@@ -79,7 +79,7 @@ def test_expired_turn_is_dispatched_again_after_grace(table):
     assert third.state.now_ms - second.state.now_ms >= 2 * SHORT
 
 
-def test_a_turn_is_not_given_out_while_another_one_has_its_scope(table):
+def test_turn_is_not_sent_while_its_scope_is_taken(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     table.expire_grant(one)
     table.grant(two, lease_ms=7_000)
@@ -126,7 +126,7 @@ def test_a_parked_turn_keeps_no_session_from_stopping(table):
     assert table.sweep(grace_ms=0).advance
 
 
-def test_a_turn_under_way_keeps_a_session_from_stopping(table):
+def test_running_turn_delays_a_requested_stop(table):
     table.grant(table.plan_one())
     table.store.request_stop(table.id)
     assert not table.sweep(grace_ms=0).advance

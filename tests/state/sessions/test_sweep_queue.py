@@ -57,7 +57,7 @@ def test_a_turn_in_the_queue_is_not_sent_again(table):
     assert (answer.numbers, answer.held) == ((number,), False)
 
 
-def test_a_turn_that_was_sent_again_waits_for_the_queue_again(table):
+def test_resent_turn_waits_for_the_queue_again(table):
     number = waited(table, ms=LONG)
     first = table.sweep(grace_ms=LONG).state.now_ms
     change(table, number, dispatched_ms=lambda before: before - 2 * LONG)
@@ -72,7 +72,7 @@ def test_a_step_in_the_queue_is_not_asked_for_again(table):
     assert table.sweep(grace_ms=LONG, taken_ms=at_ms + MARGIN).advance
 
 
-def test_a_step_is_not_asked_for_while_a_turn_is_in_the_queue(table):
+def test_step_is_not_requested_while_a_turn_is_queued(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     table.speak(one, scope="a")
     change(table, one, settled_ms=lambda before: before - 10 * LONG)
@@ -91,7 +91,7 @@ def test_queued_turn_counts_before_later_messages(table):
     assert (answer.numbers, answer.advance) == ((three,), False)
 
 
-def test_a_step_is_asked_for_while_a_retry_waits_for_its_time(table):
+def test_step_is_requested_while_a_retry_waits(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     table.speak(one, scope="a")
     change(table, one, settled_ms=lambda before: before - 10 * LONG)
@@ -107,7 +107,7 @@ def test_a_retry_in_the_queue_is_not_sent_again(table):
     assert table.sweep(grace_ms=LONG).numbers == ()
 
 
-def test_a_deadline_sends_nothing_while_a_turn_is_in_the_queue(table):
+def test_deadline_sends_nothing_while_a_turn_is_queued(table):
     """Whoever takes that turn's message sees that its time is over."""
     number = table.plan_one()
     table.client.hset(table.key("session"), "deadline_ms", 1)
@@ -115,7 +115,7 @@ def test_a_deadline_sends_nothing_while_a_turn_is_in_the_queue(table):
     assert table.sweep(grace_ms=LONG, taken_ms=sent_ms(table, number) + MARGIN).advance
 
 
-def test_a_deadline_is_looked_at_in_time_however_long_the_queue(table):
+def test_deadline_is_checked_in_time_with_a_long_queue(table):
     at_ms = asked_before(table, ms=50 * LONG)
     deadline_ms = table.state().now_ms + 2 * LONG
     table.client.hset(table.key("session"), "deadline_ms", deadline_ms)

@@ -72,7 +72,7 @@ def test_two_scopes_are_spoken_side_by_side(table):
     }
 
 
-def test_the_same_token_again_gets_the_same_grant_again(table):
+def test_same_token_gets_the_same_grant(table):
     number, token = table.plan_one(), new_id()
     first, second = (table.grant(number, token=token) for _ in range(2))
     assert first == second
@@ -91,7 +91,7 @@ def test_expired_token_is_never_granted_again(table):
     assert table.begin(number, token=token).word == "lost", "however many came after it"
 
 
-def test_a_token_that_gave_its_turn_back_is_never_granted_again(table):
+def test_token_that_gave_its_turn_back_is_not_reused(table):
     grant = table.grant(table.plan_one())
     table.fail(grant)
     assert table.begin(grant.number, token=grant.token).word == "lost"
@@ -159,7 +159,7 @@ def test_turns_begin_before_the_sessions_deadline(client):
     assert table.begin(table.plan_one()).word == "granted"
 
 
-def test_a_lease_is_never_longer_than_the_turn_may_take(table):
+def test_lease_is_never_longer_than_the_turn_timeout(table):
     table.grant(table.plan_one(), lease_ms=30_000, timeout_ms=10_000)
     assert 0 < table.lease_ms() <= 10_000
 
@@ -180,7 +180,7 @@ def test_window_has_the_newest_messages_in_order(table):
         table.commit(grant)
 
 
-def test_a_snapshot_shows_nothing_written_after_it_was_planned(table):
+def test_snapshot_hides_messages_after_its_plan(table):
     table.speak(table.plan_one(), "before")
     one, two = table.plan(turn("bob", "slot:bob", snapshot=True), turn("cyd", "slot:cyd", snapshot=True))
     table.speak(one, "after", scope="slot:bob")

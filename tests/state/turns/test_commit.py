@@ -70,7 +70,7 @@ def test_a_commit_sent_again_is_done_already(table):
     assert not table.events("MAPConflictDetected")
 
 
-def test_a_commit_sent_eight_times_at_once_is_written_once(table):
+def test_eight_concurrent_commits_write_once(table):
     grant = table.grant(table.plan_one())
     with ThreadPoolExecutor(8) as pool:
         words = sorted(answer.word for answer in pool.map(lambda _: table.commit(grant, "hello"), range(8)))
@@ -193,7 +193,7 @@ def test_a_plan_made_for_another_version_is_left_out(table):
     assert [record.number for record in answer.state.unconsumed()] == [one], "left to a plan of its own"
 
 
-def test_a_plan_made_before_a_stop_was_asked_for_is_left_out(table):
+def test_plan_made_before_a_stop_request_is_dropped(table):
     grant = table.grant(table.plan_one())
     ahead = table.write(ONE, after=grant.number)
     table.store.request_stop(table.id)
@@ -202,7 +202,7 @@ def test_a_plan_made_before_a_stop_was_asked_for_is_left_out(table):
     assert not answer.state.open_turns()
 
 
-def test_a_plan_does_not_come_along_with_a_refused_commit(table):
+def test_refused_commit_writes_no_plan(table):
     grant = table.grant(table.plan_one())
     ahead = table.write(ONE, after=grant.number)
     table.expire()

@@ -33,7 +33,7 @@ def test_the_journal_keeps_where_an_attempt_failed(table):
 
 
 @pytest.mark.parametrize("held", [False, True])
-def test_the_journal_keeps_where_the_last_attempt_failed(table, held):
+def test_journal_keeps_the_place_of_the_last_failure(table, held):
     grant = table.grant(table.plan_one())
     if held:
         table.suspend()
@@ -116,7 +116,7 @@ def test_returned_turn_refuses_its_old_token(table):
     assert table.texts() == []
 
 
-def test_a_turn_may_be_given_back_while_the_session_is_paused(table):
+def test_turn_may_be_returned_during_a_pause(table):
     grant = table.grant(table.plan_one())
     table.suspend()
     assert table.fail(grant).word == "retried"

@@ -31,7 +31,7 @@ def test_only_the_owner_renews(table):
     assert table.renew(grant)
 
 
-def test_a_renewal_never_reaches_beyond_the_turns_deadline(table):
+def test_renewal_never_exceeds_the_turn_deadline(table):
     grant = table.grant(table.plan_one(), lease_ms=10_000, timeout_ms=20_000)
     assert table.renew(grant, lease_ms=60_000)
     assert 10_000 < table.lease_ms() <= 20_000
@@ -39,7 +39,7 @@ def test_a_renewal_never_reaches_beyond_the_turns_deadline(table):
     assert not table.renew(grant)
 
 
-def test_a_lease_may_be_renewed_while_the_session_is_paused(table):
+def test_lease_may_be_renewed_during_a_pause(table):
     grant = table.grant(table.plan_one())
     table.suspend()
     assert table.renew(grant)
@@ -68,7 +68,7 @@ def test_nothing_is_renewed_after_a_drop(table):
     assert not table.renew(grant)
 
 
-def test_nothing_is_renewed_after_its_own_commit_or_failure(table):
+def test_closed_grant_is_not_renewed(table):
     one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
     written, failed = table.grant(one), table.grant(two, scope="slot:bob")
     table.commit(written)

@@ -11,7 +11,7 @@ from symposia.state.turns.journal import NOTE_TTL_MS, ParticipantNote
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 
 
-def test_a_note_is_a_participants_own_and_the_newest_counts(redis_url):
+def test_newest_note_of_a_participant_counts(redis_url):
     with connect(redis_url) as client:
         ann, bob = (ParticipantNote(client, ID, name) for name in ("ann", "bob"))
         for note in ("first", "second"):

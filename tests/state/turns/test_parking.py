@@ -32,7 +32,7 @@ def hold_lock(table, grant):
     table.client.set(lock_key(table.id, "floor"), f"{grant.token}|{FAR_MS}")
 
 
-def test_a_parked_turn_holds_no_lock_and_keeps_its_grant_open(table, parked):
+def test_parked_turn_holds_no_lock_but_its_grant(table, parked):
     assert table.owner() is None
     record = table.state().records[parked.number]
     assert (record.status, record.token, record.is_open) == ("parked", parked.token, True)
@@ -69,7 +69,7 @@ def test_turn_without_a_holder_is_not_parked(table, parked):
     table.expire()
 
 
-def test_a_worker_that_parks_a_written_turn_is_too_late(table):
+def test_parking_a_written_turn_is_too_late(table):
     number = table.plan_one()
     late = table.expire_grant(number)
     table.speak(number, "said")
@@ -86,7 +86,7 @@ def test_parked_turn_refuses_other_changes(table, parked):
     assert table.texts() == []
 
 
-def test_another_turn_may_take_the_scope_of_a_parked_one(table):
+def test_another_turn_may_use_the_scope_of_a_parked_one(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     table.park(table.grant(one), "r")
     table.speak(two, "meanwhile")
@@ -158,7 +158,7 @@ def test_outside_event_of_a_consumed_turn_is_recorded(table, parked):
     assert event["data"] == {"participant_id": "eve", "turn_number": parked.number}
 
 
-def test_events_of_a_wait_name_the_participant_and_the_deadline(table):
+def test_wait_events_name_participant_and_deadline(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     until_ms = (
         table.park(table.grant(one, scope="a"), "r", until_in_ms=HOUR_MS).state.records[1].parking.until_ms
@@ -172,7 +172,7 @@ def test_events_of_a_wait_name_the_participant_and_the_deadline(table):
     assert reminded["data"]["participant_id"] == "ann"
 
 
-def test_a_turn_given_back_is_begun_again_with_a_new_token(table, parked):
+def test_returned_turn_begins_with_a_new_token(table, parked):
     assert table.reply(parked.number, "r", "q", None).word == "returned"
     assert table.outcomes() == ["asked"]
     again = table.grant(parked.number)
@@ -210,7 +210,7 @@ def test_a_reply_sent_again_is_known_by_its_request(table, parked):
     assert table.texts() == ["said"]
 
 
-def test_a_plan_that_drops_a_parked_turn_closes_its_grant(table, parked):
+def test_dropping_a_parked_turn_closes_its_grant(table, parked):
     table.plan(drop=(parked.number,))
     assert table.outcomes() == ["dropped"]
     assert table.reply(parked.number, "r", "q", ["x"]).word == "inactive"

@@ -295,5 +295,5 @@ def test_no_order_of_events_breaks_the_protocol(client):
 
 @pytest.mark.soak
 @pytest.mark.timeout(3_600)
-def test_no_order_of_events_breaks_the_protocol_for_long(client):
+def test_long_event_orders_keep_the_protocol(client):
     run(client, examples=5_000, steps=80)

@@ -109,7 +109,7 @@ def test_a_turn_of_one_attempt_leaves_no_account(table):
     assert not [name for name in fields if name.startswith(("spent:", "reserved_"))]
 
 
-def test_a_token_of_a_later_turn_has_written_that_turn_only(table):
+def test_token_of_another_turn_cannot_commit_again(table):
     grant = table.grant(table.plan_one())
     consume(table, grant)
     table.client.hset(table.key("session"), "token:1", f"65|{grant.token}")

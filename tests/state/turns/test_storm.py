@@ -131,7 +131,7 @@ def storm(url: str, table: Table, *, turns: int, seed: int) -> None:
     ledger.check(table.client, table.id)
 
 
-def test_a_storm_of_unlucky_workers_loses_and_doubles_nothing(redis_url, table):
+def test_storm_of_failing_workers_loses_nothing(redis_url, table):
     storm(redis_url, table, turns=40, seed=random.randrange(10**6))
 
 

@@ -93,7 +93,7 @@ def test_quorum_keeps_open_turns_at_the_turn_limit():
     assert hall.finish.reason == "max_turns"
 
 
-def test_answers_that_close_together_close_the_round_once():
+def test_concurrent_answers_close_the_round_once():
     hall = session("ann", "bob", "cyd", quorum=2, stop=MaxRounds(2))
     for number in (1, 2, 3):
         hall.close(number)

@@ -84,7 +84,7 @@ def outcomes(turn, kinds):
 
 @pytest.mark.parametrize("mode", CollabMode)
 @given(data=st.data())
-def test_it_ends_within_its_turn_limit_and_never_plans_beyond_it(mode, data):
+def test_session_never_plans_beyond_its_turn_limit(mode, data):
     session = data.draw(sessions(mode, stop=MaxTurns(LIMIT)))
     play(session, data)
     assert len(session.closed) <= LIMIT
@@ -142,7 +142,7 @@ def test_a_failure_for_good_ends_it_at_once_as_aborted(mode, data):
 
 
 @given(data=st.data())
-def test_round_robin_gives_turn_n_to_place_n_of_the_roster(data):
+def test_round_robin_follows_the_roster_positions(data):
     session = data.draw(sessions(CollabMode.ROUND_ROBIN, stop=MaxTurns(LIMIT)))
     play(session, data)
     roster = [p.participant_id for p in session.roster]
@@ -189,7 +189,7 @@ def test_broadcast_asks_everyone_in_parallel(data):
 
 
 @given(data=st.data())
-def test_in_a_swarm_every_item_ends_once_as_done_or_dropped(data):
+def test_every_swarm_item_ends_once(data):
     session = data.draw(sessions(CollabMode.SWARM, stop=MaxTurns(LIMIT)))
     play(session, data)
     for entries in session.board.values():

@@ -108,7 +108,7 @@ def test_a_refused_hand_off_without_words_is_a_pass():
     assert session.finish.reason == "round_of_passes"
 
 
-def test_hand_offs_without_words_do_not_keep_a_session_alive():
+def test_hand_offs_without_a_message_end_the_session():
     session = table("ann", "bob", "cyd", stop=TextSeen("never said"))
     to = {"ann": "bob", "bob": "ann", "cyd": "ann"}
     while session.finish is None and len(session.spoken) < 10:

@@ -34,7 +34,7 @@ def test_named_speaker_gets_the_turn_and_its_instruction():
     assert team.next.participant == "lead"
 
 
-def test_chosen_speakers_keep_their_order_and_instructions():
+def test_chosen_speakers_keep_order_and_instructions():
     team = session()
     team.decide("writer", "coder", "tester", instruction="go on", instructions={"coder": "write it"})
     told = []
@@ -74,7 +74,7 @@ def test_satisfied_orchestrator_ends_the_session():
     assert (team.finish.reason, team.finish.detail) == ("satisfied", "all tests pass")
 
 
-def test_a_round_is_a_decision_and_the_turns_of_those_it_names():
+def test_round_is_a_decision_and_its_turns():
     team = session(stop=MaxRounds(2))
     team.decide("coder", "tester")
     team.say()
@@ -93,7 +93,7 @@ def test_ten_rounds_are_the_end_by_default():
     assert (team.finish.reason, team.rounds) == ("max_rounds", 10)
 
 
-def test_people_may_be_named_by_role_or_display_name_in_any_case():
+def test_people_may_be_named_by_role_or_display_name():
     roster = (
         Participant(participant_id="lead", role_id="orchestrator"),
         Participant(participant_id="p1", role_id="coder", display_name="Ada"),
@@ -124,7 +124,7 @@ def test_a_name_twice_is_one_turn():
         (("coder", "ghost"), "'ghost' is not a participant"),
     ],
 )
-def test_an_invalid_choice_is_sent_back_with_the_reason(names, reason):
+def test_invalid_speaker_is_returned_with_the_reason(names, reason):
     team = session()
     team.decide(*names)
     assert (team.next.participant, team.next.expects) == ("lead", Expects.DECISION)
@@ -133,7 +133,7 @@ def test_an_invalid_choice_is_sent_back_with_the_reason(names, reason):
     )
 
 
-def test_a_name_that_several_share_is_sent_back_with_their_ids():
+def test_ambiguous_name_is_returned_with_the_ids():
     team = Simulation(
         CollabMode.ORCHESTRATED, people("lead", "c1", "c2", c1="coder", c2="coder"), orchestrator="lead"
     )
@@ -141,7 +141,7 @@ def test_a_name_that_several_share_is_sent_back_with_their_ids():
     assert "'coder' is ambiguous: c1, c2" in team.next.instruction
 
 
-def test_after_invalid_choices_the_longest_waiting_speaks():
+def test_longest_waiting_speaks_after_invalid_choices():
     team = session()
     team.decide("writer", "coder")
     team.say()
@@ -216,7 +216,7 @@ def test_before_it_stalls_a_new_plan_is_asked_for_once():
     assert (team.finish.reason, team.finish.detail) == ("stalled", "still nobody knows")
 
 
-def test_a_new_plan_that_moves_something_is_a_new_start():
+def test_successful_new_plan_resets_the_stalls():
     team = session(max_stalls=1, stop=MaxTurns(100))
     for _ in range(3):
         team.decide("coder", progress=False)
@@ -228,7 +228,7 @@ def test_a_new_plan_that_moves_something_is_a_new_start():
     assert team.finish is None
 
 
-def test_telling_the_same_people_the_same_again_is_a_stall():
+def test_repeated_instruction_is_a_stall():
     team = session(max_stalls=1, max_replans=0)
     for _ in range(2):
         team.decide("coder", instruction="try again")
@@ -297,7 +297,7 @@ def test_full_round_of_passes_ends_the_session():
     assert (team.finish.reason, team.spoken) == ("round_of_passes", ["lead", "lead", "lead", "coder"])
 
 
-def test_an_orchestrator_alone_may_be_satisfied_or_stalls():
+def test_lone_orchestrator_is_satisfied_or_stalls():
     alone = Simulation(CollabMode.ORCHESTRATED, people("lead"), orchestrator="lead")
     for _ in range(3):
         alone.say()

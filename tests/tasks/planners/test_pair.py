@@ -12,7 +12,7 @@ def session(stop=None):
     return Simulation(CollabMode.PAIR, people("dora", "nick"), stop=stop)
 
 
-def test_the_first_of_the_roster_drives_and_the_second_reviews():
+def test_first_participant_drives_and_second_reviews():
     pair = session()
     assert (pair.next.participant, pair.next.expects) == ("dora", Expects.MESSAGE)
     pair.say()
@@ -66,7 +66,7 @@ def test_pair_that_only_passes_ends():
     assert pair.finish.reason == "round_of_passes"
 
 
-def test_a_turn_limit_holds_in_the_middle_of_a_revision():
+def test_turn_limit_applies_during_a_revision():
     pair = session(stop=MaxTurns(3))
     assert pair.run().reason == "max_turns"
     assert pair.spoken == ["dora", "nick", "dora"]

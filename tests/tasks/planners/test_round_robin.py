@@ -12,7 +12,7 @@ def session(*names, stop=None):
     return Simulation(CollabMode.ROUND_ROBIN, people(*names), stop=stop)
 
 
-def test_everyone_speaks_in_roster_order_three_rounds_by_default():
+def test_round_robin_runs_three_rounds_by_default():
     table = session("ann", "bob", "cyd")
     finish = table.run()
     assert table.spoken == ["ann", "bob", "cyd"] * 3

@@ -40,7 +40,7 @@ def test_purpose_is_the_only_item_if_none_are_given():
     assert (swarm.finish.reason, swarm.finish.detail) == ("board_empty", "1 item done")
 
 
-def test_the_free_take_the_oldest_items_each_in_its_own_scope():
+def test_free_participants_take_the_oldest_items():
     swarm = session("ann", "bob", items=["one", "two", "three"])
     assert at_work(swarm) == {"ann": "one", "bob": "two"}
     assert [turn.scope for turn in swarm.open.values()] == ["item:1", "item:2"]
@@ -57,13 +57,13 @@ def test_board_shows_the_state_of_an_item():
     assert (done.participant, done.turn_number) == ("ann", 1)
 
 
-def test_an_item_is_taken_only_by_its_role_or_participant():
+def test_item_is_taken_only_by_its_role_or_participant():
     swarm = session("ann", "tess", "tom", roles={"tess": "tester", "tom": "tester"},
                     items=[item("test", "Tester"), item("for tom", "tom"), item("any")])  # fmt: skip
     assert at_work(swarm) == {"ann": "any", "tess": "test", "tom": "for tom"}
 
 
-def test_an_agent_may_add_items_for_anyone_or_for_a_role():
+def test_agent_may_add_items_for_anyone_or_a_role():
     swarm = session("ann", "bob", items=["plan"])
     swarm.say("ann", items=(item("build"), item("check", "ann")))
     assert at_work(swarm) == {"bob": "build", "ann": "check"}

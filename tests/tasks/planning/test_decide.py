@@ -85,7 +85,7 @@ def test_requested_stop_lets_open_turns_finish():
     assert (session.finish.reason, session.finish.aborted) == ("stop_requested", False)
 
 
-def test_a_requested_stop_does_not_keep_a_deadline_waiting():
+def test_requested_stop_does_not_delay_a_deadline():
     session = hall(stop=Deadline(60))
     session.elapsed_s, session.stop_requested = 61.0, True
     session.say("ann")
@@ -119,7 +119,7 @@ def test_a_pass_on_purpose_completes_a_session():
     assert (session.finish.reason, session.finish.aborted) == ("round_of_passes", False)
 
 
-def test_a_deadline_before_any_turn_closed_cancels_the_session():
+def test_deadline_before_any_turn_cancels_the_session():
     late = view(open=(OpenTurn(number=1, participant="ann"),), totals=Totals(elapsed_s=61))
     plan = decide(late, Deadline(60), {}).plan
     assert plan == Finish(

@@ -54,7 +54,7 @@ def test_a_count_of_nothing_is_not_stored(counts):
     assert counts.read() == {}
 
 
-def test_a_batch_whose_reply_was_lost_is_added_once(redis_url, counts):
+def test_batch_with_a_lost_reply_is_added_once(redis_url, counts):
     with lossy_wire(redis_url) as wire, connect(wire.url, retries=0) as client:
         buffer = MetricBuffer(MetricCounts(client))
         for _ in range(20):
@@ -87,7 +87,7 @@ def test_counts_are_kept_while_redis_is_unavailable(redis_url, counts):
     assert counts.read() == {FIELD: 3}
 
 
-def test_a_forked_child_does_not_write_the_counts_of_its_parent(counts, monkeypatch):
+def test_forked_child_does_not_write_parent_counts(counts, monkeypatch):
     buffer = MetricBuffer(counts)
     buffer.count(LOCK_WAITS, "pair")
     monkeypatch.setattr(os, "getpid", lambda: -1)

@@ -83,9 +83,7 @@ def test_sessions_are_checked_rarely_if_many_wait(office: Office, monkeypatch: p
     assert min(looks_in_ms(office)) > 100_000 * PAUSE_MS - 10_000
 
 
-def test_a_sweep_that_takes_long_looks_at_the_queue_again(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_sweep_checks_the_queue_again(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting(office, 3)
     office.runtime.queue_progress.publish()
     claim = office.runtime.index.claim
@@ -100,9 +98,7 @@ def test_a_sweep_that_takes_long_looks_at_the_queue_again(
     assert sweep(office.runtime, is_free=busy) == 3
 
 
-def test_a_sweep_that_takes_long_leaves_the_rest_to_the_next_one(
-    office: Office, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_sweep_leaves_the_rest_to_the_next(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting(office, BATCH + 1)
     monkeypatch.setattr(sweeping, "LONGEST_S", 0)
     sweep(office.runtime, is_free=busy)

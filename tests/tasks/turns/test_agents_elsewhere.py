@@ -43,7 +43,7 @@ def test_turn_of_an_unknown_agent_fails(hand, book):
     assert job.state().detail.startswith("coder: agent: must be a registered agent: ")
 
 
-def test_a_worker_that_never_comes_is_not_waited_for_forever(hand, book, monkeypatch):
+def test_missing_worker_is_not_awaited_forever(hand, book, monkeypatch):
     job = opened(hand)
     book.announce("w1@elsewhere", ["coder"])
     monkeypatch.setattr("symposia.tasks.turns.admission.OTHER_WORKER_LIMIT_MS", 0)

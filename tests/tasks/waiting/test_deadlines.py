@@ -134,7 +134,7 @@ def test_first_answer_to_an_escalated_question_counts(make_office):
     assert notes(job, "turn.answered")[0]["by"] == "chief"
 
 
-def test_reminders_are_events_and_each_is_recorded_once(office, asked):
+def test_each_reminder_is_recorded_once(office, asked):
     job = asked(deadline_s=LONG, remind_after_s=[0.05, 3])
     office.sweep_until(job, lambda: len(notes(job, "turn.reminded")) == 2)
     office.runtime.index.set_due_by(job.id, 0)
@@ -155,7 +155,7 @@ def test_reply_after_an_unnoticed_deadline_is_late(office, asked):
     assert "sorry" not in str([m.content for m in job.messages()])
 
 
-def test_a_wait_without_a_deadline_lasts_until_the_sessions_own(office):
+def test_wait_without_a_deadline_ends_with_the_session(office):
     ben = {"agent": "human", "wait": {"deadline_s": None}}
     job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"deadline_s": 4})
     office.work()
@@ -164,7 +164,7 @@ def test_a_wait_without_a_deadline_lasts_until_the_sessions_own(office):
     assert result_of(job).reason == "deadline"
 
 
-def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):
+def test_simultaneous_answer_and_deadline_count_once(office, asked):
     job = asked(then="default", default="never mind", deadline_s=LONG)
     (question,) = read_all_questions(job._facts, job.state())
     turns = ParkedTurnStore(office.client._installation.sessions.connections.redis)
@@ -186,7 +186,7 @@ def test_an_answer_and_the_deadline_at_the_same_time_are_one(office, asked):
         ({"colour": "red"}, "is not a known field"),
     ],
 )
-def test_a_wait_that_makes_no_sense_is_refused_at_submit(office, wait, rule):
+def test_invalid_wait_is_refused_at_submit(office, wait, rule):
     with pytest.raises(InvalidInput, match=rule) as refused:
         office.submit("pair", {"ann": "noop", "ben": {"agent": "ben", "wait": wait}})
     assert refused.value.field.startswith("agents.ben.wait")

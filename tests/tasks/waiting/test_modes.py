@@ -11,7 +11,7 @@ def said(job):
     return [(message.speaker, message.content) for message in job.messages()]
 
 
-def test_in_a_broadcast_the_others_answer_while_a_person_thinks(office):
+def test_broadcast_continues_while_a_person_answers(office):
     job = office.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"])
     office.work()
     assert sorted(said(job)) == [("ann", "ok"), ("cyd", "ok")]
@@ -42,7 +42,7 @@ def test_a_stop_condition_does_not_wait_for_a_person(office):
     assert result_of(job).collab.status == "completed"
 
 
-def test_in_a_swarm_a_person_takes_an_item_and_adds_another(office):
+def test_person_in_a_swarm_takes_and_adds_items(office):
     job = office.submit("swarm", {"ann": "noop"}, people=["ben"], options=ITEMS)
     office.work()
     (question,) = job.pending()

@@ -32,7 +32,7 @@ def notes(job, kind):
     return [event.data for event in job.collab().events if event.event_type == kind]
 
 
-def test_a_persons_turn_is_parked_with_no_lock_and_no_message_on_its_way(office, asked):
+def test_parked_turn_of_a_person_has_no_lock_or_message(office, asked):
     (record,) = asked.state().open_turns()
     assert (record.participant, record.status) == ("ben", "parked")
     assert not list(office.client._installation.sessions.connections.redis.scan_iter("*:lock:*"))
@@ -40,7 +40,7 @@ def test_a_persons_turn_is_parked_with_no_lock_and_no_message_on_its_way(office,
     assert office.sweep() == []
 
 
-def test_a_parked_turn_is_looked_at_once_an_hour_at_most(office, asked):
+def test_parked_turn_is_checked_at_most_hourly(office, asked):
     answer = office.runtime.store.sweep(asked.id, grace_ms=0)
     assert answer.numbers == ()
     assert answer.due_ms - answer.state.now_ms == 3_600_000
@@ -94,13 +94,13 @@ def test_a_person_may_lead(office):
 
 
 @pytest.mark.parametrize("text", ["", "  \n", None, 7])
-def test_a_blank_reply_is_refused_and_the_question_stays_open(asked, text):
+def test_blank_reply_is_refused(asked, text):
     with pytest.raises(InvalidInput, match="text: must not be blank"):
         asked.reply("ben", text)
     assert len(asked.pending()) == 1
 
 
-def test_a_reply_that_is_too_long_or_no_text_is_refused(asked):
+def test_invalid_or_too_long_reply_is_refused(asked):
     with pytest.raises(MessageTooLarge):
         asked.reply("ben", "x" * 1_048_577)
     with pytest.raises(InvalidInput, match="UTF-8"):
@@ -152,7 +152,7 @@ def test_the_reply_token_alone_opens_the_turn(asked):
     assert asked.pending() == ()
 
 
-def test_a_reply_during_a_pause_is_held_and_written_on_resume(office, asked):
+def test_reply_during_a_pause_is_written_on_resume(office, asked):
     asked.suspend()
     asked.reply("ben", "hello")
     assert [m.content for m in asked.messages()] == ["ok"]
@@ -182,7 +182,7 @@ def test_a_stop_ends_a_session_that_waits_at_once(office, asked):
     assert refused.value.word == "ended"
 
 
-def test_a_stop_that_was_asked_for_before_the_turn_was_parked_ends_the_session_as_well(office):
+def test_stop_before_parking_ends_the_session(office):
     job = office.submit("pair", {"ann": "noop"}, people=["ben"])
     while not job.state().records or job.state().open_turns()[0].participant != "ben":
         office.deliver()
@@ -212,7 +212,7 @@ def test_sweep_finds_a_reply_of_a_dead_sender(office, asked):
     office.sweep_until(asked, lambda: asked.state().closed == 3)
 
 
-def test_the_inbox_shows_open_questions_oldest_first_and_forgets_those_that_are_over(office):
+def test_inbox_lists_open_questions_oldest_first(office):
     jobs = [office.submit("pair", {"ann": "noop"}, people=[name]) for name in ("ben", "cyd", "ben")]
     office.work()
     inbox = office.client.inbox
@@ -246,7 +246,7 @@ def test_pages_of_the_inbox_contain_each_question_once(office, monkeypatch):
         office.client.inbox_page(after="none")
 
 
-def test_the_inbox_goes_by_when_a_question_was_asked_not_by_when_its_turn_began(make_office):
+def test_inbox_is_ordered_by_time_of_the_question(make_office):
     office = make_office(
         '[agents.slow]\nkind = "python"\ncallable = "stub_agents.callables:ask_ben_when_released"\n'
     )

@@ -143,7 +143,7 @@ def test_question_may_be_reassigned(office):
     assert said(job)[-1] == ("ann", "agent", "shy said no")
 
 
-def test_question_to_an_unknown_person_fails_with_the_choices(office):
+def test_unknown_person_in_a_question_fails_the_turn(office):
     job = ask(office, agent="lost", policy={"attempts": 1})
     result = result_of(job)
     assert result.reason == "failed"

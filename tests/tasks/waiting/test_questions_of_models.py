@@ -131,7 +131,7 @@ def test_usage_is_counted_if_the_session_is_cancelled(make_office, model):
     assert result_of(job).usage.tokens == job.usage()["ann"].tokens == paid
 
 
-def test_finished_calls_are_kept_until_the_turn_is_written(make_office, model):
+def test_finished_calls_are_kept_until_the_commit(make_office, model):
     office = make_office(REGISTRY.format(url=model.url))
     model.answers(completion("ASK ben: May I?"), completion("Done."))
     wait = {"agent": "human", "wait": {"deadline_s": 7 * 86_400}}

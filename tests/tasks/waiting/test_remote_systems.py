@@ -165,7 +165,7 @@ def test_message_of_another_dialog_is_marked(office, system):
     job.cancel()
 
 
-def test_a_delivery_that_fails_is_tried_again_with_the_same_id(office, system):
+def test_failed_delivery_is_retried_with_the_same_id(office, system):
     system.answers = [(500, {}), (503, {})]
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
@@ -242,7 +242,7 @@ def test_a_signed_callback_completes_the_turn(office, callbacks, told):
     assert (result.reason, texts(job)[-1]) == ("approved", "APPROVED: looks right")
 
 
-def test_a_system_may_answer_before_its_delivery_has_ended(office, system):
+def test_answer_may_come_before_the_delivery_ends(office, system):
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     system.heard = lambda letter: job.reply("bot", "APPROVED: at once", token=letter["reply_token"])
     office.work()
@@ -337,7 +337,7 @@ def test_address_with_many_invalid_callbacks_is_blocked(callbacks, told, monkeyp
     job.cancel()
 
 
-def test_doubts_pass_with_time_and_are_each_address_s_own():
+def test_limit_of_failed_auth_is_per_address_and_expires():
     now = [0.0]
     doubts = FailedAuthLimiter(now=lambda: now[0])
     for _ in range(60):

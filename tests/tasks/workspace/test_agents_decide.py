@@ -59,13 +59,13 @@ def desk(archive: Archive, tmp_path: Path) -> Iterator[WorkspaceService]:
     runner.close()
 
 
-def test_the_agent_of_an_apps_own_name_manages_its_tasks(desk: WorkspaceService) -> None:
+def test_agent_with_the_app_name_manages_its_tasks(desk: WorkspaceService) -> None:
     made = desk.request_task("kind", ANN, [BEN], {})
     assert (made.task.status, made.task.task_manager) == (TaskStatus.ACTIVE, "kind")
     assert desk.task_close("kind", made.task.id).status is TaskStatus.CLOSED
 
 
-def test_an_agent_may_decide_under_an_id_that_was_chosen_for_it(desk: WorkspaceService) -> None:
+def test_task_manager_may_have_a_configured_id(desk: WorkspaceService) -> None:
     made = desk.request_task("doors", ANN)
     assert (made.task.app, made.task.task_manager) == ("doors", "porter")
 

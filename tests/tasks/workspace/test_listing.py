@@ -37,9 +37,7 @@ def listed_as_of_now(room: TaskRoom) -> list[str]:
 
 @settings(max_examples=scaled_examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=steps, meanwhile=steps, limit=st.integers(1, 4))
-def test_pages_form_the_list_at_the_time_of_the_first_page(
-    room: TaskRoom, before, meanwhile, limit: int
-) -> None:
+def test_pages_show_the_list_of_the_first_page(room: TaskRoom, before, meanwhile, limit: int) -> None:
     task = room.task(BEN)
     made: list[str] = [it.id for it in room.desk.conversation_list(BEN, limit=100).items]
     for conversation in made:  # of the example before

@@ -117,7 +117,7 @@ def test_unread_counts_later_messages_of_others(room: TaskRoom) -> None:
     assert [unread(room, agent) for agent in (ANN, BEN, CYD)] == [[2], [2], [0]]
 
 
-def test_only_messages_of_the_conversation_are_read_up_to(room: TaskRoom) -> None:
+def test_mark_read_requires_a_message_of_the_conversation(room: TaskRoom) -> None:
     conversation, elsewhere = room.conversation(), room.conversation()
     foreign = room.desk.send(ANN, elsewhere.id, "elsewhere")
     for message in (foreign.id, NOTHING, ""):

@@ -26,7 +26,7 @@ def only_task(room: TaskRoom, agent: str = ANN):
     return task
 
 
-def test_an_accepted_task_is_active_and_has_admitted_everyone(room: TaskRoom) -> None:
+def test_accepted_task_is_active_and_admits_everyone(room: TaskRoom) -> None:
     made = room.desk.request_task(APP, ANN, [BEN, CYD, BEN, ANN])
     assert made.conversation is None
     assert made.task.status is TaskStatus.ACTIVE
@@ -35,7 +35,7 @@ def test_an_accepted_task_is_active_and_has_admitted_everyone(room: TaskRoom) ->
     assert only_task(room, BEN) == made.task
 
 
-def test_request_waits_for_the_verdict_and_names_the_agent(room: TaskRoom) -> None:
+def test_request_waits_for_the_verdict(room: TaskRoom) -> None:
     seen: list[TaskRequest] = []
 
     def judge(request: TaskRequest) -> Verdict:
@@ -67,7 +67,7 @@ def test_the_initial_conversation_comes_with_the_task(room: TaskRoom) -> None:
     }
 
 
-def test_without_names_everyone_is_in_the_initial_conversation(room: TaskRoom) -> None:
+def test_everyone_joins_the_initial_conversation_by_default(room: TaskRoom) -> None:
     assert room.desk.request_task(APP, ANN, [BEN, CYD], {}).conversation.agents == (ANN, BEN, CYD)
 
 
@@ -185,7 +185,7 @@ def test_agent_that_left_is_not_in_the_conversation(room: TaskRoom) -> None:
         (("nobody", ANN), "app: must be an app whose task-manager is registered in this process"),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_written(room: TaskRoom, arguments, said: str) -> None:
+def test_bad_task_request_is_refused_before_any_write(room: TaskRoom, arguments, said: str) -> None:
     with pytest.raises(InvalidInput, match=f"^{said}"):
         room.desk.request_task(*arguments)
     assert room.desk.task_list(ANN).items == ()

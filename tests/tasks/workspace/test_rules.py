@@ -17,7 +17,7 @@ from symposia.models.text.ids import moment_from_ms, new_id
 from symposia.models.workspace.task import TaskStatus
 
 
-def test_a_conversation_is_made_of_admitted_participants(room: TaskRoom) -> None:
+def test_conversation_has_only_admitted_participants(room: TaskRoom) -> None:
     task = room.task(BEN, CYD)
     made = room.desk.conversation_create(
         CHAIR, task.id, [CYD, ANN, CYD], name="N", metadata={"tags": [{"a": "b"}]}
@@ -196,7 +196,7 @@ def test_a_closed_task_takes_no_changes(room: TaskRoom) -> None:
             change()
 
 
-def test_a_task_that_waits_or_failed_takes_no_changes_either(room: TaskRoom) -> None:
+def test_waiting_or_failed_task_takes_no_changes(room: TaskRoom) -> None:
     def judge(request) -> bool:
         with pytest.raises(TaskClosedError, match="is waiting"):
             room.desk.conversation_create(CHAIR, request.task_id, [ANN])
@@ -265,7 +265,7 @@ def test_tasks_are_listed_newest_first_page_by_page(room: TaskRoom) -> None:
     assert room.desk.task_list(CYD).items == ()
 
 
-def test_ids_of_agents_are_names_or_uuids_in_either_case(room: TaskRoom) -> None:
+def test_agent_ids_are_names_or_uuids_in_any_case(room: TaskRoom) -> None:
     agent = new_id()
     task = room.task(agent.upper())
     assert task.agents == tuple(sorted((ANN, agent)))

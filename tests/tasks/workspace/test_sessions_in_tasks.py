@@ -131,7 +131,7 @@ def test_delivered_messages_are_not_delivered_again(room: TaskRoom, client: Redi
     assert room.said(conversation) == ["hello"]
 
 
-def test_archived_conversation_takes_earlier_messages_only(room: TaskRoom, client: Redis) -> None:
+def test_archived_conversation_takes_only_earlier_messages(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "before")
@@ -214,7 +214,7 @@ def placed(room: TaskRoom, *names: str, people: tuple[str, ...] = (), **how: Any
     return TaskPlacement(lambda: room.archive)(prepared)
 
 
-def test_a_session_runs_in_the_task_of_its_conversation(room: TaskRoom) -> None:
+def test_session_runs_in_the_task_of_its_conversation(room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     for task in ({}, {"task": conversation.task_id.upper()}, {"thread_id": conversation.task_id}):
         made = placed(room, ANN, BEN, people=("zoe",), conversation=conversation.id.upper(), **task)
@@ -232,7 +232,7 @@ def test_without_either_nothing_is_asked(room: TaskRoom) -> None:
     assert placed(room, EVE).thread_id is None
 
 
-def test_a_session_is_refused_where_its_agents_may_not_write(room: TaskRoom) -> None:
+def test_session_of_agents_without_access_is_refused(room: TaskRoom) -> None:
     conversation, other = room.conversation(ANN, BEN), room.task(BEN)
     cases: list[tuple[type[ConversationError] | type[InvalidInput], str, dict[str, str], tuple[str, ...]]] = [
         (
@@ -271,7 +271,7 @@ def test_unknown_conversation_and_task_are_refused(room: TaskRoom) -> None:
         placed(room, people=("zoe",), task=NOTHING)
 
 
-def test_a_session_is_refused_where_nothing_is_written_any_more(room: TaskRoom) -> None:
+def test_session_in_a_closed_conversation_is_refused(room: TaskRoom) -> None:
     conversation = room.conversation(ANN)
     room.desk.archive(CHAIR, conversation.id)
     with pytest.raises(ConversationArchivedError):

@@ -26,7 +26,7 @@ def ended(busy: Terminal, tmp_path):
     return busy, said.json()["collab"]["collab_id"], busy.folder
 
 
-def test_a_run_leaves_its_transcript_which_export_prints_as_well(ended):
+def test_run_saves_the_transcript_that_export_prints(ended):
     terminal, session, folder = ended
     saved = (folder / f"{session}.dialogue.md").read_text()
     assert lint(saved, strict=True) == ()

@@ -49,7 +49,7 @@ def test_there_is_one_for_each_mode():
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_each_is_a_session_of_the_mode_it_is_named_after(path):
+def test_each_example_is_of_its_mode(path):
     submission = SessionFile.open(str(path)).submission()
     prepared = prepare(submission, known_agents=frozenset(Registry().names()), max_message_bytes=10_000)
     assert prepared.collab.mode == path.stem

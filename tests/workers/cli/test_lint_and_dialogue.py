@@ -37,7 +37,7 @@ def test_warnings_do_not_fail_and_errors_do(run, loose):
     assert run("lint", loose, "--strict").exit_code == 1
 
 
-def test_a_finding_names_its_place_and_the_line_to_write(run, loose):
+def test_lint_names_the_place_and_the_corrected_line(run, loose):
     said = run("lint", loose).output
     assert f"{loose}:3:1: warning: a round must be written as `## Round N: Label` [round-form]" in said
     assert "    ## Round 1: X" in said

@@ -80,7 +80,7 @@ def test_a_question_to_a_person_is_shown_as_parked(shared):
     assert [it["state"] for it in row["speakers"]] == ["parked"]
 
 
-def test_archived_sessions_are_paged_and_not_listed_twice(shared):
+def test_archived_sessions_are_paged_and_listed_once(shared):
     jobs = [submit_two(shared.client, f"Old {number}", stop={"max_turns": 1}) for number in range(5)]
     for job in jobs:
         job.result(timeout=patient(60))
@@ -113,7 +113,7 @@ def test_archived_sessions_are_paged_and_not_listed_twice(shared):
             flower.stop()
 
 
-def test_a_queued_session_is_stuck_if_workers_do_not_take_it(flower: FlowerServer, client: Client):
+def test_queued_session_is_stuck_if_no_worker_takes_it(flower: FlowerServer, client: Client):
     from symposia.state.presence import WorkerPresence
     from symposia.state.redis.connect import connect
 

@@ -44,7 +44,7 @@ def test_all_works_below_a_prefix(start_flower, program):
     serves_pages(start_flower(option, prefix="/watch/it", **chosen))
 
 
-def test_it_listens_on_loopback_unless_told_otherwise(start_flower, tmp_path):
+def test_flower_listens_on_loopback_by_default(start_flower, tmp_path):
     (tmp_path / "plain_app.py").write_text("from celery import Celery\napp = Celery(broker='memory://')\n")
     (tmp_path / "flowerconfig.py").write_text(CONFIG)
     flower = start_flower(program=(sys.executable, "-m", "celery", "-A", "plain_app", "flower"))

@@ -22,7 +22,7 @@ def scraped(flower, condition) -> Scrape:
     return until(look, what="the metrics in Flower")
 
 
-def test_flower_that_is_killed_and_restarted_goes_on_counting(start_flower, client, worker):
+def test_restarted_flower_continues_its_counters(start_flower, client, worker):
     flower = start_flower()
     run_session(client)
     before = scraped(flower, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
@@ -35,7 +35,7 @@ def test_flower_that_is_killed_and_restarted_goes_on_counting(start_flower, clie
     scraped(flower, lambda it: it.total("symposia_turns_total", outcome="message") == 6)
 
 
-def test_flower_answers_a_scrape_while_redis_is_unavailable(start_flower, settings):
+def test_flower_answers_a_scrape_during_a_redis_outage(start_flower, settings):
     settings["redis_url"] = "redis://127.0.0.1:1/0"
     flower = start_flower()
     scrape = scraped(flower, lambda it: it.total("symposia_metrics_age_seconds") > 1)

@@ -44,7 +44,7 @@ def submit(client: Client, agents: dict[str, str], **options):
     return client.submit(collab, agents=agents, **options)
 
 
-def test_the_list_of_tasks_shows_sessions_participants_modes_and_results(start_flower, client, worker):
+def test_task_list_shows_session_participant_and_result(start_flower, client, worker):
     flower = start_flower(environment=OPEN_API)
     page = flower.get("/tasks").text
     assert all(f'data-column="{name}"' in page for name in COLUMNS)
@@ -90,7 +90,7 @@ def test_the_list_of_tasks_shows_sessions_participants_modes_and_results(start_f
 
 
 @pytest.mark.leaves_keys
-def test_the_page_of_the_broker_shows_waiting_and_taken_messages(start_flower, client, tmp_path, worker):
+def test_broker_page_shows_waiting_and_taken_messages(start_flower, client, tmp_path, worker):
     flower = start_flower(environment=OPEN_API)
     gate = tmp_path / "gate"
     jobs = [
@@ -134,7 +134,7 @@ def test_the_columns_that_an_operator_chose_stay(start_flower):
         ),
     ],
 )
-def test_a_row_is_read_from_the_summary_of_its_arguments(task, described):
+def test_task_row_comes_from_its_arguments(task, described):
     found = describe_task(task)
     assert (found["session"], found["participant"], found["turn"], found["result"]) == described
 

@@ -32,7 +32,7 @@ def ask_ben(client, title: str = "A letter"):
     return job
 
 
-def test_a_question_is_answered_in_place_and_the_session_goes_on(guarded, client, worker):
+def test_question_is_answered_on_the_page(guarded, client, worker):
     job = ask_ben(client, title=f"A letter {HOSTILE}")
     user = basic(CREDENTIALS)
     answer = guarded.get("/api/inbox", **user)
@@ -79,7 +79,7 @@ def test_a_question_is_answered_in_place_and_the_session_goes_on(guarded, client
 
 
 @pytest.mark.leaves_keys
-def test_without_authentication_questions_are_shown_and_not_answered(flower, client, worker):
+def test_questions_are_read_only_without_authentication(flower, client, worker):
     jobs = [ask_ben(client) for _ in range(3)]
     first = flower.json("/api/inbox?limit=2")
     second = flower.json(f"/api/inbox?limit=2&after={first['next']}")

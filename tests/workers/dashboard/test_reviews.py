@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
 
 @pytest.mark.leaves_keys
 @pytest.mark.timeout(120)
-def test_a_review_is_shown_with_its_findings_and_reports(flower, client, project, worker):
+def test_review_is_shown_with_findings_and_reports(flower, client, project, worker):
     job = client.review(project)
     (row,) = until(lambda: flower.json("/api/reviews")["reviews"], what="the review is listed")
     assert (row["id"], row["root"], row["panel"]) == (job.id, "project", "code")
@@ -95,7 +95,7 @@ def test_a_review_is_shown_with_its_findings_and_reports(flower, client, project
 
 
 @pytest.mark.leaves_keys
-def test_a_review_is_cancelled_and_retried_by_an_authenticated_user_only(guarded, client, project):
+def test_review_changes_require_authentication(guarded, client, project):
     job = client.review(project)  # no worker runs
     path, user = f"/api/reviews/{job.id}", basic(CREDENTIALS)
     assert guarded.get("/api/reviews").status == 401

@@ -26,7 +26,7 @@ def test_pages_have_strict_headers_and_no_cors(flower: FlowerServer, path):
     assert not [name for name in headers if name.startswith("access-control")]
 
 
-def test_an_open_api_of_flower_adds_no_cors_to_the_pages(start_flower):
+def test_open_flower_api_adds_no_cors_to_the_pages(start_flower):
     flower = start_flower(environment={"FLOWER_UNAUTHENTICATED_API": "true"})
     assert "access-control-allow-origin" in flower.get("/api/workers").headers
     for answer in (flower.get("/api/collabs"), flower.request("OPTIONS", "/api/collabs")):
@@ -65,7 +65,7 @@ def test_the_settings_add_hosts(start_flower):
     assert flower.get("/api/collabs", Host="third.example").status == 403
 
 
-def test_basic_authentication_guards_pages_data_and_streams(flower: FlowerServer):
+def test_basic_authentication_guards_every_address(flower: FlowerServer):
     anonymous = replace(flower, credentials="")
     for path in ("/collabs", "/api/collabs", "/api/collabs/stream", "/api/collabs/changes"):
         answer = anonymous.get(path)

@@ -83,7 +83,7 @@ def test_it_never_forgets_and_writes_within_a_second(server: EmbeddedServer) -> 
     }
 
 
-def test_starters_at_the_same_time_end_up_with_one_server(tmp_path: Path) -> None:
+def test_concurrent_starters_share_one_server(tmp_path: Path) -> None:
     servers = [EmbeddedServer(tmp_path) for _ in range(6)]
     try:
         with ThreadPoolExecutor(len(servers)) as starters:
@@ -123,7 +123,7 @@ def test_its_password_is_for_this_user_only(server: EmbeddedServer, tmp_path: Pa
     assert not any(password in argument for argument in psutil.Process(server.pid).cmdline())
 
 
-def test_a_taken_port_is_said_to_be_taken(tmp_path: Path) -> None:
+def test_taken_port_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(PortTaken, match=rf"^port {port} is already in use on 127.0.0.1"):
@@ -191,20 +191,20 @@ def test_ctrl_c_in_the_terminal_does_not_reach_it(server: EmbeddedServer) -> Non
     assert os.getpgid(server.pid) != os.getpgid(0)
 
 
-def test_a_configured_url_wins_over_a_running_embedded_server(server: EmbeddedServer, tmp_path: Path) -> None:
+def test_configured_url_overrides_the_embedded_server(server: EmbeddedServer, tmp_path: Path) -> None:
     assert resolve_redis_url(load_settings(data_dir=tmp_path)) == server.url
     configured = load_settings(data_dir=tmp_path, redis_url="redis://db:6379/0")
     assert resolve_redis_url(configured) == "redis://db:6379/0"
 
 
-def test_without_a_url_and_without_a_server_there_is_none(tmp_path: Path) -> None:
+def test_no_url_and_no_server_resolve_to_none(tmp_path: Path) -> None:
     assert resolve_redis_url(load_settings(data_dir=tmp_path)) is None
 
 
 @pytest.mark.skipif(
     shutil.which("redis-server") is None, reason="redis-server is not installed: make debian-packages"
 )
-def test_a_redis_can_stand_in_for_the_valkey(tmp_path: Path) -> None:
+def test_redis_may_replace_valkey(tmp_path: Path) -> None:
     with (
         EmbeddedServer(tmp_path, program=Path("redis-server"), bound=True) as server,
         connect(server.url) as client,

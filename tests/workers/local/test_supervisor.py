@@ -101,7 +101,7 @@ def test_failing_service_is_given_up_on_request(noted):
     assert isinstance(caught.value, StateError)
 
 
-def test_when_one_cannot_be_started_the_others_are_stopped(noted):
+def test_failed_start_stops_the_other_services(noted):
     class Missing(ProcessService):
         def start(self) -> None:
             until(noted.lines)
@@ -176,7 +176,7 @@ def test_interrupt_before_the_handler_can_be_stopped(noted, monkeypatch):
     assert program.exit_reason() is None
 
 
-def test_a_killed_program_says_by_what(noted):
+def test_killed_program_names_its_signal(noted):
     program = noted.program("victim", "echo $$; while :; do sleep 0.05; done")
     program.start()
     os.kill(int(until(lambda: noted.heard)[0]), signal.SIGKILL)
@@ -212,7 +212,7 @@ class Slow(threading.Timer):
 
 
 @pytest.mark.parametrize("is_slow", [False, True])
-def test_an_interrupt_that_strikes_in_a_finalizer_is_not_lost(is_slow, monkeypatch):
+def test_interrupt_in_a_finalizer_is_not_lost(is_slow, monkeypatch):
     """Nor where it comes again before that has ended."""
     monkeypatch.setattr(Slow, "is_slow", is_slow)
     monkeypatch.setattr(threading, "Timer", Slow)
@@ -268,7 +268,7 @@ def test_interrupt_during_nested_reports_is_not_lost(monkeypatch):
         finalize_and_wait(lambda: 1 / 0)
 
 
-def test_the_first_signal_interrupts_and_the_next_means_hurry():
+def test_second_signal_asks_for_a_fast_shutdown():
     with Interrupts() as interrupts:
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGTERM)
@@ -277,7 +277,7 @@ def test_the_first_signal_interrupts_and_the_next_means_hurry():
         assert interrupts.shutdown_flag.is_set()
 
 
-def test_while_things_are_put_away_a_signal_only_means_hurry():
+def test_signal_during_shutdown_only_makes_it_fast():
     before = signal.getsignal(signal.SIGTERM)
     with Interrupts() as interrupts:
         interrupts.disarm()
@@ -286,7 +286,7 @@ def test_while_things_are_put_away_a_signal_only_means_hurry():
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_password_that_a_program_prints_is_not_handed_on(noted):
+def test_password_printed_by_a_program_is_hidden(noted):
     program = noted.program("chatty", "echo redis://:hush@host/0; exit 1")
     program.start()
     assert "redis://:***@host/0" in until(program.exit_reason)

@@ -50,7 +50,7 @@ def test_fields_of_a_turn():
     assert current_log_context() is None
 
 
-def test_lines_name_trace_and_span_if_traces_are_exported():
+def test_log_lines_name_trace_and_span_if_traced():
     record = logging.makeLogRecord({"msg": "text"})
     with log_context(SESSION, 3, "ann", attempt=2):
         line = json.loads(JsonFormatter(Redaction(()), traced=True).format(record))
@@ -73,12 +73,12 @@ def test_an_exception_is_a_field():
     assert line["exception"].endswith("ValueError: *** is wrong")
 
 
-def test_the_traceback_of_an_agent_is_a_field_and_no_message():
+def test_agent_traceback_is_a_field_of_the_log_line():
     line = line_of("turn 1 failed: %s%s", "no disk", "\nTraceback\n  x", agent_traceback="Traceback\n  x")
     assert (line["message"], line["exception"]) == ("turn 1 failed: no disk", "Traceback\n  x")
 
 
-def test_secrets_and_controls_are_hidden_in_every_field():
+def test_secrets_and_controls_are_hidden_in_log_fields():
     with log_context(SESSION, 1, "ann hunter22"):
         line = line_of("redis://u:other@host \x1b[31m\u202e", secrets=("hunter22",))
         text = JsonFormatter(Redaction(())).format(
@@ -113,7 +113,7 @@ def test_other_output_becomes_the_message_of_a_record(line):
     assert (fields["message"], fields["service"], fields["level"]) == (line, "worker1", "INFO")
 
 
-def test_a_json_line_keeps_its_fields_and_gets_the_service():
+def test_json_line_keeps_its_fields_and_gets_the_service():
     assert service_line("beat", '{"message": "x", "turn": 1}') == {
         "message": "x",
         "turn": 1,
@@ -127,7 +127,7 @@ def test_redaction_of_a_json_line_keeps_it_valid():
     assert redact_line("at redis://u:pw@host") == "at redis://u:***@host"
 
 
-def test_libraries_are_quiet_unless_the_level_is_debug_or_theirs_was_set():
+def test_libraries_log_only_warnings_by_default():
     names = ("chatty.one", "chatty.two")
     loggers = [logging.getLogger(name) for name in names]
     loggers[1].setLevel(logging.INFO)

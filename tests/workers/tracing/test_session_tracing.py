@@ -72,7 +72,7 @@ def test_ids_are_derived_from_the_session():
     assert root.attributes["symposia.cost_usd"] == 5e-6
 
 
-def test_spans_below_an_attempt_get_ids_of_their_own_also_in_other_threads():
+def test_child_spans_get_their_own_ids_in_any_thread():
     traced = Traced()
     tracer = traced.provider.get_tracer("below")
 
@@ -99,7 +99,7 @@ def test_another_attempt_links_to_the_one_before(cause):
     assert not first.links
 
 
-def test_a_failed_attempt_has_its_error_and_others_have_none():
+def test_only_a_failed_attempt_has_an_error():
     traced = Traced()
     failed = traced.run(AttemptEnd("failed", "no disk " * 1_000, Usage(input_tokens=7)))
     assert failed.status.status_code is StatusCode.ERROR
@@ -109,7 +109,7 @@ def test_a_failed_attempt_has_its_error_and_others_have_none():
         assert traced.run(AttemptEnd(outcome)).status.status_code is StatusCode.UNSET
 
 
-def test_an_attempt_that_raises_ends_its_span_with_an_error():
+def test_attempt_that_raises_ends_its_span_with_an_error():
     traced = Traced()
     with pytest.raises(ConnectionError), traced.tracing.attempt(traced.start()):
         raise ConnectionError("redis is away")
@@ -169,7 +169,7 @@ def test_sampling_keeps_whole_sessions():
         assert len(traced.exporter.get_finished_spans()) in (0, 3)
 
 
-def test_a_failure_of_tracing_is_no_failure_of_the_turn(caplog):
+def test_tracing_error_does_not_fail_the_turn(caplog):
     traced = Traced()
     traced.session = "no session id"
     with traced.tracing.attempt(traced.start()) as record_end:
@@ -178,7 +178,7 @@ def test_a_failure_of_tracing_is_no_failure_of_the_turn(caplog):
     assert [it.levelname for it in caplog.records] == ["ERROR", "ERROR"]
 
 
-def test_texts_of_spans_are_limited_unless_a_variable_says_otherwise(monkeypatch):
+def test_span_texts_are_limited_by_default(monkeypatch):
     settings = TelemetrySettings(exporters=())
 
     def length() -> int:
@@ -200,7 +200,7 @@ def test_the_name_of_the_service_can_be_configured(monkeypatch):
     assert provider.resource.attributes["service.name"] == "shop"
 
 
-def test_a_missing_extra_is_one_line_and_sessions_run_without_traces(monkeypatch, caplog):
+def test_missing_otel_package_is_reported_in_one_line(monkeypatch, caplog):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)
     assert start_tracing() is None

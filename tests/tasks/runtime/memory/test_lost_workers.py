@@ -52,7 +52,7 @@ def test_worker_dying_before_commit_leaves_no_memory(by_hand):
 
 
 @pytest.mark.leaves_keys
-def test_a_turn_that_is_delivered_again_is_remembered_once(by_hand):
+def test_redelivered_turn_is_remembered_once(by_hand):
     job = by_hand.open("parser", turns=3, user_id=1, room_id="r")
     assert by_hand.turn(job, 1) == "committed"
     assert by_hand.turn(job, 1) == "done"

@@ -45,7 +45,7 @@ def test_a_travel_booking_in_three_turns(room):
     assert stored["metadata"]["last_updated_by"] == "connector"
 
 
-def test_two_payments_of_which_the_second_names_no_recipient(room):
+def test_second_payment_reuses_the_recipient(room):
     said = room.said(room.submit("payer", "teller", turns=4, user_id=43, room_id="room_123"))
     assert said[1] == "amount: 5000, recipient: +254712345678 | ask: "
     assert said[3] == "recipient: +254712345678, amount: 3000 | ask: "
@@ -77,7 +77,7 @@ def test_a_context_that_expires_is_asked_for_again(room):
     ]
 
 
-def test_multi_turn_travel_booking_over_several_sessions(room):
+def test_travel_booking_continues_over_sessions(room):
     """The integration test of the document: a second message needs no origin and no destination."""
     first = {"from": "Nairobi", "to": "London", "departure_date": "2026-02-10"}
     room.said(room.submit("viewer", turns=1, user_id=45, room_id="r", service="travel", said=first))
@@ -193,7 +193,7 @@ def test_turns_side_by_side_lose_nothing_of_each_other(room):
     assert sorted(parameters) == [f"p{n}" for n in range(1, 7)]
 
 
-def test_other_rooms_are_asked_only_where_the_user_wants_it(room):
+def test_other_rooms_are_read_only_with_consent(room):
     memory = room.client.memory
     memory.share(56, ["travel.from"])
     room.said(room.submit("parser", turns=1, user_id=56, room_id="one"))
@@ -206,7 +206,7 @@ def test_other_rooms_are_asked_only_where_the_user_wants_it(room):
     ]
 
 
-def test_an_export_has_the_messages_of_the_users_own_sessions(room):
+def test_export_has_only_messages_of_the_user(room):
     mine = room.submit("parser", "connector", turns=2, user_id=58, room_id="shared-room")
     theirs = room.submit("payer", turns=1, user_id=59, room_id="shared-room")
     room.said(mine)
@@ -220,7 +220,7 @@ def test_an_export_has_the_messages_of_the_users_own_sessions(room):
         room.client.memory.export(58, "shared-room", by=59)
 
 
-def test_the_log_has_the_documented_lines_and_no_private_value(room):
+def test_log_has_documented_lines_without_private_values(room):
     room.said(room.submit("payer", "teller", turns=2, user_id=60, room_id="logged"))
     until(lambda: "Dialog state stored: user_id=60, room_id=logged, ttl=21600s" in room.worker.log())
     log = room.worker.log()
@@ -251,7 +251,7 @@ def test_the_log_has_the_documented_lines_and_no_private_value(room):
         ),
     ],
 )
-def test_bad_choices_are_refused_before_anything_is_written(room, how, line):
+def test_bad_memory_options_are_refused_before_any_write(room, how, line):
     with pytest.raises(InvalidInput, match=line):
         room.submit("teller", turns=1, **how)
 

@@ -55,7 +55,7 @@ def test_concurrent_writers_lose_no_parameter(redis_url):
     assert state["metadata"]["message_count"] == 2 * WRITES, "each write was made once"
 
 
-def test_reading_merging_and_writing_take_two_round_trips_a_turn(by_hand, redis_url):
+def test_memory_of_a_turn_takes_two_round_trips(by_hand, redis_url):
     counted, trips = counting_client(redis_url)
     memory = TurnMemory(MemoryStore(counted, MemoryRules()))
     by_hand.runtime = replace(by_hand.runtime, memory=memory)

@@ -51,7 +51,7 @@ def test_ctrl_c_is_ctrl_c_also_while_a_class_is_made(command, monkeypatch, capsy
     assert capsys.readouterr() == ("", "")
 
 
-def test_ctrl_c_is_ctrl_c_also_before_there_are_commands(monkeypatch, capsys):
+def test_ctrl_c_during_the_import_exits_with_130(monkeypatch, capsys):
     monkeypatch.delitem(sys.modules, app.__name__)
     monkeypatch.setattr(sys, "meta_path", [Strikes(), *sys.meta_path])
     with pytest.raises(SystemExit) as end:

@@ -95,7 +95,7 @@ def interrupted_at(moment: str, terminal: Terminal) -> Said:
     raise AssertionError("it was always quicker")
 
 
-def test_a_demo_that_is_killed_takes_its_processes_along(bare: Terminal):
+def test_killed_demo_ends_its_processes(bare: Terminal):
     running = bare.start("demo", "--agents", "scripted").until("Started")
     running.process.kill()
     bare.wait_until_nothing_runs()

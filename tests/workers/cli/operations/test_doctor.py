@@ -62,7 +62,7 @@ def test_missing_redis_is_named_without_its_password(bare: Terminal):
     assert "hush-hush" not in said.out + said.err
 
 
-def test_a_redis_that_refuses_commands_is_not_reported_as_silent(terminal: Terminal, redis_url: str):
+def test_doctor_reports_missing_redis_permissions(terminal: Terminal, redis_url: str):
     name = f"curious-{new_id()}"
     with connect(redis_url) as client:
         client.execute_command("ACL", "SETUSER", name, "on", ">hush-hush", "+@connection", "+info")
@@ -117,7 +117,7 @@ def test_problems_of_the_agents_file_are_reported(terminal: Terminal):
     assert "[agents.x]" in told_of["text"]
 
 
-def test_code_in_the_working_folder_is_found_as_workers_find_it(terminal: Terminal):
+def test_doctor_finds_code_in_the_working_folder(terminal: Terminal):
     (terminal.folder / "my_agents.py").write_text("def speak(turn):\n    return 'here'\n")
     (terminal.folder / "registry.toml").write_text(
         '[agents.x]\nkind = "python"\ncallable = "my_agents:speak"\n'
@@ -143,7 +143,7 @@ def test_traces_that_cannot_be_exported_are_warned_of(terminal: Terminal, monkey
     assert warned["advice"] == "pip install 'symposia[otel]'"
 
 
-def test_workers_that_know_different_agents_are_warned_of(terminal: Terminal):
+def test_doctor_warns_of_workers_with_different_agents(terminal: Terminal):
     with connect(terminal.settings["redis_url"]) as client:
         book = WorkerPresence(client)
         book.announce("w1@here", ["coder", "echo"])
@@ -199,7 +199,7 @@ def test_archive_queue_is_reported(terminal: Terminal):
     assert told["advice"] == "start a worker that can reach the database"
 
 
-def test_archive_folder_open_to_other_users_is_warned_of(terminal: Terminal, tmp_path: Path):
+def test_doctor_warns_of_an_archive_open_to_others(terminal: Terminal, tmp_path: Path):
     (tmp_path / "open").mkdir()
     (tmp_path / "open").chmod(0o755)
     file = tmp_path / "open" / "archive.sqlite3"

@@ -184,7 +184,7 @@ def test_doctor_reports_memory_rules_and_counts(terminal, memory, client):
     assert "hush-hush" not in str(found())
 
 
-def test_the_settings_are_read_under_the_documented_names_too(monkeypatch):
+def test_memory_settings_have_their_documented_names(monkeypatch):
     assert ALTERNATIVE_NAMES == {
         "redis_url": "REDIS_URL",
         "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",

@@ -34,7 +34,7 @@ def named(terminal: Terminal, word: str):
     return [process for process in terminal.processes() if any(word in part for part in command_of(process))]
 
 
-def test_sessions_run_on_it_and_ctrl_c_stops_everything(bare: Terminal, up: Running, pair_file):
+def test_up_runs_sessions_and_ctrl_c_stops_everything(bare: Terminal, up: Running, pair_file):
     said = bare.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
     assert len(bare.processes()) == 4
@@ -179,7 +179,7 @@ def opened(url: str) -> str:
         return ""
 
 
-def test_json_logs_are_one_object_per_line_with_the_service(bare: Terminal):
+def test_json_logs_are_one_object_per_line(bare: Terminal):
     speaking = Terminal(bare.folder, {**bare.settings, "log_format": "json"})
     running = speaking.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
     running.until('"message": "ready"')

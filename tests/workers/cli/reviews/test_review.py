@@ -71,7 +71,7 @@ def test_planted_defects_are_found_with_their_lines(worked: Terminal, project):
     assert "Most severe: line 4" in risky["summary"]
 
 
-def test_reports_are_written_in_all_formats_and_shown_again(worked: Terminal, project):
+def test_reports_are_written_and_shown_in_all_formats(worked: Terminal, project):
     (project / "wasteful.py").write_text(WASTEFUL)
     out = worked.folder / "out"
     said = worked.call("review", str(project), "--format", "all", "-o", str(out), "--fail-on", "high")
@@ -127,7 +127,7 @@ def test_the_other_panels_need_no_model_either(worked: Terminal, project):
     assert ("risky.py", 4, "B602") in found(said)
 
 
-def test_a_root_with_a_name_is_known_again_at_another_place(worked: Terminal, tmp_path):
+def test_named_root_is_recognized_at_another_place(worked: Terminal, tmp_path):
     def status(folder: Path, *options: str) -> set[str]:
         said = worked.call("review", str(folder), "--json", *options)
         assert said.json()["findings"], said

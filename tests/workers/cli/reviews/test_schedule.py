@@ -32,7 +32,7 @@ def test_every_command_has_an_example(terminal, command):
     assert f"symposia schedule {command}" in said.out or command is None
 
 
-def test_a_review_every_night_on_the_clocks_of_its_zone(terminal):
+def test_nightly_review_uses_its_time_zone(terminal):
     code, text = add(
         terminal, "--cron", "0 3 * * *", "--tz", "Asia/Tokyo", "--review", "app", "--panel", "code"
     )

@@ -152,7 +152,7 @@ def test_run_refuses_a_broker_that_does_not_answer(terminal: Terminal, pair_file
     assert said.err.endswith("start it, or change SYMPOSIA_BROKER_URL\n")
 
 
-def test_submit_queues_although_the_broker_does_not_answer(terminal: Terminal, pair_file):
+def test_submit_queues_without_a_broker(terminal: Terminal, pair_file):
     terminal.settings["broker_url"] = "amqp://guest:hush-hush@127.0.0.1:1//"
     said = terminal.call("submit", pair_file)
     assert said.code == 0
@@ -178,7 +178,7 @@ def test_debug_shows_where_an_error_came_from(terminal: Terminal):
 @pytest.mark.parametrize(
     "command", [["list"], ["show", "12345678"], ["submit"], ["run"], ["suspend", "12345678"]]
 )
-def test_a_redis_that_is_away_is_named_without_its_password(bare: Terminal, pair_file, command):
+def test_redis_outage_hides_the_password(bare: Terminal, pair_file, command):
     bare.settings["redis_url"] = "redis://:hush-hush@127.0.0.1:1/0"
     said = bare.call(*command, *([pair_file] if command[0] in ("submit", "run") else []))
     assert (said.code, said.out, said.err.count("\n")) == (4, "", 1), said
@@ -187,7 +187,7 @@ def test_a_redis_that_is_away_is_named_without_its_password(bare: Terminal, pair
     assert "hush-hush" not in said.err
 
 
-def test_without_any_redis_it_is_said_how_to_start_one(bare: Terminal, pair_file, monkeypatch):
+def test_missing_redis_error_says_how_to_start_one(bare: Terminal, pair_file, monkeypatch):
     monkeypatch.setattr("symposia.factories.connection.DEFAULT_REDIS_URL", "redis://127.0.0.1:1/0")
     said = bare.call("submit", pair_file)
     assert said.code == 4

@@ -18,5 +18,5 @@ from symposia.workers.cli.sessions.render import outcome
         (CollabStatus.CANCELLED, "cancelled", "not needed\x1b[2J", "cancelled (not needed [2J)"),
     ],
 )
-def test_a_word_is_not_said_twice(status, reason, detail, told):
+def test_outcome_repeats_no_word(status, reason, detail, told):
     assert outcome(status, reason, detail) == told

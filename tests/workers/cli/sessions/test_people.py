@@ -34,7 +34,7 @@ def _questions(terminal, session):
     return [question for question in found if question["session_id"] == session]
 
 
-def test_the_inbox_says_who_is_asked_and_how_to_answer(busy, session):
+def test_inbox_names_the_person_and_the_reply_command(busy, session):
     said = busy.call("inbox", "-p", "editor", "--limit", "1000")
     assert said.code == 0
     assert f"editor is asked in turn 2 of session {session[:8]} (A line above the door)" in said.out
@@ -63,7 +63,7 @@ def test_empty_inbox_is_reported(busy):
     assert (said.code, said.out, said.err.strip()) == (0, "", "No open questions.")
 
 
-def test_an_answer_lets_the_session_go_on(busy, session):
+def test_reply_continues_the_session(busy, session):
     said = busy.call("reply", session, "editor", "APPROVED: reads well")
     assert (said.code, said.out.strip()) == (0, f"Session {session}: answer of editor accepted.")
     watched = busy.call("watch", session)
@@ -94,6 +94,6 @@ def test_unexpected_answer_is_refused_in_one_line(busy, session):
     assert busy.call("watch", session).code == 0
 
 
-def test_show_says_that_a_turn_waits(busy, session):
+def test_show_marks_a_parked_turn(busy, session):
     assert "The Editor (parked)" in busy.call("show", session).out
     busy.call("cancel", session)

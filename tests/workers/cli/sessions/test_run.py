@@ -51,7 +51,7 @@ def test_a_session_file_may_come_by_standard_input(terminal: Terminal, pair_file
     terminal.wait_until_nothing_runs()
 
 
-def test_a_session_that_fails_exits_with_1_and_says_why(terminal: Terminal, pair_file):
+def test_failed_run_exits_with_1_and_its_reason(terminal: Terminal, pair_file):
     failing = (terminal.folder / "pair.yaml").read_text().replace("agent: echo", "agent: moody", 1)
     said = terminal.run(
         "run", "-", stdin=f"{failing}\nparameters: {{fails: 9}}\npolicy: {{attempts: 2, backoff_s: 0}}\n"
@@ -80,7 +80,7 @@ def test_a_worker_that_is_there_is_used(busy: Terminal, pair_file):
     assert (said.code, said.err) == (0, "")
 
 
-def test_a_run_whose_turns_were_all_skipped_exits_with_1(busy: Terminal, pair_file, tmp_path):
+def test_run_of_skipped_turns_exits_with_1(busy: Terminal, pair_file, tmp_path):
     skipping = (tmp_path / "pair.yaml").read_text().replace("agent: echo", "agent: moody")
     said = busy.run(
         "run", "-", stdin=f"{skipping}\nparameters: {{fails: 9}}\npolicy: {{attempts: 1, then: skip}}\n"

@@ -105,7 +105,7 @@ def test_graph_draws_every_turn(busy, spoken, form, begin):
     assert said.out.count("ann") == said.out.count("bob") == 2
 
 
-def test_watch_follows_to_the_end_with_every_event_on_a_line(busy, pair_file):
+def test_watch_prints_every_event_to_the_end(busy, pair_file):
     session = busy.call("submit", pair_file).out.strip()
     lines = [json.loads(line) for line in busy.call("watch", session, "--json").out.splitlines()]
     kinds = [line["event"]["event_type"] for line in lines]
@@ -115,7 +115,7 @@ def test_watch_follows_to_the_end_with_every_event_on_a_line(busy, pair_file):
     assert len(said) == 4
 
 
-def test_a_paused_session_says_nothing_until_it_is_resumed(busy, waiting, gate):
+def test_suspended_session_is_silent_until_resumed(busy, waiting, gate):
     watching = busy.start("watch", waiting).until("ann")
     assert busy.call("suspend", waiting, "--json").json() == {"id": waiting, "status": "suspended"}
     watching.until("suspended")
@@ -131,7 +131,7 @@ def test_a_paused_session_says_nothing_until_it_is_resumed(busy, waiting, gate):
     )
 
 
-def test_a_stopped_session_completes_after_the_turn_in_flight(busy, waiting, gate):
+def test_stopped_session_completes_after_running_turns(busy, waiting, gate):
     assert busy.call("stop", waiting).code == 0
     assert "stops after the turns in flight" in busy.call("show", waiting).out
     gate.touch()

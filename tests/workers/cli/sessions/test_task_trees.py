@@ -110,7 +110,7 @@ def test_turns_planned_without_a_turn_are_below_the_root():
     assert read_tree(trace.events).parent_of() == [None, None]
 
 
-def test_a_long_session_needs_no_recursion_and_no_indentation():
+def test_long_session_is_drawn_without_recursion():
     trace = Trace(mode="round_robin")
     for turn in range(1, 2_001):
         trace.speak(f"t{turn}", f"t{turn - 1}" if turn > 1 else SESSION, turn, "ann")
@@ -147,7 +147,7 @@ def test_last_of_several_leaves_closes_the_branches():
 
 
 @given(title=st.text(), who=st.text(min_size=1), error=st.text())
-def test_nothing_that_was_said_breaks_out_of_its_label(title, who, error):
+def test_label_text_cannot_break_out(title, who, error):
     trace = Trace(title=title)
     trace.speak("a", SESSION, 1, who, "failed", error=error)
     mermaid, dot, text = (draw(trace.events, form) for form in GraphFormat)

@@ -20,14 +20,14 @@ def warning(session: str) -> str:
     )
 
 
-def test_submit_says_so_and_queues_the_session(terminal: Terminal, pair_file: str):
+def test_submit_warns_and_queues_without_workers(terminal: Terminal, pair_file: str):
     said = terminal.run("submit", pair_file, "--json")
     session = said.json()["id"]
     assert (said.code, said.json()["workers"], said.err) == (0, 0, warning(session))
     terminal.call("cancel", session)
 
 
-def test_show_says_how_long_a_session_is_queued(terminal: Terminal, pair_file: str):
+def test_show_prints_how_long_a_session_is_queued(terminal: Terminal, pair_file: str):
     session = terminal.call("submit", pair_file).out.strip()
     queued = re.compile(r"queued for [1-9]\d* s: no worker has taken it")
     until(lambda: queued.search(terminal.call("show", session).out))

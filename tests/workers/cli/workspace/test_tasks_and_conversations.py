@@ -239,7 +239,7 @@ def test_session_messages_reach_the_conversation(office: Office) -> None:
     assert exported["dialog"]["thread_id"] == task
 
 
-def test_a_session_may_not_write_where_its_agents_are_no_members(office: Office) -> None:
+def test_session_of_a_non_member_is_refused(office: Office) -> None:
     _, conversation = office.task()
     office.call("conversation", "remove", conversation, "ben", "--as", "chair")
     (office.folder / "refused.yaml").write_text(PAIR.replace("CONVERSATION", conversation))

@@ -126,7 +126,7 @@ def test_refused_link_shows_its_address():
         ("java\nscript:alert(1)", False),
     ],
 )
-def test_only_absolute_web_and_mail_addresses_are_links(url: str, is_safe: bool):
+def test_only_absolute_web_and_mail_links_are_safe(url: str, is_safe: bool):
     assert is_safe_link(url) is is_safe
 
 

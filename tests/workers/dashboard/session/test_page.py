@@ -118,7 +118,7 @@ def test_each_mode_is_shown_live_and_archived(shared, mode):
     assert len(shared.file(job, "map-events").json()["events"]) > archived["session"]["turns"]
 
 
-def test_alignment_session_has_tensions_and_its_document(shared):
+def test_alignment_page_has_tensions_and_its_document(shared):
     job = shared.submit(
         "round_robin", dict.fromkeys(EXPERTS, "expert"), protocol="alignment", stop=MaxRounds(9)
     )

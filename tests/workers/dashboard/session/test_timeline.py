@@ -68,7 +68,7 @@ def histories(draw):
 
 
 @given(histories())
-def test_every_attempt_is_one_span_that_ends_after_it_begins(changes):
+def test_every_attempt_is_one_valid_span(changes):
     spans = build_timeline(changes)["spans"]
     keys = [span["key"] for span in spans]
     assert len(keys) == len(set(keys)) == len({change.span["key"] for change in changes})
@@ -79,7 +79,7 @@ def test_every_attempt_is_one_span_that_ends_after_it_begins(changes):
 
 
 @given(histories(), st.data())
-def test_pages_in_any_order_and_twice_give_the_same_timeline(changes, data):
+def test_pages_in_any_order_give_the_same_timeline(changes, data):
     cut = data.draw(st.integers(0, len(changes)))
     pages = [*changes[cut:], *changes[:cut], *changes[cut:]]
     assert build_timeline(pages) == build_timeline(changes)
@@ -110,7 +110,7 @@ def test_span_has_outcome_error_and_usage():
     }  # fmt: skip
 
 
-def test_wait_of_a_parked_turn_ends_with_the_answer_or_the_turn():
+def test_wait_ends_with_the_answer_or_the_turn():
     timeline = build_timeline(
         [
             dispatched(10, 1, "ann"),
@@ -184,7 +184,7 @@ def lay_out(timelines: list[dict]) -> list[dict]:
     return json.loads(done.stdout)
 
 
-def test_spans_of_one_row_never_overlap_and_the_scale_is_linear():
+def test_spans_of_a_row_never_overlap():
     drawn: list[dict] = []
 
     @given(histories())
@@ -209,7 +209,7 @@ def test_spans_of_one_row_never_overlap_and_the_scale_is_linear():
             assert len({it["participant"] for it in own}) == 1, "a row belongs to one participant"
 
 
-def test_wait_for_a_worker_is_since_the_planner_or_the_attempt_before():
+def test_wait_for_a_worker_starts_at_the_previous_step():
     spans = build_timeline(
         [
             dispatched(10, 1, "ann", task="t1", parent="root"),
