@@ -1,0 +1,162 @@
+"""Actions on a session: with authentication they work, without it or from elsewhere nothing changes."""
+
+from __future__ import annotations
+
+import pytest
+
+from live import until
+from servers.dashboard_place import CREDENTIALS
+from servers.flower import FlowerServer, action_headers, basic
+from symposia.models.sessions.stop_conditions import MaxRounds
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
+
+ACTIONS = {
+    "suspend": {},
+    "resume": {},
+    "stop": {},
+    "cancel": {"reason": "enough"},
+    "post": {"text": "Hello."},
+    "reply": {"turn": 1, "name": "bob", "text": "Yes."},
+}
+
+
+def waiting(shared, **options):
+    """A session whose first turn runs until `folder / ID` exists."""
+    gate = shared.folder / f"gate-{len(list(shared.folder.iterdir()))}"
+    gate.with_suffix(".used").touch()
+    job = shared.submit(
+        "pair", {"ann": "gated", "bob": "say"}, parameters={"gate": str(gate)}, stop=MaxRounds(2), **options
+    )
+    until(lambda: any(it["state"] == "speaking" for it in shared.get(job)["open_turns"]), what="ann speaks")
+    return job, gate
+
+
+def test_suspend_post_resume_and_stop(shared):
+    job, gate = waiting(shared)
+    session = shared.get(job)
+    assert session["actions"] == ["suspend", "stop", "cancel", "post"]
+    (turn,) = session["open_turns"]
+    assert (turn["scope"], turn["attempt"]) == ("floor", 1)
+    assert 0 < turn["lease_left_ms"] <= 60_000
+
+    assert shared.act(job, "suspend").json() == {"status": "suspended"}
+    assert until(lambda: "resume" in shared.get(job)["actions"])
+    again = shared.act(job, "suspend")
+    assert (again.status, "error" in again.json()) == (409, True)
+    assert shared.act(job, "resume").json() == {"status": "active"}
+    posted = {"text": "A word from *outside*.", "key": "once"}
+    assert shared.act(job, "post", posted).status == shared.act(job, "post", posted).status == 200
+    assert shared.act(job, "stop").status == 200
+    gate.touch()
+    result = job.result(timeout=60)
+    assert result.ok
+    assert [it.content for it in result.dialog.messages].count("A word from *outside*.") == 1
+    marks = [it["kind"] for it in shared.get(job, "/timeline")["marks"]]
+    assert {"session.suspended", "session.active", "message.posted", "session.stop.requested"} <= set(marks)
+
+
+def test_cancel_with_a_reason(shared):
+    job, gate = waiting(shared)
+    assert shared.act(job, "cancel", {"reason": "enough"}).json() == {"status": "cancelled"}
+    gate.touch()
+    session = until(lambda: (it := shared.get(job))["is_final"] and it)
+    assert (session["status"], session["reason"], session["actions"]) == ("cancelled", "enough", [])
+    assert shared.act(job, "cancel").status == 409
+
+
+def test_answer_without_the_reply_token_which_stays_on_the_server(shared):
+    job = shared.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
+    (pending,) = until(job.pending, what="bob is asked")
+    session = until(lambda: (it := shared.get(job))["questions"] and it)
+    (question,) = session["questions"]
+    assert (question["turn"], question["asked"]) == (pending.turn_number, ["bob"])
+    assert [it["state"] for it in session["participants"]] == ["idle", "waiting for an answer"]
+    assert "reply" in session["actions"]
+    for part in ("", "/messages", "/events?count=500", "/timeline", "/changes?since=0-0"):
+        assert pending.reply_token not in shared.raw(job, part).text
+    assert pending.reply_token not in shared.page(job).text
+
+    wrong = shared.act(job, "reply", {"turn": question["turn"], "name": "eve", "text": "Me!"})
+    assert (wrong.status, job.pending()) == (409, (pending,))
+    answer = {"turn": question["turn"], "name": "bob", "text": "I **agree**."}
+    assert shared.act(job, "reply", answer).status == 200
+    assert job.result(timeout=60).dialog.messages[-1].content == "I **agree**."
+    assert shared.act(job, "reply", answer).status == 409
+    (wait,) = shared.get(job, "/timeline")["waits"]
+    assert wait["turn"] == question["turn"]
+    assert wait["from_ms"] <= wait["until_ms"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [{}, {"text": 1}, {"text": ""}, {"text": "x", "role": "agent"}, {"text": "x", "key": 1}],
+)
+def test_post_with_a_bad_body_is_refused(shared, body):
+    job, gate = waiting(shared)
+    answer = shared.act(job, "post", body)
+    assert (answer.status, "error" in answer.json()) == (400, True)
+    gate.touch()
+    job.result(timeout=60)
+
+
+@pytest.mark.parametrize("turn", [None, "1", True, 1.5])
+def test_reply_needs_a_turn_number(shared, turn):
+    job, gate = waiting(shared)
+    assert shared.act(job, "reply", {"turn": turn, "name": "ann", "text": "x"}).status == 400
+    gate.touch()
+    job.result(timeout=60)
+
+
+def test_without_right_no_action_works(shared):
+    job, gate = waiting(shared)
+    right = action_headers(shared.flower, CREDENTIALS)
+    changed = {
+        "no credentials": {"Authorization": None},
+        "wrong credentials": basic("ann:wrong"),
+        "no token": {"X_XSRFToken": None},
+        "another token": {"X_XSRFToken": "2|00000000|" + "0" * 32 + "|1700000000"},
+        "no cookie": {"Cookie": None},
+        "another site": {"Sec_Fetch_Site": "cross-site"},
+        "another origin": {"Origin": "https://evil.example"},
+        "a form": {"Content-Type": "application/x-www-form-urlencoded"},
+        "another host": {"Host": "evil.example"},
+    }
+    for action, body in ACTIONS.items():
+        for name, change in changed.items():
+            headers = {key: value for key, value in {**right, **change}.items() if value is not None}
+            answer = shared.flower.post(f"/api/collabs/{job.id}/{action}", body, **headers)
+            assert answer.status in (401, 403, 415), (action, name, answer)
+        assert shared.flower.get(f"/api/collabs/{job.id}/{action}", **right).status == 405
+    assert (job.status(), job.pending()) == ("active", ())
+    assert "Hello." not in [it.content for it in job.messages()]
+    gate.touch()
+    assert job.result(timeout=60).reason == "max_rounds"
+
+
+def test_open_and_read_only_flowers_have_no_actions(shared):
+    job, gate = waiting(shared)
+    for environment, options in (({}, ()), ({"FLOWER_BASIC_AUTH": CREDENTIALS}, ("--read-only",))):
+        flower = FlowerServer(shared.folder, shared.settings, environment, options=options)
+        try:
+            flower.start()
+            page = flower.get(f"/collabs/{job.id}", **basic(CREDENTIALS))
+            assert (page.status, "data-actions" in page.text) == (200, False)
+            for action, body in ACTIONS.items():
+                answer = flower.post(f"/api/collabs/{job.id}/{action}", body, **basic(CREDENTIALS))
+                assert answer.status == 403, (action, answer)
+        finally:
+            flower.stop()
+    assert job.status() == "active"
+    gate.touch()
+    job.result(timeout=60)
+
+
+def test_archived_session_permits_nothing(shared):
+    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    job.result(timeout=60)
+    shared.expire(job)
+    assert shared.get(job)["actions"] == []
+    for action, body in ACTIONS.items():
+        answer = shared.act(job, action, body)
+        assert answer.status in (404, 409), (action, answer)

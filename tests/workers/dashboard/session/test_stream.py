@@ -1,0 +1,148 @@
+"""The changes of a session: as server-sent events that resume, and by polling."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from live import until
+from servers.dashboard_place import CREDENTIALS
+from servers.flower import basic
+from servers.model_stub import completion
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+
+pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
+
+TEXT = "one two three four five six seven eight nine ten"
+
+
+def gated(shared, **agents: str):
+    gate = shared.folder / f"gate-{len(list(shared.folder.iterdir()))}"
+    gate.with_suffix(".used").touch()
+    job = shared.submit(
+        "round_robin", {"bob": "gated", **agents}, stop=MaxTurns(2),
+        parameters={"gate": str(gate), "gate_turn": 1},
+    )  # fmt: skip
+    return job, gate
+
+
+def stream(shared, job, since: str = "0-0", **headers: str):
+    return shared.flower.stream(
+        f"/api/collabs/{job.id}/stream?since={since}", **basic(CREDENTIALS), **headers
+    )
+
+
+def kinds(events: list[Any]) -> set[str]:
+    return {name for it in events for name in it.data}
+
+
+def keys(events: list[Any]) -> list[str]:
+    """What was sent: ids of events and messages; those of one millisecond come again after a reconnect."""
+    named = [it.data.get("event") or it.data.get("message") for it in events]
+    return [it["id"] for it in named if it]
+
+
+def test_stream_has_everything_until_the_end_and_resumes(shared):
+    job, gate = gated(shared, ann="say")
+    with stream(shared, job) as live:
+        assert live.headers["content-type"].startswith("text/event-stream")
+        first = live.until(lambda it: it.data.get("change", {}).get("span"))
+        assert first.data["change"]["span"]["key"] == "1.1"
+        gate.touch()
+        message = live.until(lambda it: "message" in it.data)
+        assert message.data["message"]["nodes"] == [{"tag": "p", "children": ["bob speaks in turn 1"]}]
+    job.result(timeout=60)
+    with stream(shared, job, Last_Event_ID=message.id) as live:
+        assert live.status == 204, "nothing will change"
+    changes = shared.get(job, f"/changes?since={message.id}")
+    left = [it["message"]["turn"] for it in changes["changes"] if "message" in it]
+    assert left == [1, 2]
+    ended = [it["event"]["type"] for it in changes["changes"] if "event" in it]
+    assert ended[-1] == "MAPSessionCompleted"
+
+
+def test_two_readers_see_each_change_once(shared):
+    job, gate = gated(shared, ann="say")
+    seen: dict[str, list[Any]] = {"a": [], "b": []}
+    threads = []
+    for name, events in seen.items():
+
+        def read(name: str = name, events: list[Any] = events) -> None:
+            with stream(shared, job) as live:
+                events.extend(live)  # the server ends it with the session
+
+        threads.append(threading.Thread(target=read, daemon=True))
+        threads[-1].start()
+    until(lambda: all(seen.values()), what="both follow")
+    gate.touch()
+    job.result(timeout=60)
+    for thread in threads:
+        thread.join(60)
+    events = {f"events:{it}" for it in ids(shared, job, "events")} | {
+        f"journal:{it}" for it in ids(shared, job, "journal")
+    }
+    for found in seen.values():
+        sent = keys(found)
+        assert len(sent) == len(set(sent))
+        assert events <= set(sent)
+        assert found[-1].data["event"]["type"] == "MAPSessionCompleted"
+        assert [it.id for it in found] == sorted((it.id for it in found), key=place)
+
+
+def place(position: str) -> tuple[int, ...]:
+    return tuple(map(int, position.split("-")))
+
+
+def ids(shared, job, part: str) -> list[str]:
+    with connect(shared.settings["redis_url"]) as redis:
+        return [it for it, _ in redis.xrange(session_key(job.id, part))]
+
+
+def test_output_of_a_model_is_sent_while_it_writes(shared, model):
+    pause = threading.Event()
+    model.answers(completion(TEXT, pause=pause, pause_after=3))
+    job, gate = gated(shared, ann="model")
+    with stream(shared, job) as live:
+        with connect(shared.settings["redis_url"]) as redis:
+            until(lambda: redis.exists(session_key(job.id, "listening")), what="the page is registered")
+        gate.touch()
+        words = ""
+        while words != "one two three":
+            piece = live.until(lambda it: "delta" in it.data).data["delta"]
+            assert (piece["turn"], piece["offset"], piece["participant"]) == (2, len(words), "ann")
+            words += piece["text"]
+        session = shared.get(job)
+        assert session["open_turns"][0]["participant"] == "ann"
+        pause.set()
+        message = live.until(lambda it: it.data.get("message", {}).get("turn") == 2)
+        assert message.data["message"]["nodes"] == [{"tag": "p", "children": [TEXT]}]
+    with stream(shared, job, since=session["live_from"]) as live:
+        assert live.status in (200, 204)
+
+
+def test_polling_gives_the_same_changes_in_pages(shared):
+    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(3))
+    job.result(timeout=60)
+    position, found = "0-0", []
+    while True:
+        page = shared.get(job, f"/changes?since={position}")
+        found += page["changes"]
+        if page["position"] == position:
+            break
+        position = page["position"]
+    messages = {it["message"]["id"]: it["message"] for it in found if "message" in it}
+    shown = shared.get(job, "/messages")["messages"]
+    assert [messages[it["id"]] for it in shown] == shown
+    events = {it["event"]["id"] for it in found if "event" in it}
+    assert events == {it["id"] for it in shared.get(job, "/events?count=500")["events"]}
+
+
+@pytest.mark.parametrize("since", ["x", "1-2-3", "-1"])
+def test_bad_position_is_refused(shared, since):
+    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    job.result(timeout=60)
+    assert shared.raw(job, f"/changes?since={since}").status == 400
