@@ -20,7 +20,7 @@ from .collabs import read_filter
 #: Seconds without an event after which a comment is sent, so that proxies keep the connection.
 PING_S = 15.0
 #: Start of every stream: milliseconds after which a browser reconnects.
-_OPENING = "retry: 1000\n\n"
+OPENING = "retry: 1000\n\n"
 
 
 class StreamHandler(DashboardHandler):
@@ -77,7 +77,7 @@ class CollabsStream(StreamHandler):
         sessions, wanted, position = self.services.sessions, read_filter(self), self.position()
         revision = sessions.revision
         changed = list(sessions.changed_since(position)) if position != BEGINNING else []
-        await self.send(_OPENING + _row_events(changed, wanted) + self._counts())
+        await self.send(OPENING + _row_events(changed, wanted) + self._counts())
         while True:
             if not await sessions.wait_for_change(revision, timeout_s=PING_S):
                 await self.send(": ping\n\n")

@@ -2,79 +2,58 @@
 
 from __future__ import annotations
 
-from tornado.iostream import StreamClosedError
+from collections.abc import Iterable
+from contextlib import aclosing
 
+from ....client.aio.jobs import blocking_job
 from ....models.protocol.events import MAPEventType
-from ..live.positions import read_position
-from ..live.session_polling import read_changes, registration_of
+from ..live.session_polling import read_changes
 from ..live.session_streams import StreamEntry
 from ..views.session.stream_changes import stream_change
 from .base import DashboardHandler
+from .live import OPENING, StreamHandler, position_of
 
-#: Event that is the last one of every session.
+#: The last event of every session, as its record has it.
 _END = f'"event_type":"{MAPEventType.SESSION_COMPLETED.value}"'
+#: Event after which the page does not connect again.
+_END_EVENT = "event: end\ndata: {}\n\n"
 
 
-class SessionFollower(DashboardHandler):
-    """Handler of a request that follows a session."""
+class SessionStream(StreamHandler):
+    """Changes as events without a name, and `end`. The id of an event is its position."""
 
-    @property
-    def since(self) -> str:
-        """Return the position from which the session is followed. Raises InvalidInput."""
-        text = self.request.headers.get("Last-Event-ID") or self.query_text("since", "0-0")
-        return read_position(text, name="since")
-
-    async def renew_registration(self, session_id: str) -> None:
-        """Register as a reader of live output."""
-        registration = registration_of(self.application.settings, self.services.redis)
-        await registration.renew(session_id)
-
-
-class SessionChanges(SessionFollower):
-    """Changes since a position, for pages that get no stream."""
-
-    async def get(self, session_id: str) -> None:
-        """Send the changes, and the position of the next request."""
-        await self.renew_registration(session_id)
-        entries, position = await read_changes(self.services.redis, session_id, since=self.since)
-        changes = [_change(session_id, entry) for entry in entries]
-        self.set_header("Content-Type", "application/json; charset=UTF-8")
-        self.write(f'{{"position":"{position}","changes":[{",".join(it for it in changes if it)}]}}')
-
-
-class SessionStream(SessionFollower):
-    """Changes as server-sent events. The id of an event is its position, with which a page continues."""
-
-    async def get(self, session_id: str) -> None:
-        """Send changes until the session ends or the page goes; 204: nothing will change."""
-        job = await self.services.client.get_job(session_id)
+    async def send_events(self, *parts: str) -> None:
+        """Send the changes from the position of the page on, until the session ends."""
+        job = await self.services.client.get_job(parts[0])
+        position, streams = self.position(), self.services.hub.streams
+        await self.send(OPENING)
         if (await job.state()).is_final:
-            self.set_status(204)
+            is_live = blocking_job(job).is_live
+            entries = await streams.read_since(job.id, position) if is_live else []
+            await self.send(_events(job.id, entries) + _END_EVENT)
             return
-        self.set_header("Content-Type", "text/event-stream; charset=UTF-8")
-        self.set_header("X-Accel-Buffering", "no")  # a proxy must not hold events back
-        try:
-            await self._send("retry: 1000\n\n")
-            await self._follow(job.id)
-        except StreamClosedError:
-            pass
+        async with aclosing(streams.follow(job.id, since=position)) as followed:
+            async for entry in followed:
+                await self.send(": ping\n\n" if entry is None else _events(job.id, [entry]))
+                if entry is not None and entry.part == "events" and _END in entry.text:
+                    await self.send(_END_EVENT)
+                    return
 
-    async def _follow(self, session_id: str) -> None:
-        await self.renew_registration(session_id)
-        async for entry in self.services.hub.streams.follow(session_id, since=self.since):
-            await self.renew_registration(session_id)
-            if entry is None:
-                await self._send(": idle\n\n")
-                continue
-            change = _change(session_id, entry)
-            if change is not None:
-                await self._send(f"id: {entry.position}\ndata: {change}\n\n")
-            if entry.part == "events" and _END in entry.text:
-                return
 
-    async def _send(self, text: str) -> None:
-        self.write(text)
-        await self.flush()
+class SessionChanges(DashboardHandler):
+    """The same changes for a page that polls."""
+
+    async def get(self, session_id: str) -> None:
+        """Send the changes since a position, and the position of the next request."""
+        entries, position = await read_changes(self.services.redis, session_id, since=position_of(self))
+        changes = [it for entry in entries if (it := _change(session_id, entry))]
+        self.set_header("Content-Type", "application/json; charset=UTF-8")
+        self.write(f'{{"position":"{position}","changes":[{",".join(changes)}]}}')
+
+
+def _events(session_id: str, entries: Iterable[StreamEntry]) -> str:
+    changes = ((entry.position, _change(session_id, entry)) for entry in entries)
+    return "".join(f"id: {position}\ndata: {change}\n\n" for position, change in changes if change)
 
 
 def _change(session_id: str, entry: StreamEntry) -> str | None:

@@ -1,15 +1,14 @@
-"""Changes of a session for readers without a stream, and the registration of readers of live output."""
+"""Changes of a session for pages that poll."""
 
 from __future__ import annotations
 
-import time
 from typing import Any, cast
 
 from redis.asyncio import Redis
 
 from ....state.redis.keys import session_key
 from ....state.redis.readers import read_entries
-from ....state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
+from ....state.turns.deltas import LISTENING_MS
 from .positions import position_key
 from .session_streams import PARTS, StreamEntry
 
@@ -20,13 +19,15 @@ _MOST_ENTRIES = 500
 async def read_changes(redis: Redis, session_id: str, *, since: str) -> tuple[list[StreamEntry], str]:
     """Return the entries of a session from a position on, oldest first, and the position of the next read.
 
-    Entries of the millisecond of `since` are returned again, as in `SessionStreams.follow`.
+    Entries of the millisecond of `since` are returned again, as in `SessionStreams.follow`. The page is registered
+    as a reader of live output, so that models stream it.
 
     Args:
         redis: The client.
         session_id: The session.
         since: The position.
     """
+    await cast("Any", redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS))
     found: list[StreamEntry] = []
     ends = []
     for part in PARTS:
@@ -41,32 +42,3 @@ async def read_changes(redis: Redis, session_id: str, *, since: str) -> tuple[li
         end = min(ends, key=position_key)
         found = [it for it in found if position_key(it.position) <= position_key(end)]
     return found, found[-1].position if found else since
-
-
-class ReaderRegistration:
-    """Registration of this process as a reader of live output, so that models stream it."""
-
-    def __init__(self, redis: Redis) -> None:
-        self._redis = redis
-        #: Session -> time of the next renewal.
-        self._next: dict[str, float] = {}
-
-    async def renew(self, session_id: str) -> None:
-        """Renew the registration for a session, unless it was renewed lately. Raises RedisUnavailable."""
-        now = time.monotonic()
-        if now < self._next.get(session_id, 0.0):
-            return
-        self._next = {key: at for key, at in self._next.items() if at > now}
-        self._next[session_id] = now + LISTENING_EVERY_S
-        await cast("Any", self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS))
-
-
-def registration_of(store: dict[str, Any], redis: Redis) -> ReaderRegistration:
-    """Return the registration of this process.
-
-    Args:
-        store: Settings of the Tornado application.
-        redis: The client.
-    """
-    found: ReaderRegistration = store.setdefault("symposia_readers", ReaderRegistration(redis))
-    return found

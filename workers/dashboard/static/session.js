@@ -1,8 +1,8 @@
 // The page of one session: loads its parts, then follows its changes.
 
+import { follow, showState } from "./live.js";
 import { allowsActions, base, getJson, make } from "./page.js";
 import { ActionsView } from "./session/actions.js";
-import { follow } from "./session/following.js";
 import { moment } from "./session/format.js";
 import * as panels from "./session/panels.js";
 import { TimelineView, zoomButtons } from "./session/timeline.js";
@@ -14,6 +14,7 @@ import { TurnsView } from "./session/turns.js";
 const READ_MS = 1_000;
 const DRAW_MS = 1_000;
 const EVENTS_KEPT = 500;
+const LAST_EVENT = "MAPSessionCompleted";
 
 const root = document.getElementById("session");
 const id = root.dataset.session;
@@ -177,13 +178,9 @@ function fillCard(name, nodes) {
   fill(name, nodes);
 }
 
-function showLive(text, kind) {
-  at("live-status").textContent = text;
-  at("live-dot").className = `status-dot status-${kind}`;
-}
-
 function showError(error) {
-  showLive(`Not up to date: ${error.message}`, "lost");
+  showState("lost");
+  at("live-status").textContent = `Not up to date: ${error.message}`;
 }
 
 async function start() {
@@ -201,11 +198,20 @@ async function start() {
   await Promise.all([transcript.loadNewest(), loadTurns(), loadMemory()]);
   draw();
   if (session.is_final || !session.is_live) {
-    showLive(session.is_live ? "Ended" : `Archived, as of ${moment(session.updated_ms)}`, "ended");
+    showState("ended");
+    if (!session.is_live) at("live-status").textContent = `Archived, as of ${moment(session.updated_ms)}`;
     return;
   }
   drawLater();
-  follow({ url: `${base}${api}`, since, take, show: showLive, hasEnded: () => session.is_final });
+  follow(api, {
+    position: since,
+    events: { message: take },
+    polled: ({ changes }) => {
+      changes.forEach(take);
+      return changes.some((it) => it.event?.type === LAST_EVENT);
+    },
+    state: showState,
+  });
 }
 
 window.addEventListener("resize", () => drawLater());

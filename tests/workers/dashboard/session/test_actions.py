@@ -73,7 +73,7 @@ def test_answer_without_the_reply_token_which_stays_on_the_server(shared):
     assert (question["turn"], question["asked"]) == (pending.turn_number, ["bob"])
     assert [it["state"] for it in session["participants"]] == ["idle", "waiting for an answer"]
     assert "reply" in session["actions"]
-    for part in ("", "/messages", "/events?count=500", "/timeline", "/changes?since=0-0"):
+    for part in ("", "/messages", "/events?count=500", "/timeline", "/changes?after=0-0"):
         assert pending.reply_token not in shared.raw(job, part).text
     assert pending.reply_token not in shared.page(job).text
 
