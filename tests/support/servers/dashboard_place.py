@@ -84,8 +84,8 @@ class Place:
 
     def expire(self, job: CollabJob) -> None:
         """Removes a session from Redis once the archive has its end."""
-        reader = self.client.archived()
-        assert reader is not None
+        reader = until(self.client.archived, what="there is an archive")
         until(lambda: reader.has_ended(job.id), what="the session is archived")
         with connect(self.settings["redis_url"]) as redis:
             redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+        until(lambda: not self.get(job)["is_live"], what="Flower reads the archive")

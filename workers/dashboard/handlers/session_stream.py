@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import aclosing
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from contextlib import aclosing, suppress
 
 from ....client.aio.jobs import blocking_job
 from ....models.protocol.events import MAPEventType
@@ -11,10 +12,13 @@ from ..live.session_polling import read_changes
 from ..live.session_streams import StreamEntry
 from ..views.session.stream_changes import stream_change
 from .base import DashboardHandler
-from .live import OPENING, StreamHandler, position_of
+from .live import OPENING, PING_S, StreamHandler, position_of
 
 #: The last event of every session, as its record has it.
 _END = f'"event_type":"{MAPEventType.SESSION_COMPLETED.value}"'
+#: Seconds after the last event in which entries of other streams may arrive: the first read of a page's streams may
+#: have begun before the page.
+_LATE_S = 1.0
 #: Event after which the page does not connect again.
 _END_EVENT = "event: end\ndata: {}\n\n"
 
@@ -32,12 +36,18 @@ class SessionStream(StreamHandler):
             entries = await streams.read_since(job.id, position) if is_live else []
             await self.send(_events(job.id, entries) + _END_EVENT)
             return
-        async with aclosing(streams.follow(job.id, since=position)) as followed:
-            async for entry in followed:
-                await self.send(": ping\n\n" if entry is None else _events(job.id, [entry]))
-                if entry is not None and entry.part == "events" and _END in entry.text:
-                    await self.send(_END_EVENT)
-                    return
+        async with aclosing(streams.follow(job.id, since=position, idle_s=PING_S)) as followed:
+            await self._send_until_end(job.id, followed)
+        await self.send(_END_EVENT)
+
+    async def _send_until_end(self, session_id: str, followed: AsyncIterator[StreamEntry | None]) -> None:
+        """Send changes until the last event. Messages that were read later than it are still sent."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None) as deadline:
+                async for entry in followed:
+                    await self.send(": ping\n\n" if entry is None else _events(session_id, [entry]))
+                    if entry is not None and entry.part == "events" and _END in entry.text:
+                        deadline.reschedule(asyncio.get_running_loop().time() + _LATE_S)
 
 
 class SessionChanges(DashboardHandler):

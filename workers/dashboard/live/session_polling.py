@@ -7,10 +7,10 @@ from typing import Any, cast
 from redis.asyncio import Redis
 
 from ....state.redis.keys import session_key
-from ....state.redis.readers import read_entries
+from ....state.redis.readers import read_batches
 from ....state.turns.deltas import LISTENING_MS
 from .positions import position_key
-from .session_streams import PARTS, StreamEntry
+from .session_streams import PARTS, StreamEntry, before_millisecond
 
 #: Maximum number of entries of each stream in one answer.
 _MOST_ENTRIES = 500
@@ -28,15 +28,16 @@ async def read_changes(redis: Redis, session_id: str, *, since: str) -> tuple[li
         since: The position.
     """
     await cast("Any", redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS))
+    keys = {session_key(session_id, part): part for part in PARTS}
+    # One command, so that no entry is added between the reads of two streams.
+    after = dict.fromkeys(keys, before_millisecond(since))
+    batches = read_batches(await cast("Any", redis.xread(after, count=_MOST_ENTRIES)))  # type: ignore[arg-type]
     found: list[StreamEntry] = []
     ends = []
-    for part in PARTS:
-        low = f"{position_key(since)[0]}-0"
-        raw = await cast("Any", redis.xrange(session_key(session_id, part), min=low, count=_MOST_ENTRIES))
-        entries = [StreamEntry(position, part, text) for position, text in read_entries(raw)]
-        found += entries
+    for key, entries in batches.items():
+        found += [StreamEntry(position, keys[key], text) for position, text in entries]
         if len(entries) == _MOST_ENTRIES:
-            ends.append(entries[-1].position)
+            ends.append(entries[-1][0])
     found.sort(key=lambda it: position_key(it.position))
     if ends:  # a stream has more: entries of other streams after its last one come with the next read
         end = min(ends, key=position_key)

@@ -94,7 +94,7 @@ class SessionStreams:
         # It is added before the earlier entries are read, so that it misses none.
         self._readers[session_id].add(reader)
         try:
-            seen: dict[Part, str] = dict.fromkeys(PARTS, _before(since))
+            seen: dict[Part, str] = dict.fromkeys(PARTS, before_millisecond(since))
             for entry in await self.read_since(session_id, since):
                 seen[entry.part] = entry.position
                 yield entry
@@ -116,7 +116,7 @@ class SessionStreams:
 
     async def read_since(self, session_id: str, since: str) -> list[StreamEntry]:
         """Return the entries from the millisecond of a position on, oldest first."""
-        after = _before(since)
+        after = before_millisecond(since)
         found = []
         for part in PARTS:
             low = f"({after}"
@@ -146,6 +146,6 @@ class SessionStreams:
                 self._positions.pop(key, None)
 
 
-def _before(position: str) -> str:
+def before_millisecond(position: str) -> str:
     """Return the last possible position before the millisecond of a position."""
     return f"{max(0, position_key(position)[0] - 1)}-{_LAST_COUNTER}"

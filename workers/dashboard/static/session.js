@@ -12,6 +12,7 @@ import { TurnsView } from "./session/turns.js";
 
 // Milliseconds between two reads of the state while events arrive, and between two drawings while a turn runs.
 const READ_MS = 1_000;
+const SOON_MS = 150;
 const DRAW_MS = 1_000;
 const EVENTS_KEPT = 500;
 const LAST_EVENT = "MAPSessionCompleted";
@@ -29,6 +30,7 @@ let clockMs = 0; // time of the server minus that of the page
 let turnsBefore = null;
 let eventsBefore = null;
 let readTimer = null;
+let readAt = -READ_MS;
 let drawTimer = null;
 
 const timeline = new TimelineView({ names: at("timeline-names"), canvas: at("timeline"), taskUrl });
@@ -48,6 +50,7 @@ function nowMs() {
 }
 
 async function readState() {
+  readAt = performance.now();
   session = await getJson(api);
   clockMs = session.now_ms - performance.now();
   names = new Map(session.participants.map((it) => [it.id, it.name]));
@@ -57,7 +60,8 @@ async function readState() {
   if (!session.usage_is_complete) readLater(100);
 }
 
-function readLater(ms = READ_MS) {
+// Read the state soon, and at most once in READ_MS.
+function readLater(ms = Math.max(SOON_MS, readAt + READ_MS - performance.now())) {
   readTimer ??= setTimeout(() => {
     readTimer = null;
     readState().catch(showError);
@@ -85,7 +89,7 @@ function drawState() {
   const budget = panels.budgetItems(session);
   at("budget").hidden = !budget.length;
   fill("budget", budget);
-  fill("exports", session.exports.map((form) =>
+  fill("export-links", session.exports.map((form) =>
     make("a", { href: `${base}${api}/export/${form}`, download: true }, `Export ${form}`)));
   drawQuestions();
   if (allowsActions) actions.draw(session, nowMs());

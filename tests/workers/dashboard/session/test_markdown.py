@@ -133,7 +133,7 @@ def test_only_absolute_web_and_mail_links_are_safe(url: str, is_safe: bool):
 def test_usual_markdown_is_rendered():
     nodes = parse_markdown("# Plan\n\n1. *one*\n2. **two**\n\n```py\nx = 1\n```\n\n|a|\n|-:|\n|1|")
     tags = [node["tag"] for node in walk(nodes) if isinstance(node, dict)]
-    assert tags[0] == "h4", "headings of messages are below those of the page"
+    assert tags[0] == "h3", "headings of messages are below those of the page"
     assert {"ol", "li", "em", "strong", "pre", "code", "table", "th", "td"} <= set(tags)
     assert [node["align"] for node in walk(nodes) if isinstance(node, dict) and "align" in node] == [
         "right",

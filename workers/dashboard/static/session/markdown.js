@@ -4,7 +4,7 @@ import { make } from "../page.js";
 
 const TAGS = new Set([
   "p", "strong", "em", "s", "ul", "ol", "li", "blockquote", "table", "thead", "tbody", "tr", "th", "td", "br", "hr",
-  "a", "h4", "h5", "h6", "code", "pre",
+  "a", "h3", "h4", "h5", "code", "pre",
 ]);
 const ALIGNED = { left: "text-start", center: "text-center", right: "text-end" };
 const LINK = /^(https?:\/\/|mailto:)/i;

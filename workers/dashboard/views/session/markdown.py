@@ -39,8 +39,8 @@ TAGS = {
     "link": "a",
 }
 #: Headings of a message are below those of the page.
-_HEADINGS = {"h1": "h4", "h2": "h5"}
-_LOWEST_HEADING = "h6"
+_HEADINGS = {"h1": "h3", "h2": "h4"}
+_LOWEST_HEADING = "h5"
 ALL_TAGS = frozenset({*TAGS.values(), *_HEADINGS.values(), _LOWEST_HEADING, "code", "pre"})
 ALIGNMENTS = frozenset({"left", "center", "right"})
 
