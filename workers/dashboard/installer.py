@@ -16,6 +16,7 @@ from tornado.web import url
 from ..metrics.serving import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
+from .flower_pages.task_page import TaskPage
 from .handlers.assets import STATIC_PATH, AssetHandler
 from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
 from .handlers.inbox import inbox_routes
@@ -56,6 +57,7 @@ def replaced_handlers() -> list[Any]:
     """Return the routes that replace those of Flower."""
     return [
         url(r"/tasks/datatable", TaskRows),
+        url(r"/task/(.+)", TaskPage),
         url(r"/broker", QueuesPage),
         url(r"/api/queues/length", QueuesData),
     ]

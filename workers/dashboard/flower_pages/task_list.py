@@ -56,6 +56,12 @@ def describe_task(task: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def session_of(kwargs: object) -> str:
+    """Return the session id in the summary of a task's arguments; empty: it is not a task of a session."""
+    found = _SUMMARY.fullmatch(str(kwargs or ""))
+    return found[1] if found else ""
+
+
 def _plain_result(task: Mapping[str, Any]) -> str:
     text = str(task.get("result") or "")
     if not text and task.get("exception"):

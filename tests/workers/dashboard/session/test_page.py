@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from live import result_of
+from live import result_of, until
 from stub_agents.alignment import EXPERTS
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.stop_conditions import MaxRounds
@@ -239,3 +239,14 @@ def test_shortened_id_leads_to_the_session(shared):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     answer = shared.raw_path(f"/collabs/{job.id[:8]}")
     assert (answer.status, answer.headers["location"]) == (302, f"/collabs/{job.id}")
+
+
+def test_turn_and_task_page_link_to_each_other(shared):
+    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    job.result(timeout=60)
+    assert 'data-task-url="/task/"' in shared.page(job).text
+    span = shared.get(job, "/timeline")["spans"][0]
+    page = until(lambda: (it := shared.raw_path(f"/task/{span['task_id']}")).status == 200 and it)
+    assert f'<a href="/collabs/{job.id}">' in page.text
+    assert "Task details" in page.text
+    assert shared.raw_path("/task/unknown").status == 404
