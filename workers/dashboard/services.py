@@ -6,6 +6,7 @@ They are opened by the first request, on the event loop of Flower, and shared by
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from redis.asyncio import Redis
 from ...client.aio.client import AsyncClient
 from ...config.settings import Settings, load_settings
 from ...factories.connection import redis_url_in_use
+from ...models.errors import SymposiaError
 from ...state.redis.connect import aconnect
 from .live.hub import Hub
 from .live.session_list import SessionList
@@ -38,6 +40,8 @@ class Services:
     sessions: SessionList
     hub: Hub
     slots: StreamSlots
+    #: Opens the archive; a task that is not referred to may be collected.
+    warm_up: asyncio.Task[None]
 
 
 async def open_services(application: Application) -> Services:
@@ -68,4 +72,13 @@ async def _open() -> Services:
     except BaseException:
         await redis.aclose()
         raise
-    return Services(settings, AsyncClient(settings), redis, sessions, hub, StreamSlots())
+    client = AsyncClient(settings)
+    return Services(
+        settings, client, redis, sessions, hub, StreamSlots(), asyncio.create_task(_warm_up(client))
+    )
+
+
+async def _warm_up(client: AsyncClient) -> None:
+    """Open the archive, which takes a second, before a page needs it."""
+    with suppress(SymposiaError):  # the request that needs it reports the error
+        await client.archived()

@@ -34,15 +34,15 @@ log = logging.getLogger(__name__)
 #: Milliseconds of one blocking read; a session that is found meanwhile is in the next one.
 _BLOCK_MS = 250
 #: Seconds between two reads: changes of that time are read together.
-_READ_INTERVAL_S = 0.03
+_READ_INTERVAL_S = 0.02
 #: Seconds between two reads in a cluster.
 _CLUSTER_INTERVAL_S = 0.25
 #: Maximum number of entries of one stream in one read.
 _ENTRIES = 100
 #: Seconds between two searches for new sessions.
-_FIND_INTERVAL_S = 0.4
+_FIND_INTERVAL_S = 0.25
 #: Number of searches after which all unfinished sessions are compared and the workers are looked up.
-_WHOLE_EVERY = 8
+_WHOLE_EVERY = 12
 #: Milliseconds before the newest listed session from which the list is read again: a session is listed before
 #: it is opened.
 _OVERLAP_MS = 10_000

@@ -1,6 +1,8 @@
 // Rows of the list of sessions: their columns, elements and order.
 import { base, count, dollars, make, plain, span } from "./page.js";
 
+const NONE = "–";
+
 export const COLUMNS = [
   { name: "Title", sort: "title", cell: titleCell },
   { name: "Mode", sort: "mode", cell: (row) => row.mode.replace("_", " ") },
@@ -36,7 +38,11 @@ export function compare(one, other, order) {
 
 /** Return the element of a row. */
 export function rowOf(row) {
-  const cells = COLUMNS.map((it) => make("td", { class: it.number ? "number" : null, "data-label": it.name }, it.cell(row)));
+  const cells = COLUMNS.map((it) => {
+    const content = it.cell(row);
+    const kind = `${it.number ? "number" : "words"}${content === NONE ? " none" : ""}`;
+    return make("td", { class: kind, "data-label": it.name }, content);
+  });
   const kind = row.attention ? ` row-${row.attention}` : "";
   return make("tr", { id: `row-${row.id}`, "data-id": row.id, class: `collab-row${kind}` }, ...cells);
 }
@@ -64,7 +70,7 @@ function progressCell(row) {
 }
 
 function speakerCell(row) {
-  if (!row.speakers.length) return "–";
+  if (!row.speakers.length) return NONE;
   return row.speakers.map((it) => `${plain(it.name)} (${it.state})`).join(", ");
 }
 
@@ -77,7 +83,7 @@ function ageCell(ms) {
 }
 
 function errorCell(row) {
-  if (!row.last_error) return "–";
+  if (!row.last_error) return NONE;
   const text = plain(row.last_error.text);
   return make("span", { class: "last-error", title: text }, text);
 }

@@ -1,6 +1,6 @@
 // The list of sessions: loaded once, then changed by the stream.
 import { COLUMNS, compare, rowOf } from "./collab_rows.js";
-import { count, getJson, make } from "./page.js";
+import { count, getJson, make, plain } from "./page.js";
 import { follow, showState } from "./live.js";
 
 const LIMIT = 100;
@@ -39,8 +39,7 @@ async function load() {
     archived.replaceChildren();
     archive = { after: "", isOver: false };
     addPage(page);
-    if (!next) await addArchived();
-    if (mine !== loads) return;
+    if (!next) addArchived().catch(showArchiveProblem);
     stream = follow("/api/collabs", {
       position: page.position,
       query: filterQuery(),
@@ -85,6 +84,7 @@ async function addArchived() {
   const mine = loads;
   const page = await getJson(`/api/collabs/archived?${query}`);
   if (mine !== loads) return;
+  archived.querySelector(".archive-problem")?.remove();
   const rows = page.collabs.filter((row) => !shown.has(row.id));
   if (rows.length && !archived.childElementCount) {
     const title = "Archived, by the time of opening";
@@ -146,6 +146,14 @@ function showProblem(error) {
   setTimeout(load, 2000);
 }
 
+/** Show why the end of the list is missing; the button tries again. */
+function showArchiveProblem(error) {
+  const line = make("tr", { class: "archive-problem" }, make("td", { colspan: COLUMNS.length }, plain(error.message)));
+  archived.querySelector(".archive-problem")?.remove();
+  archived.append(line);
+  more.hidden = false;
+}
+
 function showColumns() {
   const cells = COLUMNS.map((column) => {
     const sorted = column.sort && order.by === column.sort;
@@ -186,7 +194,7 @@ more.addEventListener("click", async () => {
       await addArchived();
     }
   } catch (error) {
-    showProblem(error);
+    showArchiveProblem(error);
   }
 });
 // Ages change without an event.

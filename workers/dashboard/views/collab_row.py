@@ -10,10 +10,13 @@ from typing import Literal, TypedDict
 from ....models.protocol.collab import CollabStatus
 from ....models.sessions.plan import Totals
 from ....models.sessions.spec import SessionSpec
-from ....state.redis.readers import read_object
+from ....state.redis.readers import read_object, read_stored
 from ....state.sessions.queue_progress import queued_for_s
 from ....state.sessions.records import SessionState
 from ....state.sessions.turn_records import TurnRecord
+
+#: Limits of this many turns and more bound the cost of a session, and say nothing about its progress.
+_FAR_LIMIT = 10_000
 
 #: What an operator should look at; None: nothing.
 Attention = Literal["stuck", "no_worker", "parked"]
@@ -51,7 +54,7 @@ class CollabRow(TypedDict):
     #: The attention in words.
     attention_text: str | None
     turns: int
-    #: Maximum number of turns by the stop conditions; None: no such limit.
+    #: Maximum number of turns by the stop conditions; None: no such limit, or a far one.
     max_turns: int | None
     rounds: int
     messages: int
@@ -99,7 +102,7 @@ class CollabFacts:
             str(data.get("title") or ""),
             str(data.get("mode") or ""),
             names,
-            None if spec is None else _max_turns(spec),
+            None if spec is None else _max_turns(session_id, spec),
         )
 
 
@@ -190,8 +193,9 @@ def _since_ms(turn: TurnRecord) -> int | None:
     return turn.parking.parked_ms if turn.parking is not None else turn.began_ms or turn.queued_ms
 
 
-def _max_turns(spec: str) -> int | None:
-    return SessionSpec.model_validate_json(spec).stop.turns_left(Totals())
+def _max_turns(session_id: str, spec: str) -> int | None:
+    limit = read_stored(SessionSpec, spec, session_id=session_id, part="spec").stop.turns_left(Totals())
+    return None if limit is None or limit >= _FAR_LIMIT else limit
 
 
 def _objects(value: object) -> Iterable[Mapping[str, object]]:

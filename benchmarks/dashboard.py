@@ -1,0 +1,206 @@
+"""How fast Flower lists sessions, and how late 50 pages see each of 10 updates a second.
+
+.venv/bin/python benchmarks/dashboard.py [--archived 10000] [--live 500] [--clients 50] [--seconds 30]
+
+The figures are those of one Flower process with a server of its own, and 500 sessions that no worker runs. The
+delay is the time from the entry in Redis to its arrival in a client, on the same clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import secrets
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from symposia.archive.archive import Archive
+from symposia.client import Client
+from symposia.config.settings import Settings, child_environment, load_settings
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
+from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workers.local.processes import free_port
+
+HOST = "127.0.0.1"
+#: Updates per second.
+RATE = 10
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--archived", type=int, default=10_000)
+    parser.add_argument("--live", type=int, default=500)
+    parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--seconds", type=int, default=30)
+    chosen = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as name,
+        EmbeddedServer(Path(name) / "server", durable=False) as server,
+    ):
+        folder = Path(name)
+        url = f"sqlite:///{folder / 'archive.sqlite3'}"
+        fill_archive(url, chosen.archived)
+        settings = load_settings(redis_url=server.url, database_url=url, archive=True, data_dir=str(folder))
+        with Client(settings, worker_grace_s=1) as client:
+            jobs = [client.submit(collab(f"Live {it}"), agents=AGENTS) for it in range(chosen.live)]
+            print(f"{chosen.archived:,} archived and {chosen.live} live sessions")
+            with flower(settings) as (process, port):
+                measure_list(port)
+                asyncio.run(measure_updates(process, port, jobs, chosen.clients, chosen.seconds))
+
+
+AGENTS = {"ann": "echo", "bob": "echo"}
+
+
+def collab(title: str) -> Collab:
+    people = [Participant(participant_id=name, kind="agent") for name in AGENTS]
+    return Collab(title=title, purpose="measure", mode="pair", participants=people)
+
+
+def fill_archive(url: str, sessions: int) -> None:
+    archive = Archive(url)
+    archive.prepare()
+    for number in range(sessions):
+        document, at_ms = collab(f"Old {number}"), 1_700_000_000_000 + number * 1_000
+        times = {"updated_ms": str(at_ms), "ended_ms": str(at_ms)}
+        fields = {"status": "completed", "dialog_status": "completed", "reason": "max_rounds", **times}
+        page = ArchivePage(
+            session_id=document.collab_id,
+            opened_ms=at_ms,
+            documents=Documents(document.to_json(), "{}"),
+            since=STREAM_STARTS,
+            dialog=(),
+            snapshot=Snapshot(fields, {}, {}),
+        )
+        archive.writer.write(page, None)  # type: ignore[arg-type]  # its one page is whole
+    archive.close()
+
+
+@contextmanager
+def flower(settings: Settings) -> Iterator[tuple[psutil.Process, int]]:
+    port = free_port(HOST, preferred=5_600)
+    command = [str(Path(sys.executable).with_name("symposia")), "flower", f"--port={port}"]
+    with subprocess.Popen(
+        command, env=child_environment(settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        try:
+            while not _is_up(port):
+                time.sleep(0.05)
+            yield psutil.Process(process.pid), port
+        finally:
+            process.terminate()
+
+
+def _is_up(port: int) -> bool:
+    try:
+        return get(port, "/healthcheck")[0] == 200
+    except OSError:
+        return False
+
+
+def get(port: int, path: str) -> tuple[int, bytes]:
+    connection = HTTPConnection(HOST, port, timeout=30)
+    try:
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    finally:
+        connection.close()
+
+
+def measure_list(port: int) -> None:
+    report("the first list after the start of Flower", port, "/api/collabs", times=1)
+    report("the list", port, "/api/collabs")
+    report("the list of 500", port, "/api/collabs?limit=500")
+    report("the list by title, filtered", port, "/api/collabs?sort=title&q=live&status=active")
+    report("the page", port, "/collabs")
+    report("archived sessions", port, "/api/collabs/archived")
+    report("archived sessions with a text", port, "/api/collabs/archived?q=old%201234")
+
+
+def report(what: str, port: int, path: str, *, times: int = 20) -> None:
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        status, _ = get(port, path)
+        took.append((time.perf_counter() - began) * 1000)
+        assert status == 200, (path, status)
+    print(f"{what:<42} median {statistics.median(took):7.1f} ms   most {max(took):7.1f} ms")
+
+
+@dataclass
+class Watcher:
+    """A page: the sessions whose change it saw, and how late it saw them."""
+
+    seen: set[str] = field(default_factory=set)
+    delays_ms: list[float] = field(default_factory=list)
+
+
+async def measure_updates(
+    flower: psutil.Process, port: int, jobs: list[CollabJob], clients: int, seconds: int
+) -> None:
+    watchers = [Watcher() for _ in range(clients)]
+    readers = [asyncio.create_task(read_stream(port, it)) for it in watchers]
+    await asyncio.sleep(2)
+    for it in watchers:
+        it.seen.clear()
+        it.delays_ms.clear()
+    changed = jobs[: min(len(jobs), RATE * seconds)]
+    began, cpu = time.perf_counter(), flower.cpu_times()
+    for number, job in enumerate(changed):
+        await asyncio.sleep(max(0.0, began + number / RATE - time.perf_counter()))
+        await asyncio.to_thread(job.suspend)
+    spent = flower.cpu_times()
+    took = time.perf_counter() - began
+    await asyncio.sleep(2)
+    for reader in readers:
+        reader.cancel()
+    ids = {it.id for it in changed}
+    lost = sum(len(ids - it.seen) for it in watchers)
+    delays = sorted(delay for it in watchers for delay in it.delays_ms)
+    busy = (spent.user + spent.system - cpu.user - cpu.system) / took
+    print(
+        f"{clients} clients, {len(changed) / took:.1f} updates a second: "
+        f"median {statistics.median(delays):.0f} ms, p95 {delays[int(len(delays) * 0.95)]:.0f} ms, "
+        f"most {delays[-1]:.0f} ms; {lost} of {len(ids) * clients} lost; Flower used {busy:.2f} cores "
+        f"and {flower.memory_info().rss / 2**20:.0f} MiB ({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})"
+    )
+
+
+async def read_stream(port: int, watcher: Watcher) -> None:
+    reader, writer = await asyncio.open_connection(HOST, port, limit=2**24)
+    cookie = f"symposia_browser={secrets.token_urlsafe(8)}"
+    head = f"GET /api/collabs/stream HTTP/1.1\r\nHost: {HOST}:{port}\r\nCookie: {cookie}\r\n\r\n"
+    writer.write(head.encode())
+    kind = ""
+    try:
+        while line := await reader.readline():
+            if line.startswith(b"event: "):
+                kind = line[7:].decode().strip()
+            elif kind == "collab" and line.startswith(b"data: "):
+                row: dict[str, Any] = json.loads(line[6:])
+                if row["status"] == "suspended":
+                    watcher.seen.add(row["id"])
+                    at_ms = int(row["position"].partition("-")[0])
+                    watcher.delays_ms.append(time.time() * 1000 - at_ms)
+    finally:
+        writer.close()
+
+
+if __name__ == "__main__":
+    main()
