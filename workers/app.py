@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from ..config.settings import load_settings
-from .logs.setup import configure_logging, install_log_setup
+from .logs import configure_logging, install_log_setup
 from .worker_app import create_worker_app
 
 settings = load_settings()

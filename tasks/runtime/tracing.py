@@ -1,7 +1,7 @@
 """Port of tracing: spans of sessions and of the attempts of turns.
 
 A runtime without tracing has None instead, and pays one comparison per turn. All ids are derived from the
-session (`models/text/trace_ids.py`), so no message carries a trace context.
+session (`models/text/ids.py`), so no message carries a trace context.
 """
 
 from __future__ import annotations

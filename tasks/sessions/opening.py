@@ -16,7 +16,7 @@ from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
 from ...models.sessions.submission import Submission
-from ...models.text.trace_ids import session_span_uuid
+from ...models.text.ids import session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.requests import Opening
@@ -141,7 +141,7 @@ class SessionOpener:
 
 
 def _session_trace(session_id: str) -> Trace:
-    """Return the trace of a session; see `models/text/trace_ids.py`."""
+    """Return the trace of a session; see `models/text/ids.py`."""
     return Trace(trace_id=session_id, span_id=session_span_uuid(session_id))
 
 

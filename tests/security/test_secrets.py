@@ -20,7 +20,7 @@ from symposia.models.sessions.options import AfterRetries
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import app as command_line
 from symposia.workers.cli.common.exit_codes import run_command_line as run_guarded
-from symposia.workers.logs.redaction import Redaction
+from symposia.workers.logs import Redaction
 from symposia.workers.worker_app import create_worker_app
 
 

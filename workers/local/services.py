@@ -1,6 +1,6 @@
 """Services that a supervisor runs: embedded server, local model and child processes.
 
-Commands of worker and beat.
+Commands of worker, beat and Flower.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ...agents.local_model.server import LocalModelServer, find_local_model
 from ...factories.connection import find_embedded_server as find_server
-from ..logs.json_lines import redact_line
+from ..logs import redact_line
 from .embedded import EmbeddedServer
 from .processes import end_with_parent
 from .supervisor import ShutdownFlag
@@ -225,3 +225,35 @@ def _exit_of(pid: int) -> str | None:
 
 def _described(code: int) -> str:
     return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
+
+
+#: Address that Flower listens on if none is named.
+FLOWER_HOST = "127.0.0.1"
+
+
+def flower_command(
+    port: int,
+    *,
+    address: str = FLOWER_HOST,
+    url_prefix: str = "",
+    read_only: bool = False,
+    loglevel: str = "error",
+) -> list[str]:
+    """Return the command that serves Flower.
+
+    Its arguments contain no secret: Flower reads the URL of the broker, and its own authentication, from the
+    environment.
+
+    Args:
+        port: The port.
+        address: The address to listen on.
+        url_prefix: Path below which all pages are; empty: none.
+        read_only: Whether Flower refuses all actions.
+        loglevel: Minimum level of logged messages, as in Tornado.
+    """
+    return [
+        *(sys.executable, "-m", "celery", "-A", "symposia.workers", "flower"),
+        *(f"--address={address}", f"--port={port}", f"--logging={loglevel}"),
+        *([f"--url_prefix={url_prefix}"] if url_prefix else []),
+        *(["--read_only"] if read_only else []),
+    ]

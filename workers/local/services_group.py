@@ -21,10 +21,16 @@ from ...models.text.redact import without_password
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .embedded import EmbeddedServer
-from .flower import FLOWER_HOST, flower_command
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
 from .processes import free_port
-from .services import LocalModelService, ProcessService, ServerService, beat_command
+from .services import (
+    FLOWER_HOST,
+    LocalModelService,
+    ProcessService,
+    ServerService,
+    beat_command,
+    flower_command,
+)
 from .supervisor import Interrupts, SupervisedService, Supervisor
 
 

@@ -1,7 +1,7 @@
-"""The OpenTelemetry SDK of a process: exporters, span ids, limits.
+"""The OpenTelemetry SDK of a process: exporters, span ids, limits, and the instruments of the metrics.
 
 The SDK exports spans in a thread of its own, and drops spans if its queue is full, so no turn waits for a
-collector. It restarts this thread in forked children.
+collector. It restarts this thread in forked children. pydantic-ai adds the metrics of model requests.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 
 from ...config.telemetry import METRIC_EXPORTERS, SPAN_EXPORTERS, TelemetrySettings
+from ...state.sessions.records import SessionState
 
 #: Maximum characters of an attribute's text, unless a variable sets another limit.
 MAX_ATTRIBUTE_CHARS = 4_096
@@ -98,3 +99,31 @@ def _span_limits() -> SpanLimits:
 def _load(group: str, name: str) -> Any:
     (found,) = entry_points(group=group, name=name)
     return found.load()()
+
+
+#: Upper bounds of the buckets of durations, in seconds: from a scripted agent to the longest turn.
+BUCKETS_S = (0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1_000, 3_600)
+
+
+class SessionMetrics:
+    """Instruments of one process. They cost little if the provider exports nothing."""
+
+    def __init__(self, provider: MeterProvider) -> None:
+        meter = provider.get_meter("symposia")
+        self._turns = meter.create_histogram(
+            "symposia.turn.duration",
+            unit="s",
+            description="Duration of the attempts of turns",
+            explicit_bucket_boundaries_advisory=BUCKETS_S,
+        )
+        self._sessions = meter.create_counter(
+            "symposia.sessions.ended", unit="{session}", description="Sessions that have ended"
+        )
+
+    def record_attempt(self, mode: str, outcome: str, seconds: float) -> None:
+        """Record the end of an attempt."""
+        self._turns.record(seconds, {"symposia.mode": mode, "symposia.outcome": outcome})
+
+    def record_session(self, mode: str, state: SessionState) -> None:
+        """Record the end of a session."""
+        self._sessions.add(1, {"symposia.mode": mode, "symposia.status": state.status.value})

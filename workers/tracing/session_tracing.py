@@ -33,14 +33,13 @@ from opentelemetry.trace import (
 )
 
 from ...models.protocol.collab import CollabStatus
+from ...models.text.ids import attempt_span_id, session_span_id, trace_id
 from ...models.text.redact import excerpt
-from ...models.text.trace_ids import attempt_span_id, session_span_id, trace_id
 from ...models.turns.turn import Usage
 from ...state.sessions.records import SessionState
 from ...tasks.runtime.tracing import AttemptEnd, AttemptStart
 from ...tasks.views.session_views import SessionFacts
-from .metrics import SessionMetrics
-from .provider import DerivedIds
+from .provider import DerivedIds, SessionMetrics
 
 log = logging.getLogger(__name__)
 

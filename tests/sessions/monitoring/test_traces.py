@@ -9,7 +9,7 @@ from scaling import patient
 from servers.model_stub import StubModel, completion
 from servers.otlp_receiver import OtlpReceiver
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
-from symposia.models.text.trace_ids import attempt_span_id, session_span_id
+from symposia.models.text.ids import attempt_span_id, session_span_id
 
 pytestmark = pytest.mark.timeout(240)
 

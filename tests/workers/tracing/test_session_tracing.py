@@ -18,8 +18,7 @@ from opentelemetry.trace import StatusCode
 
 from symposia.config.telemetry import TelemetrySettings
 from symposia.models.protocol.collab import CollabStatus
-from symposia.models.text.ids import new_id
-from symposia.models.text.trace_ids import attempt_span_id, session_span_id, trace_id
+from symposia.models.text.ids import attempt_span_id, new_id, session_span_id, trace_id
 from symposia.models.turns.turn import Usage
 from symposia.tasks.runtime.tracing import AttemptEnd, AttemptStart, Cause
 from symposia.workers.tracing.provider import MAX_ATTRIBUTE_CHARS, DerivedIds, build_provider

@@ -68,7 +68,7 @@ def up(
     """
     from ....config.settings import load_settings
     from ...local.services_group import ServiceSelection, run_services
-    from ...logs.json_lines import service_line
+    from ...logs import service_line
     from ..common.screen import console, print_json, printable
 
     screen = console()
@@ -223,7 +223,7 @@ def flower(
     import os
 
     from ....config.settings import child_environment, load_settings
-    from ...local.flower import flower_command
+    from ...local.services import flower_command
 
     settings = load_settings()
     command = flower_command(
@@ -260,7 +260,7 @@ def callbacks(
     from ....config.settings import load_settings
     from ....factories.runtime import load_registry
     from ...callbacks import PATH, Receiver, make_server, serve
-    from ...logs.setup import configure_logging
+    from ...logs import configure_logging
 
     settings = load_settings()
     configure_logging(settings)

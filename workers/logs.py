@@ -1,7 +1,10 @@
-"""Log records as JSON, one object per line (`SYMPOSIA_LOG_FORMAT=json`).
+"""Log of a process: format, redaction of secrets, quiet libraries.
 
-Every line has `time`, `level`, `logger` and `message`. Further fields appear only where they apply: those of
-the log context, the Celery task, an exception.
+Celery sets up the log of workers and beats, and announces it by signals. Other processes call
+`configure_logging`.
+
+With `SYMPOSIA_LOG_FORMAT=json`, every line is an object with `time`, `level`, `logger` and `message`. Further
+fields appear only where they apply: those of the log context, the Celery task, an exception.
 """
 
 from __future__ import annotations
@@ -9,14 +12,50 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
-from ...models.text.ids import format_timestamp, moment_from_ms, utcnow
-from ...models.text.redact import json_text, without_password
-from ...models.text.trace_ids import attempt_span_id, trace_id
-from ...tasks.runtime.log_context import current_log_context
-from .redaction import Redaction
+from celery.signals import after_setup_logger, after_setup_task_logger
+from celery.utils.log import ColorFormatter
+
+from ..config.settings import Settings, known_secrets
+from ..config.telemetry import load_telemetry_settings
+from ..factories.connection import urls_in_use
+from ..models.text.ids import attempt_span_id, format_timestamp, moment_from_ms, trace_id, utcnow
+from ..models.text.redact import HIDDEN, json_text, without_password
+from ..tasks.runtime.log_context import current_log_context
+
+_FORMATTER = logging.Formatter()
+
+
+class Redaction(logging.Filter):
+    """Logging filter that hides secrets, and passwords in URLs, in messages and tracebacks.
+
+    Args:
+        secrets: Values that must not appear in logs.
+    """
+
+    def __init__(self, secrets: Iterable[str]) -> None:
+        super().__init__()
+        self._secrets = tuple(secrets)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Redact the record, and accept it."""
+        record.msg, record.args = self.redact_text(record.getMessage()), None
+        if record.exc_info and not record.exc_text:
+            record.exc_text = _FORMATTER.formatException(record.exc_info)
+        if record.exc_text:
+            record.exc_text = self.redact_text(record.exc_text)
+        return True
+
+    def redact_text(self, text: str) -> str:
+        """Return `text` without secrets."""
+        for secret in self._secrets:
+            text = text.replace(secret, HIDDEN)
+        return without_password(text)
+
 
 # The arguments of a turn as its Celery task describes them, see `TurnCall`.
 _ARGUMENTS = re.compile(
@@ -121,3 +160,60 @@ def service_line(service: str, line: str, *, now: datetime | None = None) -> dic
         time = format_timestamp(now or utcnow())
         fields = {"time": time, "level": "INFO", "logger": "symposia.output", "message": line}
     return {**fields, "service": service}
+
+
+#: Loggers of libraries that report routine work at INFO, such as every HTTP request or database migration.
+CHATTY = (
+    *("alembic", "anthropic", "asyncio", "fastmcp", "httpcore", "httpcore2", "httpx", "httpx2", "mcp"),
+    *("openai", "opentelemetry", "sqlalchemy", "tornado.access", "urllib3"),
+)
+
+_TEXT = "[%(asctime)s: %(levelname)s/%(name)s] %(message)s"
+
+
+def install_log_setup(settings: Settings) -> None:
+    """Apply the settings to the log that Celery sets up in this process."""
+    redaction = Redaction(known_secrets(urls_in_use(settings)))
+    formatter = _json_formatter(redaction) if settings.log_format == "json" else None
+
+    def apply(*, logger: logging.Logger, loglevel: int | None = None, **_: Any) -> None:
+        for handler in logger.handlers:
+            handler.addFilter(redaction)
+            # A handler of an embedding program keeps its own format.
+            if formatter is not None and isinstance(handler.formatter, ColorFormatter):
+                handler.setFormatter(formatter)
+        quiet_libraries(loglevel or logger.level)
+
+    after_setup_logger.connect(apply, weak=False)
+    after_setup_task_logger.connect(apply, weak=False)
+
+
+def configure_logging(settings: Settings) -> None:
+    """Write the log of this process to standard error, with level, format and redaction of the settings."""
+    redaction = Redaction(known_secrets(urls_in_use(settings)))
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        _json_formatter(redaction) if settings.log_format == "json" else logging.Formatter(_TEXT)
+    )
+    handler.addFilter(redaction)
+    root = logging.getLogger()
+    root.addHandler(handler)
+    root.setLevel(settings.log_level)
+    quiet_libraries(root.level)
+
+
+def _json_formatter(redaction: Redaction) -> JsonFormatter:
+    return JsonFormatter(redaction, traced=load_telemetry_settings() is not None)
+
+
+def quiet_libraries(level: int, names: Iterable[str] = CHATTY) -> None:
+    """Hide the routine messages of libraries, unless the level of the process is DEBUG.
+
+    A logger whose level was set explicitly keeps it.
+    """
+    if level <= logging.DEBUG:
+        return
+    for name in names:
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(max(level, logging.WARNING))

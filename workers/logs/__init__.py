@@ -1,1 +1,0 @@
-"""Log records of Symposia's processes: redaction, JSON lines, setup."""
