@@ -25,6 +25,9 @@ log = logging.getLogger(__name__)
 #: Maximum seconds to connect to a broker after an outage.
 _TIMEOUT_S = 2
 
+#: For events: the broker may have closed an idle connection. Without a policy kombu would retry without limit.
+_ONE_RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0}
+
 #: Exception that every transport raises when its broker is unavailable.
 BrokerConnectionError = OperationalError
 
@@ -169,7 +172,13 @@ class TaskGraph:
                 self._app.producer_or_acquire() as producer,
                 producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
             ):
-                dispatcher.publish(event, {"uuid": parked_by.task_id, **fields}, producer, retry=True)
+                dispatcher.publish(
+                    event,
+                    {"uuid": parked_by.task_id, **fields},
+                    producer,
+                    retry=True,
+                    retry_policy=_ONE_RETRY,
+                )
         except BrokerConnectionError as error:
             log.debug("event %s of Celery task %s not sent: %s", event, parked_by.task_id, error)
 

@@ -6,8 +6,20 @@ import pytest
 from celery.events.state import State
 
 from live import result_of, until
+from servers.remote_system import SECRET, RemoteSystem
 from symposia.models.sessions.stop_conditions import MaxTurns
 
+PARTNER = """
+[webhooks]
+hosts = ["127.0.0.1"]
+networks = ["127.0.0.0/8"]
+callback_url = "https://symposia.example/replies"
+
+[agents.partner]
+kind = "external"
+url = "{url}"
+secret_env = "PARTNER_SECRET"
+"""
 ONCE_MORE = {"attempts": 2, "backoff_s": 0.05}
 
 
@@ -113,3 +125,17 @@ def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
     told = waits(monitor, job, 2)[1]
     assert ("SUCCESS", repr("no answer in time")) in told
     until(lambda: not [it for it in tasks_of(monitor, job)[1] if it[0] == "AWAITING_HUMAN"], what="it ended")
+
+
+def test_a_turn_of_a_remote_system_is_shown_as_waiting_for_it(stage, monitor, monkeypatch):
+    monkeypatch.setenv("PARTNER_SECRET", SECRET)
+    system = RemoteSystem()
+    stage.agents_file = stage.folder / "partner.toml"
+    stage.agents_file.write_text(PARTNER.replace("{url}", system.url))
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "partner"}, stop=MaxTurns(1))
+    (told,) = waits_for_state(monitor, job, 1, "AWAITING_REMOTE")
+    assert told[1] == repr("parked: webhook delivered, waiting for ann")
+    job.reply("ann", "Here I am.")
+    waits_for_state(monitor, job, 1, "SUCCESS")
+    system.close()

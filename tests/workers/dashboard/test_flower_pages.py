@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from urllib.parse import urlencode
 
@@ -11,9 +12,11 @@ from live import until
 from scaling import patient
 from servers.flower import FlowerServer
 from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.factories.app import create_app
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.workers.dashboard.flower_pages.queues import count_unacked
+from symposia.workers.dashboard.flower_pages.queues import AmqpQueues, count_unacked
 from symposia.workers.dashboard.flower_pages.task_list import describe_task
 
 COLUMNS = ("name", "uuid", "state", "session", "mode", "participant", "turn", "result")
@@ -142,3 +145,15 @@ def test_task_row_comes_from_its_arguments(task, described):
 def test_unacknowledged_messages_are_counted_by_queue():
     stored = [json.dumps([{}, "symposia", "symposia"]), json.dumps([{}, "", "other"]), "{}", "not JSON"]
     assert count_unacked(stored) == {"symposia": 1, "other": 1}
+
+
+def test_queues_of_rabbitmq_are_read_without_its_management_plugin(amqp_url: str, redis_url: str):
+    app = create_app(load_settings(redis_url=redis_url, broker_url=amqp_url))
+    with app.connection_for_write() as connection:
+        queue = connection.SimpleQueue("symposia")
+        for _ in range(3):
+            queue.put({"a": 1})
+        queue.close()
+    (found,) = asyncio.run(AmqpQueues(app).queues(["symposia", "none"]))
+    assert (found["name"], found["messages_ready"], found["consumers"]) == ("symposia", 3, 0)
+    assert found["messages_unacknowledged"] is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zipfile
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -14,6 +16,8 @@ from servers.flower import action_headers, basic
 from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus
 from symposia.models.severity import Severity
+from symposia.reviews.reports.formats import ReportFile
+from symposia.workers.dashboard.handlers.reviews import _zip
 from symposia.workers.dashboard.views.review_rows import finding_page, sort_findings
 
 from .conftest import CREDENTIALS
@@ -128,3 +132,15 @@ def test_findings_are_sorted_and_paged():
     assert finding_page(found, severity="", status="gone", limit=9, after="")["entries"][0]["path"] == "a"
     with pytest.raises(InvalidInput):
         finding_page(found, severity="", status="", limit=1, after="none")
+
+
+def test_a_format_with_a_file_per_session_is_one_zip_file():
+    files = [
+        ReportFile("1.dialogue.md", "text/markdown", "# Ä"),
+        ReportFile("2.dialogue.md", "text/markdown", "b"),
+    ]
+    with zipfile.ZipFile(io.BytesIO(_zip(files))) as archive:
+        assert {name: archive.read(name).decode() for name in archive.namelist()} == {
+            "1.dialogue.md": "# Ä",
+            "2.dialogue.md": "b",
+        }

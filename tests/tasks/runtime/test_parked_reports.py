@@ -1,0 +1,16 @@
+"""Events of parked turns, which no session depends on."""
+
+from __future__ import annotations
+
+from servers.ports import own_port
+from symposia.config.settings import load_settings
+from symposia.factories.app import create_app
+from symposia.state.sessions.turn_records import ParkedBy
+from symposia.tasks.runtime.graph import TaskGraph
+
+
+def test_an_event_is_dropped_while_the_broker_is_away(redis_url: str) -> None:
+    app = create_app(
+        load_settings(redis_url=redis_url, broker_url=f"amqp://guest:guest@127.0.0.1:{own_port()}//")
+    )
+    TaskGraph(app).report(ParkedBy("1", "w1@live"), "task-succeeded", result="'answered by ann'")
