@@ -5,7 +5,7 @@ Sentinel: clients ask for the master's address whenever they open a connection. 
 a replica, its connections fail, and the next ones go to the new master. Upstream, with redis-py 8.1:
 redis/redis-py#3874 (a lost connection reconnects to the former master) and redis/redis-py#4292 (an
 interrupted read leaves its answer to the next command). Remove the two methods of `MasterConnection` when
-`test_redis_py_reconnects_to_the_former_master` and `test_redis_py_keeps_a_connection_with_an_unread_answer`
+`test_redis_py_reconnects_to_the_former_master` and `test_redis_py_keeps_a_connection_with_an_answer`
 fail. The error texts stay: redis-py's list its clients.
 
 Cluster (`InterruptiblePool`): if an exception such as KeyboardInterrupt arrives between a command and its

@@ -50,7 +50,7 @@ def test_a_script_may_pass_when_it_is_through(turn, replies):
     assert agent.speak_now(last) == TurnOutcome.skip_turn()
 
 
-def test_reply_for_a_turn_number_comes_before_the_order(turn):
+def test_reply_for_a_turn_number_comes_first(turn):
     agent = script("one", {"say": "fourth!", "turn": 4}, "two")
     assert said_at(agent, turn, [1, 4, 7]) == [["one"], ["fourth!"], ["two"]]
 

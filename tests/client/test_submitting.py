@@ -54,7 +54,7 @@ def test_irrelevant_changes_make_no_new_session(client, changes):
     assert client.submit(collab.changed(**changes)).id == collab.collab_id
 
 
-def test_table_without_a_context_is_the_same_submission(client):
+def test_table_without_a_context_submits_once(client):
     table = {
         name: value
         for name, value in a_collab().to_wire().items()

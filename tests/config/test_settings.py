@@ -181,7 +181,7 @@ def test_option_that_replaces_client_parts_is_refused(name: str, option: str) ->
 @pytest.mark.parametrize(
     "option", ["socket_timeout=soon", "db=zz", "protocol=9", "max_connections=-", "ssl_cert_reqs=maybe"]
 )
-def test_invalid_url_option_is_refused_before_connecting(option: str) -> None:
+def test_invalid_url_option_is_refused_early(option: str) -> None:
     with pytest.raises(InvalidInput, match="is not accepted by the Redis client: "):
         load_settings(redis_url=f"rediss://db/0?{option}")
 

@@ -49,7 +49,7 @@ def test_sessions_survive_a_read_only_server(survives, without_a_restart):
     survives(redis.read_only)
 
 
-def test_repeated_command_after_a_lost_answer_is_harmless(arena, survives):
+def test_command_with_a_lost_answer_repeats_safely(arena, survives):
     before = sum(wire.lost for wire in arena.wires)
     survives(workers.answers_lost)
     assert sum(wire.lost for wire in arena.wires) > before

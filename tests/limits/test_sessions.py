@@ -138,7 +138,7 @@ def test_failed_turn_returns_its_reservation(office, two_at_once):
     assert result_of(job).usage.tokens == 120
 
 
-def test_takeover_keeps_the_reservation_of_the_dead_worker(office, two_at_once):
+def test_takeover_keeps_the_reservation(office, two_at_once):
     begin, _gate = two_at_once
     job, word = begin(150, tokens=60, takeover_passes=True)
     assert word == "short"

@@ -169,7 +169,7 @@ def test_session_without_a_tenant_is_not_counted(frugal, costing):
     assert result_of(job).reason == "max_rounds"
 
 
-def test_failed_or_repeated_turns_cost_the_tenant_nothing(frugal, costing):
+def test_failed_turns_cost_the_tenant_nothing(frugal, costing):
     fails = {"agent": "noop", "parameters": {"replies": [{"fail": "no"}]}}
     stop, policy = MaxRounds(2), {"attempts": 1, "then": "skip"}
     job = frugal.submit("round_robin", {"ann": fails}, tenant="acme", stop=stop, policy=policy)

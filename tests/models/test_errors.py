@@ -334,7 +334,7 @@ def test_pydantic_error_becomes_one_line_with_a_prefix():
     assert str(error) == "plans[2].names: must have at most 1 item (got a list of 2)"
 
 
-def test_nested_error_keeps_its_class_and_gets_its_path():
+def test_nested_error_keeps_its_class():
     error = invalid_input(_problem(names=[], seat="b"), "plan")
     assert isinstance(error, UnknownAgent)
     assert str(error) == "plan.seat: must be a registered agent: a (got 'b')"

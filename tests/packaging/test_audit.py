@@ -51,9 +51,7 @@ def within(*events: dict[str, str]) -> dict[str, Any]:
         (within({"introduced": "2.0"}), False),
     ],
 )
-def test_a_pin_is_looked_up_by_name_and_version(
-    tmp_path: Path, entry: dict[str, Any], is_found: bool
-) -> None:
+def test_pin_is_found_by_name_and_version(tmp_path: Path, entry: dict[str, Any], is_found: bool) -> None:
     code, said = audit(tmp_path, database(tmp_path, entry=entry))
     assert (code == 1) is is_found
     assert ("some-package 1.5.0: X-1: Bad things" in said) is is_found

@@ -97,7 +97,7 @@ except KeyboardInterrupt:
         ("symposia.patches.redis_connections", "MasterConnection", "False"),
     ],
 )
-def test_redis_py_keeps_a_connection_with_an_unread_answer(redis_url, module, kind, connected):
+def test_redis_py_keeps_a_connection_with_an_answer(redis_url, module, kind, connected):
     """redis/redis-py#4292."""
     done = run(INTERRUPT_READ.format(module=module, kind=kind), redis_url)
     assert (done.stdout.strip(), done.stderr) == (connected, "")

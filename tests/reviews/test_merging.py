@@ -24,7 +24,7 @@ def test_same_rule_on_the_same_line_is_one_finding() -> None:
     assert (one.severity, one.message) == (Severity.HIGH, "MD5 is weak")
 
 
-def test_similar_text_on_overlapping_lines_is_one_finding() -> None:
+def test_similar_text_on_the_same_lines_is_one_finding() -> None:
     program = a_finding(rule="B105", message="Possible hardcoded password: 'hunter2'", agents=("bandit",))
     model = a_finding(
         rule="secret",

@@ -42,7 +42,7 @@ def test_shipped_panels_use_registered_agents(name, model):
     assert ("local" in agents) is (model is not None)
 
 
-def test_missing_model_leaves_its_place_to_the_substitute():
+def test_missing_model_is_substituted():
     assert [seat.name for seat in find_panel("code").with_model(None).seats] == ["judge", "ruff", "bandit"]
     assert find_panel("pair").with_model(None).agents == ("inspector", "judge")
 

@@ -53,7 +53,7 @@ def test_the_first_time_everything_is_new(tree, archive):
     assert first.revision == tree.git("rev-parse", "HEAD")
 
 
-def test_only_changes_since_the_last_completed_run_are_reviewed(tree, archive):
+def test_since_last_reviews_only_new_changes(tree, archive):
     ran(tree, archive, tree.git("rev-parse", "HEAD"))
     tree.put("a.py", "2\n")
     ran(tree, archive, tree.commit(), RunState.PARTIAL)

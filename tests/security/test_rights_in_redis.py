@@ -105,7 +105,7 @@ class Monitor(Thread):
 
 
 @pytest.mark.long
-def test_sessions_of_all_modes_need_only_granted_rights(place, tmp_path):
+def test_sessions_need_only_granted_rights(place, tmp_path):
     settings, admin = place
     environment = {
         "SYMPOSIA_REDIS_URL": settings.redis_url.get_secret_value(),

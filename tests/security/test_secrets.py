@@ -36,7 +36,7 @@ def raw_content(guarded):
 
 
 @pytest.mark.long
-def test_agent_that_prints_its_environment_leaks_nothing(guarded, raw_content):
+def test_agent_that_prints_its_environment_is_redacted(guarded, raw_content):
     policy = {"attempts": 2, "backoff_s": 0, "then": AfterRetries.SKIP}
     job = guarded.submit("telltale", "model", stop={"max_rounds": 1}, policy=policy)
     result_of(job)

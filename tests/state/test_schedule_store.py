@@ -45,7 +45,7 @@ def record(occurrence):
     return ScheduleRunRecord(id=occurrence, due_ms=1, outcome=RunOutcome.COMPLETED, ended_ms=2)
 
 
-def test_time_is_claimed_once_and_no_earlier_one_after_it(book):
+def test_time_is_claimed_once(book):
     due_ms = book.now_ms() + 60_000
     assert book.claim(NAME, new_id(), due_ms=due_ms, overlap="queue") == "running"
     for before_ms in (0, 1):
@@ -85,7 +85,7 @@ def test_skipped_runs_have_a_reason(book, claim):
     ]
 
 
-def test_a_claim_is_looked_at_at_once(book, claim):
+def test_claimed_run_is_checked_at_once(book, claim):
     book._client.zadd(SCHEDULES_LOOK, {NAME: FAR_MS})
     claim()
     assert book._client.zscore(SCHEDULES_LOOK, NAME) <= book.now_ms()

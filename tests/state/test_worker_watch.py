@@ -64,7 +64,7 @@ def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
     assert [look_later() for _ in range(2)] == [[MISSING], []]
 
 
-def test_looks_between_two_times_ask_nothing(client: Redis, clock: Clock, lines):
+def test_watch_asks_nothing_before_it_is_due(client: Redis, clock: Clock, lines):
     book = WorkerPresence(client)
     book.announce("w", ["a"])
     watch = WorkerWatch(book, f"session {SESSION}", clock=clock)

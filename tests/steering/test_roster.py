@@ -215,7 +215,7 @@ def test_suspended_session_can_be_steered(office, trio):
     assert speakers(job) == ["ann", "bob", None, "cyd", "ann", "bob", "cyd", "dan"]
 
 
-def test_worker_with_a_cached_roster_sees_added_participants(office, trio):
+def test_cached_roster_gets_added_participants(office, trio):
     job = trio()
     office.runtime.facts.get(job.id)
     job.add_participant("dan", "noop")

@@ -45,7 +45,7 @@ def test_it_fills_in_the_form_that_a_turn_expects():
     assert outcome.decision == Decision(next=("bob",))
 
 
-def test_scripted_form_instead_of_text_raises_type_error():
+def test_scripted_form_for_text_raises_type_error():
     with pytest.raises(AgentFailed, match="TypeError: this turn expects text"):
         speak(model_agent(ScriptedModel({"satisfied": True})), turn())
 

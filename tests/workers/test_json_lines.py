@@ -111,7 +111,7 @@ def test_other_output_becomes_the_message_of_a_record(line):
     assert (fields["message"], fields["service"], fields["level"]) == (line, "worker1", "INFO")
 
 
-def test_json_line_keeps_its_fields_and_gets_the_service():
+def test_json_line_gets_the_service():
     assert service_line("beat", '{"message": "x", "turn": 1}') == {
         "message": "x",
         "turn": 1,

@@ -42,7 +42,7 @@ def call(folder: Path, *command: str, **settings: str) -> subprocess.CompletedPr
 
 
 @pytest.mark.parametrize("command", [worker, beat], ids=["worker", "beat"])
-def test_program_takes_celery_options_and_loads_no_plugin(tmp_path, command):
+def test_program_takes_celery_options(tmp_path, command):
     said = call(tmp_path, "-c", LOADED, command.name, "--help")
     assert said.returncode == 0, said.stderr
     options = {option for param in command.params for option in param.opts} - {"-D", "--detach"}

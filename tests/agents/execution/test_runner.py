@@ -43,7 +43,7 @@ def raising(error):
     return action
 
 
-def test_agent_gets_the_turn_and_its_outcome_is_returned(runner, turn):
+def test_outcome_of_the_agent_is_returned(runner, turn):
     agent = Speaks(lambda turn: TurnOutcome.say(f"turn {turn.turn_number}"))
     assert runner.run(agent, turn(turn_number=4), timeout_s=patient(5)) == TurnOutcome.say("turn 4")
 
@@ -75,7 +75,7 @@ def test_deadline_stops_an_agent_that_blocks_the_loop(runner, turn):
         release.set()
 
 
-def test_deadline_stops_an_agent_that_ignores_cancellation(runner, turn):
+def test_deadline_stops_an_agent_that_ignores_cancel(runner, turn):
     stop = threading.Event()
 
     async def stubborn():
@@ -122,7 +122,7 @@ def test_cancelling_a_finished_turn_changes_nothing(runner, turn):
 
 
 @pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
-def test_agent_exception_becomes_one_line_with_its_class(runner, turn, kind):
+def test_agent_exception_becomes_one_line(runner, turn, kind):
     error = ValueError("first\nsecond  line")
     with pytest.raises(AgentFailed, match=r"^ValueError: first second line$") as caught:
         runner.run(kind(raising(error)), turn(), timeout_s=patient(5))
@@ -239,7 +239,7 @@ def test_all_turns_of_a_process_share_one_loop_thread(runner, turn):
     assert threading.get_ident() not in {ident for ident, _ in seen}
 
 
-def test_turns_wait_side_by_side(runner, turn):
+def test_turns_wait_in_parallel(runner, turn):
     meet = asyncio.Barrier(10)
 
     async def meeting():
@@ -286,7 +286,7 @@ def test_closed_runner_cancels_and_can_be_used_again(turn):
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_forked_child_makes_a_loop_of_its_own(runner, turn):
+def test_forked_child_makes_its_own_event_loop(runner, turn):
     agent = Speaks(lambda _: TurnOutcome.say(str(os.getpid())))
     parent = runner.run(agent, turn(), timeout_s=patient(5))
     reading, writing = os.pipe()

@@ -83,7 +83,7 @@ def test_system_prompt_names_roles_purpose_and_rules(speak, model):
     assert "PASS" in system
 
 
-def test_own_messages_are_assistant_and_others_are_named(speak, model, turn, message):
+def test_only_own_messages_have_the_assistant_role(speak, model, turn, message):
     said = [
         message("bob", "hi", 1),
         message("cleo", "hey", 2),
@@ -339,7 +339,7 @@ def test_unknown_provider_is_not_retried(runner, turn):
     assert not error.value.retryable
 
 
-def test_turns_of_many_threads_share_one_connection_pool(runner, turn, agent, model):
+def test_turns_of_many_threads_share_connections(runner, turn, agent, model):
     speaker = agent()
     for _ in range(5):
         runner.run(speaker, turn(), timeout_s=patient(10))
@@ -349,7 +349,7 @@ def test_turns_of_many_threads_share_one_connection_pool(runner, turn, agent, mo
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks processes")
 @pytest.mark.filterwarnings("ignore:This process.*is multi-threaded:DeprecationWarning")
-def test_a_forked_child_opens_connections_of_its_own(runner, turn, agent, model):
+def test_forked_child_opens_its_own_connections(runner, turn, agent, model):
     speaker = agent()
     runner.run(speaker, turn(), timeout_s=patient(10))
     left_at = time.monotonic()
@@ -370,7 +370,7 @@ def test_a_forked_child_opens_connections_of_its_own(runner, turn, agent, model)
     assert parents != childs
 
 
-def test_turns_are_asked_side_by_side(runner, turn, agent, model):
+def test_turns_call_the_model_in_parallel(runner, turn, agent, model):
     gate = threading.Event()
     said = completion("together")
     said.gate = gate

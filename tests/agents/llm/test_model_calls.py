@@ -191,7 +191,7 @@ def test_corrected_form_is_replayed_as_a_whole(speak, model, turn):
     assert first.usage.requests == 2
 
 
-def test_unusable_answer_is_retried_and_its_cost_counted(speak, model):
+def test_unusable_answer_is_retried_and_counted(speak, model):
     model.answers(completion(" "), completion("sense"))
     with pytest.raises(AgentFailed):
         speak()

@@ -291,7 +291,7 @@ def test_program_over_its_cpu_limit_is_killed(speak):
     assert not error.value.retryable
 
 
-def test_many_run_side_by_side(runner, turn):
+def test_many_programs_run_in_parallel(runner, turn):
     said = []
 
     def one(number):

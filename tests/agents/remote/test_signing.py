@@ -70,7 +70,7 @@ def test_one_of_several_signatures_is_enough():
         },
     )
 )
-def test_any_signature_headers_are_judged_without_error(headers):
+def test_any_signature_headers_are_judged(headers):
     assert refusal("s", headers, b"x", now_s=NOW) in ("unsigned", "expired", "forged")
 
 

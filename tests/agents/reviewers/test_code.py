@@ -121,7 +121,7 @@ def test_batch_review_of_clean_code_has_no_findings(found):
     assert found("ruff", CLEAN) == found("bandit", CLEAN) == []
 
 
-def test_the_inspector_looks_with_both(found):
+def test_inspector_runs_both_tools(found):
     rules = {it["rule"] for it in found("inspector", "```python\nimport os, pickle\nx = eval('1')\n```")}
     assert rules >= {"F401", "B403", "B307"}
 

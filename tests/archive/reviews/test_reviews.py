@@ -126,7 +126,7 @@ def test_newest_review_of_a_text_is_used(archive: Archive) -> None:
     assert finding.message == "new"
 
 
-def test_many_items_are_looked_up_at_once(archive: Archive) -> None:
+def test_many_items_are_read_at_once(archive: Archive) -> None:
     results = [a_result(path=f"{number}.py") for number in range(1_200)]
     archive.review_writer.write(a_run(*results))
     assert len(archive.review_reader.cached_results("p1", [it.item for it in results])) == 1_200

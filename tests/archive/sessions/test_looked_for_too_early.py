@@ -157,7 +157,9 @@ LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
 @pytest.mark.usefixtures("pace")
 @pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("how", ["opened", "restored"])
-def test_while_it_is_looked_up(hand: ByHand, opening: Callable[[str], object], looker: str, how: str) -> None:
+def test_session_survives_a_concurrent_lookup(
+    hand: ByHand, opening: Callable[[str], object], looker: str, how: str
+) -> None:
     """All of it happens between two commands of the one who looks."""
     other = Client(hand.client.settings, app=Celery(broker=hand.client.redis_url, set_as_current=False))
     client = (

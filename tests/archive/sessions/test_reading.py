@@ -108,7 +108,7 @@ def test_a_session_that_is_not_archived_is_not_found(archive: Archive) -> None:
         archive.reader.session(new_id())
 
 
-def test_long_streams_are_read_whole_in_both_directions(table: Table, archive: Archive) -> None:
+def test_long_streams_are_read_in_both_directions(table: Table, archive: Archive) -> None:
     for _ in range(6):
         table.speak(table.plan_one(), *(str(number) for number in range(100)))
     archive_now(archive, table)
@@ -118,7 +118,7 @@ def test_long_streams_are_read_whole_in_both_directions(table: Table, archive: A
     assert back == [entry_id for entry_id, _ in reversed(there)]
 
 
-def test_pruning_removes_old_sessions_and_keeps_live_ones(client: Redis, archive: Archive) -> None:
+def test_pruning_removes_old_but_not_live_sessions(client: Redis, archive: Archive) -> None:
     old, live = tables(client, archive, "an old door", "a live door")
     client.delete(old.key("session"))
     before_ms = 2 * live.state().updated_ms

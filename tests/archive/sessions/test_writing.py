@@ -164,7 +164,7 @@ def test_reused_session_id_is_not_expired(table: Table) -> None:
     assert table.client.ttl(table.key("session")) == -1
 
 
-def test_new_session_of_the_same_id_is_read_from_its_start(table: Table) -> None:
+def test_reused_session_id_is_read_from_its_start(table: Table) -> None:
     """Its entries may come before the marks if the server's clock was set back."""
     table.finish()
     reader = SnapshotReader(table.client)

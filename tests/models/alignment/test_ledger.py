@@ -91,7 +91,7 @@ def test_a_tension_is_deferred_by_its_label():
         ("nothing", False),
     ],
 )
-def test_round_converges_if_nothing_is_open_and_all_agree(bob, converged):
+def test_round_converges_if_nothing_is_open(bob, converged):
     assert after(("ann", MOVE), ("bob", bob)).converged is converged
 
 

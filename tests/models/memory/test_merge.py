@@ -41,7 +41,7 @@ def test_switching_services_erases_nothing():
     assert state.values("payment") == {"amount": 5000}
 
 
-def test_older_statement_neither_overwrites_nor_selects():
+def test_older_statement_does_not_overwrite():
     state = after(
         statement(5, "payment", amount=1),
         statement(4, "travel", to="London"),
@@ -52,7 +52,7 @@ def test_older_statement_neither_overwrites_nor_selects():
     assert state.values("travel") == {"to": "London"}
 
 
-def test_earlier_turn_does_not_restore_a_forgotten_value():
+def test_earlier_turn_restores_no_forgotten_value():
     state = after(
         statement(1, to="London"),
         statement(3, forget=("to",)),

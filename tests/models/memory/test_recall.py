@@ -27,7 +27,7 @@ def spoken(at_ms: int, session: str = "s1", **words):
     return parse_statement(TRAVEL, StatementOrigin(at_ms, session, 1), **words).require_valid()
 
 
-def test_recall_prefers_new_then_remembered_then_defaults():
+def test_new_values_beat_remembered_and_defaults():
     state = after(
         spoken(9 * HOUR, said={"to": "London"}), spoken(10 * HOUR, "s2", said={"cabin_class": "first"})
     )
@@ -53,7 +53,7 @@ def test_recall_prefers_new_then_remembered_then_defaults():
     }
 
 
-def test_merge_precedes_the_check_of_required_parameters():
+def test_required_parameters_are_checked_after_the_merge():
     assert view(after(spoken(9 * HOUR, said={"from": "Nairobi", "to": "London"}))).missing == ()
     seen = view(after(spoken(9 * HOUR, said={"return_date": "2026-02-20"})))
     assert seen.missing == ("from", "to")
@@ -69,7 +69,7 @@ def test_confidence_decays_only_for_earlier_sessions():
     assert (seen["from"].source, seen["from"].confidence) == (Source.CARRIED, 0.5)
 
 
-def test_low_confidence_parameter_is_asked_for_and_shown():
+def test_low_confidence_parameter_is_asked_for():
     state = after(spoken(3 * HOUR, said={"from": "Nairobi"}), spoken(9 * HOUR, said={"to": "London"}))
     seen = view(state)
     assert seen.ask == ("from",)
@@ -115,13 +115,13 @@ def test_without_a_service_values_go_through_unmerged():
     assert (seen.service, seen.ask, seen.services) == (None, (), ("travel",))
 
 
-def test_only_remembered_services_are_named_without_one():
+def test_recall_without_a_service_names_known_ones():
     state = after(statement(1, to="London"), statement(2, "payment", amount=1))
     seen = recall(state, None, ASKER)
     assert (seen.service, seen.parameters, seen.services) == (None, {}, ("travel", "payment"))
 
 
-def test_forgotten_value_does_not_come_from_another_room():
+def test_forgotten_value_is_not_read_from_other_rooms():
     elsewhere = ServiceMemory(dict(spoken(5, said={"to": "Oslo", "from": "Kisumu"}).parameters))
     state = after(statement(6, forget=("to",)))
     assert view(state, other_rooms=elsewhere).parameters == {"from": "Kisumu"}

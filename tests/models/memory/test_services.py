@@ -31,7 +31,7 @@ def test_travel_has_the_documented_parameters():
 
 
 @pytest.mark.parametrize("name", ["hotels", "", None, 7, "Travel"])
-def test_unknown_service_is_refused_with_the_known_ones(name):
+def test_unknown_service_error_lists_the_known_ones(name):
     with pytest.raises(
         InvalidInput, match=r"^service: must be one of travel, payment, search, scheduling, email"
     ):

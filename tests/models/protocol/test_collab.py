@@ -27,7 +27,7 @@ def seat(participant_id, role_id=None):
     return Participant(participant_id=participant_id, role_id=role_id)
 
 
-def test_collab_needs_title_purpose_mode_and_participants():
+def test_new_collab_is_a_draft_with_defaults():
     collab = collab_of(seat("coder"))
     assert collab.status is CollabStatus.DRAFT
     assert collab.participants[0].kind is ParticipantKind.AGENT

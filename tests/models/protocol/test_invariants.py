@@ -160,7 +160,7 @@ def test_a_pair_is_exactly_two(count):
 
 
 @given(values.collabs)
-def test_constructed_collab_breaks_participant_rules_only(collab):
+def test_built_collab_breaks_only_participant_rules(collab):
     broken = {
         name
         for name, invariant in INVARIANTS.items()

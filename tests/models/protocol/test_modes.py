@@ -27,7 +27,7 @@ def test_two_participants_are_a_pair(flags):
         ((False, False, False), CollabMode.BROADCAST),
     ],
 )
-def test_control_independence_and_sequence_choose_the_mode(participants, flags, mode):
+def test_flags_choose_the_mode(participants, flags, mode):
     assert recommend_mode(participants, **dict(zip(FLAGS, flags, strict=True))) is mode
 
 

@@ -344,7 +344,7 @@ def test_other_values_are_refused_in_one_line(data, start):
 
 
 @pytest.mark.parametrize(("name", "kind"), [("001", Collab), ("000", Dialog)])
-def test_invalid_examples_are_refused_with_the_nearest_form(mplp, name, kind):
+def test_invalid_examples_name_the_nearest_form(mplp, name, kind):
     """The complete examples of the source documents are not valid under their own schema."""
     example = seed(mplp, name, -1)
     id_field = f"{kind.__name__.lower()}_id"

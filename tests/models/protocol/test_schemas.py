@@ -58,7 +58,7 @@ def test_model_has_exactly_the_fields_of_its_schema(model, kind, path, mplp):
 
 
 @pytest.mark.parametrize(("model", "kind", "path"), DEFINITIONS)
-def test_required_schema_fields_are_required_when_reading(model, kind, path, mplp):
+def test_required_schema_fields_are_required(model, kind, path, mplp):
     required = {name for name, field in model.model_fields.items() if field.is_required()} | model.REQUIRED
     assert required == set(mplp.definition(kind, path).get("required", ()))
 
@@ -79,7 +79,7 @@ def test_an_enum_has_the_values_of_its_schema(enum, kind, path, mplp):
     assert [member.value for member in enum] == mplp.definition(kind, path)["enum"]
 
 
-def test_reference_has_the_fields_and_modules_of_its_schema(mplp):
+def test_reference_has_the_fields_of_its_schema(mplp):
     ref = mplp.document("schemas/v2/common/common-types.schema.json")["definitions"]["Ref"]
     assert set(Ref.model_fields) == set(ref["properties"])
     assert [member.value for member in Module] == ref["properties"]["module"]["enum"]
@@ -94,13 +94,13 @@ def test_reference_has_the_fields_and_modules_of_its_schema(mplp):
         (MAPEventType.BROADCAST_RECEIVED, "broadcast_received_payload"),
     ],
 )
-def test_typed_payload_has_the_fields_of_its_definition(event_type, name, mplp):
+def test_payload_has_the_fields_of_its_definition(event_type, name, mplp):
     model, definition = PAYLOADS[event_type], mplp.definition("map-event", f"$defs/{name}")
     assert set(model.model_fields) == set(definition["properties"])
     assert {n for n, f in model.model_fields.items() if f.is_required()} == set(definition["required"])
 
 
-def test_schema_examples_are_read_and_written_unchanged(mplp):
+def test_schema_examples_are_kept_unchanged(mplp):
     for path in sorted((mplp.SCHEMAS / "examples").glob("*.json")):
         kind = path.name.split(".")[0]
         if kind not in KINDS:

@@ -152,7 +152,7 @@ def test_no_message_brings_more_than_the_cap() -> None:
     assert (len(said.findings), said.left_out) == (MAX_FINDINGS, 7)
 
 
-def test_what_a_terminal_would_obey_is_taken_out() -> None:
+def test_control_characters_are_removed_from_findings() -> None:
     finding = read_one(message="\x1b[2Jred\r\nnext\u202e", rule="a\nb", suggestion="\x07x\ty")
     assert (finding.message, finding.rule, finding.suggestion) == ("[2Jred\nnext", "a b", "x\ty")
 

@@ -220,7 +220,7 @@ def test_observed_state_survives_a_restart(condition, results, data):
 
 
 @given(conditions, results)
-def test_observing_the_same_turns_twice_changes_nothing(condition, results):
+def test_observing_turns_twice_changes_nothing(condition, results):
     once = condition.observe({}, results, roster_size=3)
     assert condition.observe(once, results, roster_size=3) == once
 

@@ -65,7 +65,7 @@ def test_derived_id_is_valid_and_stable(text):
 
 
 @given(values.texts)
-def test_every_role_has_a_uuid_of_its_own(role):
+def test_every_role_has_its_own_uuid(role):
     assert str(UUID(role_uuid(role))) == role_uuid(role)
     assert role_uuid(role) != role_uuid(f"{role}.")
 

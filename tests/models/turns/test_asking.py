@@ -50,7 +50,7 @@ def test_a_person_is_asked_in_every_mode(text, mode):
     assert outcome.messages == ()
 
 
-def test_text_before_is_the_message_text_after_the_question():
+def test_text_before_and_after_ask_is_split():
     outcome = read("I looked.\n\nASK ben: May I delete it?\nIt is old.")
     assert [draft.content for draft in outcome.messages] == ["I looked."]
     assert outcome.question.text == "May I delete it?\nIt is old."

@@ -194,7 +194,7 @@ def test_item_may_name_an_unknown_participant():
 
 
 @pytest.mark.parametrize("mode", [mode for mode in CollabMode if mode is not CollabMode.SWARM])
-def test_turn_is_handed_to_a_participant_except_in_a_swarm(mode):
+def test_hand_off_outside_a_swarm_names_a_participant(mode):
     assert read("Not mine.\nHAND OFF: ada", mode).hand_off == "p-1"
     assert read("HAND OFF: the boss", mode).hand_off == "the boss"
     assert read("```\nHAND OFF: ada\n```\nsaid Bob", mode).hand_off is None
@@ -286,7 +286,7 @@ MEGABYTE = 1_048_576
         ("", "ASK zed: may I?\n"),
     ],
 )
-def test_megabyte_of_any_text_blocks_no_longer_than_prose(begin, unit):
+def test_megabyte_of_any_text_is_read_quickly(begin, unit):
     text = begin + unit * (MEGABYTE // len(unit))
     read(text, expects=Expects.DECISION)
     read(text, CollabMode.PAIR, Expects.REVIEW)

@@ -161,7 +161,7 @@ def test_open_session_of_a_stopped_batch_is_settled(desk: Desk):
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
-def test_item_settled_and_retried_meanwhile_begins_once(desk: Desk):
+def test_item_retried_meanwhile_begins_once(desk: Desk):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -186,7 +186,7 @@ def test_item_settled_and_retried_meanwhile_begins_once(desk: Desk):
 
 
 @pytest.mark.parametrize("who", ["who ends it", "who finds that it has ended"])
-def test_batch_retried_while_leaving_the_index_is_checked(desk: Desk, who: str):
+def test_batch_retried_meanwhile_is_checked(desk: Desk, who: str):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)

@@ -73,7 +73,7 @@ def test_message_lists_some_of_many_findings():
     assert summary_text(run).endswith("- and 10 more\n")
 
 
-def test_headline_says_that_there_are_no_findings():
+def test_headline_without_findings():
     assert headline(a_run()) == "Review of shop by code: no findings"
     assert headline(a_run(state=RunState.PARTIAL)) == "Review of shop by code, partial: no findings"
 
@@ -151,7 +151,7 @@ def test_a_folder_keeps_the_newest_runs(tmp_path):
 
 @settings(max_examples=scaled_examples(30))
 @given(root=st.text(min_size=1).filter(str.strip), report=st.text(max_size=30))
-def test_no_name_leads_out_of_the_folder(tmp_path_factory, root, report):
+def test_delivery_never_leaves_the_folder(tmp_path_factory, root, report):
     above = tmp_path_factory.mktemp("above")
     book = deliveries(shelf={"kind": "folder", "folder": str(above / "shelf")})
     book.deliver("shelf", ReportPayload(a_run(root_name=root), [ReportFile(report, "text/plain", "x")]))

@@ -200,7 +200,7 @@ def test_lost_run_and_permanent_refusal_are_given_up(desk):
     assert len(desk.index.failures(count=9)) == 2
 
 
-def test_invalid_queue_entries_are_reported_and_dropped(desk, caplog):
+def test_invalid_queue_entries_are_dropped(desk, caplog):
     desk.note(deliver="board")
     desk.note(deliver=["../etc"])
     assert desk.index.waiting() == 0

@@ -90,7 +90,7 @@ def outcomes(suite: ElementTree.Element) -> list[str]:
     return [case[0].tag if len(case) else "passed" for case in suite.findall("testcase")]
 
 
-def test_junit_has_a_suite_per_item_and_a_case_per_finding() -> None:
+def test_junit_has_a_case_per_finding() -> None:
     told = {it.attrib["name"]: outcomes(it) for it in suites(a_reported_run())}
     assert told == {
         "app.py": ["failure", "failure", "skipped"],
@@ -154,7 +154,7 @@ def test_each_line_is_an_object_for_any_text(run: ReviewRun) -> None:
 # -- files -------------------------------------------------------------------------------------
 
 
-def test_each_format_has_a_file_of_its_own() -> None:
+def test_each_format_has_its_own_file() -> None:
     run = a_reported_run()
     told = report_files(run, [*formats(), SARIF])
     names = ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.jsonl"]

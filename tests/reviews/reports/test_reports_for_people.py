@@ -52,7 +52,7 @@ def test_markdown_has_all_parts_in_order() -> None:
     assert places == sorted(places)
 
 
-def test_clean_run_says_that_nothing_is_to_fix() -> None:
+def test_clean_run_has_nothing_to_fix() -> None:
     report = render(compare_run(a_run(a_result())), MARKDOWN)
     assert "> Nothing to fix.\n" in report
     assert "## Findings\n\nNo open findings.\n" in report

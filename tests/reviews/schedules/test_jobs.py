@@ -21,7 +21,7 @@ callable = "json:loads"
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_job_has_the_id_of_its_run_and_survives_its_worker(place):
+def test_job_keeps_its_id_and_survives_its_worker(place):
     schedules = place.client.schedules
     worker = place.start_worker()
     schedules.add("held", cron="@yearly", job="gated")

@@ -224,7 +224,7 @@ def test_worktree_setting_of_a_repository_is_ignored(tree, tmp_path):
     assert changes(tree, since="HEAD") == {}
 
 
-def test_git_configuration_of_the_environment_is_ignored(tree, monkeypatch, tmp_path):
+def test_git_configuration_is_ignored(tree, monkeypatch, tmp_path):
     (tmp_path / "config").write_text("[core]\n\texcludesFile = /proc/self/exe\n[diff]\n\tnoprefix = true\n")
     for name, value in {
         "GIT_CONFIG_GLOBAL": tmp_path / "config",

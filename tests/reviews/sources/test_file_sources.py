@@ -144,7 +144,7 @@ def test_skipped_files_are_listed_up_to_a_limit(folder):
     assert reasons == {"f0.py": "empty", "f1.py": "empty", ".": "3 more skipped"}
 
 
-def test_ignored_files_are_omitted_unless_named_or_tracked(folder):
+def test_ignored_files_are_omitted_unless_named(folder):
     tree = GitTree(folder)
     tree.put(".gitignore", "*.log\n/build/\n!keep.log\n")
     tree.put(".git/info/exclude", "mine.py\n")

@@ -42,7 +42,7 @@ def test_last_failed_attempt_aborts_with_a_reason(shared, checked):
     checked(job, result)
 
 
-def test_exception_has_a_logged_traceback_and_a_journal_entry(stage):
+def test_exception_is_logged_and_journalled(stage):
     worker = stage.start_worker()
     job = stage.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}

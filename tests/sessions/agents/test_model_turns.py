@@ -51,7 +51,7 @@ def results(job):
     return [e.payload["result"] for e in job.events() if e.event_type is MAPEventType.TURN_COMPLETED]
 
 
-def test_usage_is_reported_per_turn_participant_and_session(shared, shared_model):
+def test_usage_is_reported_per_turn_and_participant(shared, shared_model):
     shared_model.answers(completion("one", cached=4), completion("two"))
     job = shared.submit("round_robin", PAIR, stop=MaxTurns(3))
     result = result_of(job, timeout_s=90)

@@ -61,7 +61,7 @@ def test_output_after_cancel_is_dropped_on_record(shared, gated_job, checked):
     checked(job, result)
 
 
-def test_suspended_session_becomes_active_when_cancelled(shared, gated_job, checked):
+def test_cancelled_session_is_active_in_between(shared, gated_job, checked):
     job, gate = gated_job
     job.suspend()
     job.cancel()
@@ -88,14 +88,14 @@ def test_turn_state_names_the_speaker(shared, gated_job):
     result_of(job)
 
 
-def test_turn_state_after_the_end_names_the_last_speaker(shared, checked):
+def test_ended_turn_state_names_the_last_speaker(shared, checked):
     job = shared.submit("round_robin", {"ann": "say", "bob": "say", "cyd": "say"}, stop=MaxTurns(5))
     result_of(job)
     state = job.turn_state()
     assert (state.current_turn_holder, state.turn_index) == ("bob", 1)
 
 
-def test_turn_state_after_cancel_names_the_last_speaker(gated_job):
+def test_cancelled_turn_state_names_the_last_speaker(gated_job):
     job, gate = gated_job
     job.cancel()
     gate.touch()

@@ -59,7 +59,7 @@ def ask_first(client, number):
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_sessions_starting_with_a_person_take_two_messages(stage):
+def test_sessions_waiting_for_people_cost_two_messages(stage):
     sessions = 400
     redis = connect(stage.redis_url)
     client = stage.client

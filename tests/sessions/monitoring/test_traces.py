@@ -77,7 +77,7 @@ def test_a_session_in_each_mode_is_one_trace(stage, collector):
     assert len(ids) == len(set(ids)), "every span is exported once"
 
 
-def test_model_and_tool_spans_are_children_of_their_turn(stage, collector, model: StubModel):
+def test_model_and_tool_spans_are_below_their_turn(stage, collector, model: StubModel):
     worker = stage.start_worker()
     model.answers(completion(tool=("look", {"place": "the shelf"})), completion("all is well"))
     job = stage.submit("round_robin", {"ann": "model"}, stop=MaxTurns(1))

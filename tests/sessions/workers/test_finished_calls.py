@@ -28,7 +28,7 @@ model = "stub"
 
 
 @pytest.mark.long
-def test_worker_killed_before_commit_costs_no_new_answer(stage, model, checked):
+def test_worker_killed_before_commit_pays_once(stage, model, checked):
     model.answers(completion("paid for once"), completion("paid for twice"))
     first = stage.start_worker(app="processes.apps:hesitant")
     job = stage.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(2))

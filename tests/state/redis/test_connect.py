@@ -89,7 +89,7 @@ def test_asyncio_client_replaces_cut_connections(redis_url):
     asyncio.run(ask())
 
 
-def test_asyncio_client_does_not_retry_a_wrong_password(redis_url):
+def test_asyncio_client_never_retries_a_wrong_password(redis_url):
     async def ask() -> None:
         client = aconnect(redis_url.replace("@", "wrong@"))
         try:
@@ -168,7 +168,7 @@ def test_each_thread_has_one_connection(named):
     assert len(lanes()) == 2
 
 
-def test_ended_thread_leaves_its_connection_to_the_next(named):
+def test_ended_thread_leaves_its_connection(named):
     client, lanes = named
     for _ in range(20):
         _speak_in_a_thread(client)

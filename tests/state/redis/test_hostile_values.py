@@ -149,7 +149,7 @@ def test_a_megabyte_is_a_message_like_any_other(table):
     assert len(table.grant(table.plan_one()).messages[0]) > 1_048_576
 
 
-def test_hundreds_of_parallel_turns_are_dropped_at_once(table):
+def test_hundreds_of_turns_are_dropped_at_once(table):
     numbers = table.plan(*(turn("ann", f"slot:{i}") for i in range(500)))
     for number in numbers[::50]:
         table.grant(number, scope=f"slot:{number - 1}")

@@ -102,7 +102,7 @@ def check_interrupted_script(url):
     assert line > 20, "it has that many lines at least"
 
 
-def test_script_after_an_interrupted_one_gets_its_answer(redis_url):
+def test_script_after_an_interrupt_gets_its_answer(redis_url):
     check_interrupted_script(redis_url)
 
 
@@ -124,5 +124,5 @@ def test_redis_py_mixes_up_answers_after_an_interrupt(cluster):
     assert answer == "first"
 
 
-def test_script_after_an_interrupt_works_with_sentinels(sentinels):
+def test_script_after_an_interrupt_with_sentinels(sentinels):
     check_interrupted_script(sentinels.url)

@@ -63,7 +63,7 @@ def test_a_held_commit_may_be_sent_twice(unlucky):
     assert unlucky.texts() == ["once"]
 
 
-def test_commit_that_ends_its_session_may_be_sent_twice(unlucky):
+def test_commit_that_ends_a_session_may_be_repeated(unlucky):
     unlucky.store.plan(unlucky.id, unlucky.write(Step(turns=(turn(),))))
     grant = unlucky.grant(1)
     ending = unlucky.write(Finish(reason="satisfied"), after=grant.number)

@@ -35,7 +35,7 @@ def remember(redis_url: str, client: Redis) -> Callable[[], Callable[[], None]]:
     return remember
 
 
-def test_reused_fencing_number_refuses_its_first_holder(table, remember):
+def test_reused_fencing_number_refuses_first_holder(table, remember):
     number = table.plan_one()
     forget = remember()
     first = table.grant(number)

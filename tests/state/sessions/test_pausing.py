@@ -131,7 +131,7 @@ def test_cancel_drops_held_turns_on_record(table):
     assert table.commit(grant, "never written").word == "inactive"
 
 
-def test_suspended_session_becomes_active_when_cancelled(table):
+def test_cancelled_session_is_active_in_between(table):
     table.suspend()
     state = table.cancel()
     assert (state.status, state.dialog_status) == ("cancelled", "cancelled")

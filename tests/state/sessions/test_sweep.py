@@ -58,7 +58,7 @@ def test_two_sweeps_at_once_give_a_turn_out_once(table):
     assert sum(1 for found in given if found) == 1
 
 
-def test_sweep_leaves_a_running_turn_until_its_lease_ends(table):
+def test_sweep_leaves_a_running_turn_with_a_lease(table):
     grant = table.grant(table.plan_one(), lease_ms=5_000)
     answer = table.sweep(grace_ms=0)
     assert answer.numbers == ()
@@ -172,7 +172,7 @@ def test_a_dropped_turn_is_remembered_for_ten_minutes(table):
     assert table.commit(grant, "very late").word == "stale"
 
 
-def test_turn_planned_during_a_sweep_waits_for_the_next(table):
+def test_turn_planned_during_a_sweep_waits(table):
     one = table.plan_one()
     scopes = table.store.state(table.id)
     table.store.plan(table.id, table.write(Step(turns=(turn("bob", "b"),)), state=scopes))

@@ -63,7 +63,7 @@ def test_turns_of_one_scope_do_not_run_concurrently(table):
     assert table.begin(two).word == "granted"
 
 
-def test_two_scopes_are_spoken_side_by_side(table):
+def test_two_scopes_run_in_parallel(table):
     one, two = table.plan(turn("ann", "slot:ann"), turn("bob", "slot:bob"))
     table.grant(one, scope="slot:ann")
     table.grant(two, scope="slot:bob")

@@ -37,7 +37,7 @@ def test_usage_is_summed_over_turns(table):
     assert table.state().usage == Usage(output_tokens=6, requests=3)
 
 
-def test_pass_writes_no_message_and_a_failure_its_error(table):
+def test_pass_writes_nothing_and_failure_its_error(table):
     one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
     table.speak(one)
     table.speak(two, scope="slot:bob", kind=OutcomeKind.FAILED, error="no answer")
@@ -78,7 +78,7 @@ def test_eight_concurrent_commits_write_once(table):
     assert table.texts() == ["hello"]
 
 
-def test_commit_after_the_lease_is_refused_and_recorded(table):
+def test_commit_after_the_lease_is_refused(table):
     grant = table.grant(table.plan_one())
     table.expire()
     answer = table.commit(grant, "too late")
@@ -210,7 +210,7 @@ def test_refused_commit_writes_no_plan(table):
     assert table.state().next_number == 2
 
 
-def test_messages_of_turns_side_by_side_stay_together(table):
+def test_messages_of_one_commit_stay_together(table):
     names = [f"slot:{i}" for i in range(8)]
     numbers = table.plan(*(turn("ann", name) for name in names))
     grants = [table.grant(number, scope=name) for number, name in zip(numbers, names, strict=True)]

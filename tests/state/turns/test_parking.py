@@ -86,7 +86,7 @@ def test_parked_turn_refuses_other_changes(table, parked):
     assert table.texts() == []
 
 
-def test_another_turn_may_use_the_scope_of_a_parked_one(table):
+def test_scope_of_a_parked_turn_is_free(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     table.park(table.grant(one), "r")
     table.speak(two, "meanwhile")

@@ -29,7 +29,7 @@ def test_failed_wait_records_its_error(table):
     assert [result["retried"] for result in results] == [True, True]
 
 
-def test_turn_that_fails_with_its_wait_records_the_error(table):
+def test_turn_that_fails_with_its_wait_says_why(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     for number, scope, error in ((one, "a", "nobody came"), (two, "b", "")):
         grant = table.grant(number, scope=scope)

@@ -80,7 +80,7 @@ def test_a_pair_and_a_broadcast_refuse_every_hand_off(mode):
     assert session.finish.reason == "max_rounds"
 
 
-def test_orchestrator_sees_the_hand_off_until_it_decides():
+def test_orchestrator_sees_a_hand_off_until_it_decides():
     session = Simulation(CollabMode.ORCHESTRATED, people("lead", "ann", "bob"), orchestrator="lead")
     session.decide("ann")
     session.say("ann", hand_off="bob")

@@ -26,7 +26,7 @@ def test_the_orchestrator_begins_with_a_decision():
     assert (team.next.participant, team.next.expects, team.next.scope) == ("lead", Expects.DECISION, "floor")
 
 
-def test_named_speaker_gets_the_turn_and_its_instruction():
+def test_named_speaker_gets_turn_and_instruction():
     team = session()
     team.decide("tester", instruction="break it")
     assert (team.next.participant, team.next.instruction, team.next.scope) == ("tester", "break it", "floor")
@@ -44,7 +44,7 @@ def test_chosen_speakers_keep_order_and_instructions():
     assert told == [("writer", "go on"), ("coder", "write it"), ("tester", "go on")]
 
 
-def test_several_speak_side_by_side_on_one_snapshot():
+def test_parallel_speakers_share_one_snapshot():
     team = session()
     team.decide("coder", "tester", side_by_side=True, instructions={"tester": "break it"})
     turns = {turn.participant: turn for turn in team.open.values()}
@@ -155,7 +155,7 @@ def test_longest_waiting_speaks_after_invalid_choices():
     assert team.next.participant == "writer"
 
 
-def test_valid_choice_resets_the_count_of_invalid_choices():
+def test_valid_choice_resets_the_invalid_count():
     team = session()
     for _ in range(5):
         team.decide()
@@ -166,7 +166,7 @@ def test_valid_choice_resets_the_count_of_invalid_choices():
         assert "not a valid choice" not in team.next.instruction
 
 
-def test_passed_or_skipped_orchestrator_decides_nothing():
+def test_passing_orchestrator_decides_nothing():
     team = session(max_invalid=1)
     team.turn_out(OutcomeKind.PASSED)
     assert "did not say that the work is done" in team.next.instruction
@@ -282,7 +282,7 @@ def test_ledger_size_is_bounded():
     assert len(team.state) < 2 * sum(len(name) + 20 for name in names)
 
 
-def test_skipped_worker_does_not_block_the_orchestrator():
+def test_skipped_worker_does_not_block_the_session():
     team = session("coder")
     team.decide("coder")
     team.turn_out(OutcomeKind.SKIPPED, error="deadline")

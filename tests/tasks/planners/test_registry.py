@@ -75,14 +75,14 @@ def test_options_that_could_never_work_are_refused(mode, options, message):
     assert str(refused.value).startswith(message)
 
 
-def test_stop_text_that_no_participant_can_say_is_refused():
+def test_stop_text_of_no_participant_is_refused():
     with pytest.raises(InvalidInput, match=r"^stop\.text\.by: must be the id of a participant: ann, tess"):
         check_mode_options(
             CollabMode.PAIR, ROSTER, options=ModeOptions(), stop=MaxTurns(3) | TextSeen("x", by="zed")
         )
 
 
-def test_options_of_other_modes_are_not_looked_at():
+def test_options_of_other_modes_are_ignored():
     check_mode_options(
         CollabMode.PAIR, ROSTER, options=ModeOptions(aggregator="zed", quorum=9, items=(item("a", "boss"),))
     )

@@ -46,7 +46,7 @@ def view(**fields):
     )
 
 
-def test_failure_ends_the_session_at_once_with_its_cause():
+def test_failure_ends_the_session_with_its_cause():
     session = hall()
     session.turn_out(OutcomeKind.FAILED, "bob", error="AgentTimeout: 30 s")
     assert session.finish == Finish(reason="failed", detail="bob: AgentTimeout: 30 s", aborted=True)

@@ -21,7 +21,7 @@ def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
     office.close()
 
 
-def test_a_turn_comes_by_every_boundary_in_order(office: Office) -> None:
+def test_turn_passes_every_boundary_in_order(office: Office) -> None:
     passed: list[tuple[Boundary, str, int]] = []
     office.runtime = dataclasses.replace(office.runtime, fault_hook=lambda *where: passed.append(where))
     job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1})

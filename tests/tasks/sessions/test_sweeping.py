@@ -66,7 +66,7 @@ def test_no_probe_is_sent_while_all_are_busy(office: Office) -> None:
     assert sweep(office.runtime) == 1
 
 
-def test_sessions_are_looked_at_soon_after_a_probe(office: Office) -> None:
+def test_sessions_are_checked_soon_after_a_probe(office: Office) -> None:
     waiting(office, 3)
     assert sweep(office.runtime) == 1
     soon, later, probed = looks_in_ms(office)

@@ -10,7 +10,7 @@ THEN = "attempt 1 of 3, retried in 1 s"
 
 
 @pytest.mark.parametrize("is_last", [False, True])
-def test_returned_turn_says_what_follows(is_last: bool) -> None:
+def test_returned_turn_names_the_next_step(is_last: bool) -> None:
     end = summarize_return("retried", "ValueError: no disk", THEN, is_last=is_last)
     assert (end.text, end.failed) == (f"failed: ValueError: no disk; {THEN}", is_last)
 

@@ -32,7 +32,7 @@ def notes(job, kind):
     return [event.data for event in job.collab().events if event.event_type == kind]
 
 
-def test_parked_turn_of_a_person_has_no_lock_or_message(office, asked):
+def test_parked_turn_has_no_lock_or_message(office, asked):
     (record,) = asked.state().open_turns()
     assert (record.participant, record.status) == ("ben", "parked")
     assert not list(office.client._installation.sessions.connections.redis.scan_iter("*:lock:*"))
@@ -46,7 +46,7 @@ def test_parked_turn_is_checked_at_most_hourly(office, asked):
     assert answer.due_ms - answer.state.now_ms == 3_600_000
 
 
-def test_pending_names_the_person_question_and_deadline(asked):
+def test_pending_names_person_question_and_deadline(asked):
     (question,) = asked.pending()
     assert (question.participant, question.asked, question.turn_number) == ("ben", ("ben",), 2)
     assert (question.is_own, question.expects) == (True, Expects.REVIEW)
@@ -281,7 +281,7 @@ def test_a_person_of_a_registered_name_is_that_agent(make_office):
     assert (question.until - question.asked_at).total_seconds() == 60
 
 
-def test_ambiguous_reply_is_refused_and_lists_the_questions(office):
+def test_ambiguous_reply_lists_the_questions(office):
     seat = {"agent": "noop", "parameters": {"replies": [{"say": "ASK ben: May I?"}, {"say": "done"}]}}
     job = office.submit("broadcast", {"ann": seat, "cyd": seat}, people=["ben"])
     office.work()

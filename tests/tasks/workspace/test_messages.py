@@ -13,7 +13,7 @@ def unread(room: TaskRoom, agent: str) -> list[int]:
     return [it.unread_count for it in room.desk.conversation_list(agent).items]
 
 
-def test_every_member_reads_a_message_with_its_metadata(room: TaskRoom) -> None:
+def test_every_member_reads_message_and_metadata(room: TaskRoom) -> None:
     conversation = room.conversation()
     first = room.desk.send(ANN, conversation.id, "Shall we paint it blue?")
     room.clock.now_ms += 1_500
@@ -76,7 +76,7 @@ def test_send_checks_run_in_a_fixed_order(room: TaskRoom) -> None:
     assert room.said(conversation) == []
 
 
-def test_archived_conversation_is_read_only_until_restored(
+def test_archived_conversation_is_read_only(
     room: TaskRoom,
 ) -> None:
     conversation = room.conversation()
@@ -117,7 +117,7 @@ def test_unread_counts_later_messages_of_others(room: TaskRoom) -> None:
     assert [unread(room, agent) for agent in (ANN, BEN, CYD)] == [[2], [2], [0]]
 
 
-def test_mark_read_requires_a_message_of_the_conversation(room: TaskRoom) -> None:
+def test_mark_read_needs_a_message_of_its_conversation(room: TaskRoom) -> None:
     conversation, elsewhere = room.conversation(), room.conversation()
     foreign = room.desk.send(ANN, elsewhere.id, "elsewhere")
     for message in (foreign.id, NOTHING, ""):
@@ -158,7 +158,7 @@ def test_a_clock_that_goes_back_takes_no_activity_back(room: TaskRoom) -> None:
     assert after.updated_at == newest
 
 
-def test_conversations_are_filtered_by_task_and_archive(room: TaskRoom) -> None:
+def test_conversations_are_filtered_by_task(room: TaskRoom) -> None:
     task = room.task(BEN)
     here, shelved = (room.conversation(task=task) for _ in range(2))
     elsewhere = room.conversation()
@@ -187,7 +187,7 @@ def test_summary_shows_the_archive_time(room: TaskRoom) -> None:
 
 
 @pytest.mark.parametrize("limit", [1, 2])
-def test_pages_of_open_conversations_skip_archived_ones(room: TaskRoom, limit: int) -> None:
+def test_pages_skip_archived_conversations(room: TaskRoom, limit: int) -> None:
     task = room.task(BEN)
     made = [room.conversation(task=task).id for _ in range(5)]
     for shelved in made[1::2]:

@@ -45,7 +45,7 @@ def submitted(office: Office, **how: Any) -> CollabJob:
     return office.client.submit(COLLAB, agents={ANN: "noop"}, stop=MaxRounds(1), **how)
 
 
-def test_open_session_is_found_without_its_conversation(office: Office, room: TaskRoom) -> None:
+def test_session_is_found_without_its_conversation(office: Office, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     first = submitted(office, conversation=conversation.id)
     changes = (

@@ -67,7 +67,7 @@ def test_the_initial_conversation_comes_with_the_task(room: TaskRoom) -> None:
     }
 
 
-def test_everyone_joins_the_initial_conversation_by_default(room: TaskRoom) -> None:
+def test_everyone_joins_the_first_conversation(room: TaskRoom) -> None:
     assert room.desk.request_task(APP, ANN, [BEN, CYD], {}).conversation.agents == (ANN, BEN, CYD)
 
 

@@ -131,7 +131,7 @@ def test_delivered_messages_are_not_delivered_again(room: TaskRoom, client: Redi
     assert room.said(conversation) == ["hello"]
 
 
-def test_archived_conversation_takes_only_earlier_messages(room: TaskRoom, client: Redis) -> None:
+def test_archived_conversation_takes_earlier_messages(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "before")
@@ -160,7 +160,7 @@ def test_session_outlives_its_closed_task(room: TaskRoom, client: Redis) -> None
     assert room.said(conversation) == ["before"]
 
 
-def test_messages_of_a_removed_agent_stay_in_the_session(room: TaskRoom, client: Redis) -> None:
+def test_messages_of_a_removed_agent_stay(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)
     table.speak(table.plan_one(), "as a member")
@@ -180,7 +180,7 @@ def test_messages_of_a_non_member_stay_in_the_session(room: TaskRoom, client: Re
     assert room.said(conversation, BEN) == []
 
 
-def test_messages_of_people_and_the_opener_are_delivered(room: TaskRoom, client: Redis) -> None:
+def test_messages_of_people_and_opener_are_delivered(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(BEN)
     human = {"participant_id": "ann", "kind": "human"}
     table = Table(client, opened=False)

@@ -119,7 +119,7 @@ def test_a_beat_finds_schedules_in_a_cluster(place, tmp_path):
 
 @pytest.mark.long
 @pytest.mark.timeout(120)
-def test_beat_finds_schedules_after_a_sentinel_failover(place, tmp_path):
+def test_beat_finds_schedules_after_a_failover(place, tmp_path):
     with own_sentinels(tmp_path / "nodes", password="hunter22") as watched:
         place.redis_url = watched.url
         check_only_the_beat_sends_word(place, meanwhile=watched.fail_over)

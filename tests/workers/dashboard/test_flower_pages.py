@@ -47,7 +47,7 @@ def submit(client: Client, agents: dict[str, str], **options):
     return client.submit(collab, agents=agents, **options)
 
 
-def test_task_list_shows_session_participant_and_result(start_flower, client, worker):
+def test_task_list_shows_sessions_and_results(start_flower, client, worker):
     flower = start_flower(environment=OPEN_API)
     page = flower.get("/tasks").text
     assert all(f'data-column="{name}"' in page for name in COLUMNS)

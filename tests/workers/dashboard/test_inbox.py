@@ -79,7 +79,7 @@ def test_question_is_answered_on_the_page(guarded, client, worker):
 
 
 @pytest.mark.leaves_keys
-def test_questions_are_read_only_without_authentication(flower, client, worker):
+def test_questions_are_read_only_without_login(flower, client, worker):
     jobs = [ask_ben(client) for _ in range(3)]
     first = flower.json("/api/inbox?limit=2")
     second = flower.json(f"/api/inbox?limit=2&after={first['next']}")

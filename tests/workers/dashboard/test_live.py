@@ -12,7 +12,7 @@ from sessions.submitted import submit_two
 from symposia.client import Client
 
 
-def test_session_appears_on_the_stream_and_leaves_a_filter(shared):
+def test_session_appears_and_leaves_a_filter(shared):
     with shared.flower.stream("/api/collabs/stream?status=active&q=appears") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
         job = submit_two(shared.client, "It appears", agent="human")

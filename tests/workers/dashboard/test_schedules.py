@@ -68,7 +68,7 @@ def test_a_schedule_is_paused_resumed_and_run(guarded, client, worker: LiveWorke
 
 
 @pytest.mark.leaves_keys
-def test_schedules_are_read_only_without_authentication(flower, client):
+def test_schedules_are_read_only_without_login(flower, client):
     for name in ("c", "a", "b"):
         client.schedules.add(name, every="1h", job="talk")
     first = flower.json("/api/schedules?limit=2")

@@ -82,7 +82,7 @@ def test_ended_service_is_restarted_after_a_delay(noted):
     assert set(noted.heard) == {"bye"}
 
 
-def test_restart_delay_grows_and_resets_after_a_long_run():
+def test_restart_delay_grows_and_resets():
     backoff = Backoff()
     delays = [backoff.delay_s(lived_s=1) for _ in range(9)]
     assert delays[:4] == [0.5, 1, 2, 4]
@@ -221,7 +221,7 @@ def test_interrupt_in_a_finalizer_is_not_lost(is_slow, monkeypatch):
     assert not interrupts.shutdown_flag.is_set()
 
 
-def test_interrupt_during_a_finalizer_report_is_not_lost(monkeypatch):
+def test_interrupt_in_a_finalizer_report_is_kept(monkeypatch):
     told = []
 
     def tell(it: sys.UnraisableHookArgs) -> None:

@@ -13,7 +13,7 @@ from symposia.workers.steps.sweep import make_sweep_thread
 from symposia.workers.worker_app import create_worker_app
 
 
-def test_worker_announces_itself_before_its_first_sweep(redis_url: str, tmp_path: Path):
+def test_worker_announces_itself_before_its_sweep(redis_url: str, tmp_path: Path):
     app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
     thread = make_sweep_thread(app, "w1@here", interval_s=3_600, places=lambda: 1)
     thread.start()

@@ -108,7 +108,7 @@ def test_only_a_failed_attempt_has_an_error():
         assert traced.run(AttemptEnd(outcome)).status.status_code is StatusCode.UNSET
 
 
-def test_attempt_that_raises_ends_its_span_with_an_error():
+def test_attempt_that_raises_has_an_error_span():
     traced = Traced()
     with pytest.raises(ConnectionError), traced.tracing.attempt(traced.start()):
         raise ConnectionError("redis is away")

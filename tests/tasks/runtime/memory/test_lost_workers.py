@@ -27,7 +27,7 @@ def remembered(by_hand, user: int) -> tuple[dict, int]:
     return stored.get("parameters", {}), stored.get("metadata", {}).get("message_count", 0)
 
 
-def test_worker_dying_before_the_memory_write_costs_nothing(by_hand):
+def test_worker_dying_before_the_memory_write_is_harmless(by_hand):
     job = by_hand.open("parser", turns=2, user_id=1, room_id="r")
     with pytest.raises(Killed):
         by_hand.turn(job, 1, fault_hook=dying_at(Boundary.AFTER_COMMIT))
@@ -105,7 +105,7 @@ def test_value_forgotten_during_a_turn_stays_forgotten(by_hand):
     assert memory.get(1, "r") == {}
 
 
-def test_memory_that_expires_during_a_turn_starts_empty(by_hand):
+def test_memory_expired_during_a_turn_starts_empty(by_hand):
     memory = by_hand.client.memory
     memory.store(1, "r", {"to": "Oslo", "cabin_class": "first"}, service="travel")
     job = by_hand.open("parser", turns=1, user_id=1, room_id="r")

@@ -94,7 +94,7 @@ def test_travel_booking_continues_over_sessions(room):
     assert view["degraded"] is False
 
 
-def test_said_values_without_a_service_reach_the_agent(room):
+def test_values_without_a_service_reach_the_agent(room):
     how = {"said": {"to": "London", "from": ""}, "defaults": {"to": "Oslo", "from": "Nairobi"}}
     for owner in ({"user_id": 61, "room_id": "r"}, {}):
         (view,) = (json.loads(it) for it in room.said(room.submit("viewer", turns=1, **owner, **how)))
@@ -104,7 +104,7 @@ def test_said_values_without_a_service_reach_the_agent(room):
     assert room.client.memory.rooms(61) == [], "nothing is remembered without a service"
 
 
-def test_said_values_merge_once_a_turn_names_the_service(room):
+def test_values_merge_once_a_turn_names_the_service(room):
     job = room.submit("parser", "viewer", turns=2, user_id=62, room_id="r", said={"cabin_class": "first"})
     seen = json.loads(room.said(job)[1])["parameters"]
     assert (seen["from"], seen["cabin_class"]) == ("Nairobi", "first")
@@ -170,7 +170,7 @@ def test_invalid_learned_value_is_dropped(room):
     assert counts["too_large"] >= 1
 
 
-def test_forgotten_value_is_not_restored_by_earlier_turns(room):
+def test_earlier_turns_restore_no_forgotten_value(room):
     said = room.said(room.submit("parser", "forgetful", "teller", turns=3, user_id=52, room_id="r"))
     assert said[2] == "to: London, departure_date: 2026-02-10 | ask: from"
     message = {"service": "travel", "said": {"from": "Nairobi", "to": "London"}}
@@ -183,7 +183,7 @@ def test_turn_without_a_message_may_still_learn(room):
     assert room.client.memory.get(54, "r")["parameters"] == {"query": "quiet places"}
 
 
-def test_turns_side_by_side_lose_nothing_of_each_other(room):
+def test_parallel_turns_keep_all_learned_values(room):
     names = [f"l{n}" for n in range(6)]
     job = room.submit(
         *names, turns=6, mode="broadcast", user_id=55, room_id="r", as_=dict.fromkeys(names, "learner")
@@ -220,7 +220,7 @@ def test_export_has_only_messages_of_the_user(room):
         room.client.memory.export(58, "shared-room", by=59)
 
 
-def test_log_has_documented_lines_without_private_values(room):
+def test_log_has_documented_lines_only(room):
     room.said(room.submit("payer", "teller", turns=2, user_id=60, room_id="logged"))
     until(lambda: "Dialog state stored: user_id=60, room_id=logged, ttl=21600s" in room.worker.log())
     log = room.worker.log()
@@ -251,7 +251,7 @@ def test_log_has_documented_lines_without_private_values(room):
         ),
     ],
 )
-def test_bad_memory_options_are_refused_before_any_write(room, how, line):
+def test_bad_memory_options_are_refused(room, how, line):
     with pytest.raises(InvalidInput, match=line):
         room.submit("teller", turns=1, **how)
 

@@ -29,7 +29,7 @@ def kept(by_hand: ByHand, service: str) -> dict[str, Any]:
 
 
 @pytest.mark.leaves_keys
-def test_first_turn_learns_for_the_service_of_its_session(by_hand):
+def test_first_turn_learns_for_its_service(by_hand):
     by_hand.client.memory.store(1, "r", PAYMENT, service="payment")
     job = opened(by_hand, {"parameters": {"max_price": 90}}, service="travel", said=TRIP)
     assert by_hand.turn(job, 1) == "committed"

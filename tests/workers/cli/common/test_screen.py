@@ -98,7 +98,7 @@ def test_paragraphs_stay_apart():
     ]
 
 
-def test_message_of_another_dialog_has_a_speaker_and_no_turn():
+def test_message_of_another_dialog_has_a_speaker():
     closed = turn(messages=["one"], outcome="message")
     moment = SessionUpdate(closed.event, tuple(it.as_history() for it in closed.messages))
     assert shown(moment)[0] == "     Bob    one"

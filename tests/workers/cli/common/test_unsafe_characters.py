@@ -35,7 +35,7 @@ JSON_COMMANDS = ("show --json", *(f"export --format {it}" for it in ("json", "op
 
 @pytest.mark.leaves_keys
 @pytest.mark.parametrize("command", [*TEXT_COMMANDS, *JSON_COMMANDS])
-def test_sessions_are_printed_without_unsafe_characters(terminal: Terminal, hostile: str, command: str):
+def test_sessions_print_no_unsafe_characters(terminal: Terminal, hostile: str, command: str):
     name, *options = command.split()
     said = terminal.call(name, hostile, *options)
     assert said.code == 0, said.err

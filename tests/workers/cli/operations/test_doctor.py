@@ -126,7 +126,7 @@ def test_doctor_finds_code_in_the_working_folder(terminal: Terminal):
     assert [it["grade"] for it in told if it["subject"] == "agents"] == ["ok"]
 
 
-def test_tenant_limits_and_too_costly_agents_are_reported(terminal: Terminal):
+def test_tenant_limits_and_costly_agents_are_reported(terminal: Terminal):
     assert findings(terminal, "limits")[0]["text"] == "daily limit of each tenant: none"
     terminal.settings["tenant_daily_tokens"] = "50"
     told, warned = findings(terminal, "limits")
@@ -163,7 +163,7 @@ def test_another_broker_is_asked_as_well(terminal: Terminal):
     assert [it["grade"] for it in findings(terminal, "broker")] == ["ok"]
 
 
-def test_destinations_and_failed_deliveries_are_reported(terminal: Terminal):
+def test_destinations_and_failures_are_reported(terminal: Terminal):
     assert findings(terminal, "deliveries") == []
     file = terminal.folder / "deliveries.toml"
     shelf = f'[shelf]\nkind = "folder"\nfolder = "{terminal.folder}"\n'

@@ -122,7 +122,7 @@ def test_a_folder_is_no_file(terminal: Terminal):
     assert (said.code, said.err) == (2, "symposia: .: cannot be read: Is a directory\n")
 
 
-def test_invalid_agents_file_is_reported_with_its_place(terminal: Terminal, pair_file):
+def test_invalid_agents_file_names_its_place(terminal: Terminal, pair_file):
     (terminal.folder / "registry.toml").write_text('[agents.x]\nkind = "oracle"\n')
     said = terminal.call("run", pair_file)
     assert (said.code, said.err.count("\n")) == (2, 1)

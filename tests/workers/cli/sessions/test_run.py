@@ -45,7 +45,7 @@ def test_same_id_and_content_is_the_same_session(bare: Terminal, pair_file):
     bare.wait_until_nothing_runs()
 
 
-def test_a_session_file_may_come_by_standard_input(terminal: Terminal, pair_file):
+def test_session_file_may_come_from_standard_input(terminal: Terminal, pair_file):
     said = terminal.run("run", "-", stdin=(terminal.folder / "pair.yaml").read_text())
     assert (said.code, said.err) == (0, MISSING)
     terminal.wait_until_nothing_runs()

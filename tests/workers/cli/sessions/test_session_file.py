@@ -152,5 +152,5 @@ def test_json_string_without_an_end_is_refused_early():
         SessionFile("talk.json", '{"a": "' + '\\"' * MANY).submission()
 
 
-def test_line_is_not_looked_for_beyond_the_limits():
+def test_line_search_stops_at_the_limits():
     assert line_of(f"{HEAD} {'[' * MANY}", "parameters") is None

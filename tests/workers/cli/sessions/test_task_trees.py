@@ -103,7 +103,7 @@ def test_a_turn_under_way_is_drawn_as_such():
     assert draw(trace.events, GraphFormat.TEXT) == "swarm: A talk · running\n… 1 ann  speaking"
 
 
-def test_turns_planned_without_a_turn_are_below_the_root():
+def test_turns_without_a_planner_are_below_the_root():
     trace = Trace()
     trace.speak("a", SESSION, 1, "ann")
     trace.speak("b", new_id(), 2, "bob")

@@ -245,7 +245,7 @@ def test_metadata_may_follow_front_matter():
     assert parse(render(parse(text))) == parse(text)
 
 
-def test_tension_raised_after_its_resolution_is_reopened():
+def test_tension_raised_again_is_reopened():
     raised, resolved = "[TENSION T01: x]\n", "[RESOLVED T01: y]\n"
     text = f"# T\n\n## Round 0\n\n{raised}{resolved}\n## Round 1\n\n{raised}"
     assert [it.state for it in tensions(parse(text))] == ["reopened"]
