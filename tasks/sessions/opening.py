@@ -132,7 +132,8 @@ class SessionOpener:
             self.index.list_session(session_id, state.opened_ms)
         if state is None or not state.version:
             # Also if it `exists`: an earlier call with this submission may have lost its answer.
-            self.index.live.add(session_id, opening.collab.mode)
+            if state is not None and not state.is_final:
+                self.index.live.add(session_id, opening.collab.mode)
             with ignore_broker_outage(session_id):
                 self.graph.send_advance(session_id, first=True, sent_ms=state.now_ms if state else 0)
         if answer.word == "exists":

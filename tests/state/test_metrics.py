@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.metrics import MODES, TURN_SECONDS, TURNS, mode_label, reason_class
+from symposia.models.metrics import (
+    MODES,
+    SESSIONS,
+    SESSIONS_STUCK,
+    TURN_SECONDS,
+    TURNS,
+    StuckReason,
+    mode_label,
+    reason_class,
+)
 from symposia.state.metrics import MetricCounts, observation_fields
+from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import METRICS, metrics_batch_key
+from symposia.state.sessions.live_sessions import LiveSessions, StuckSessions
+from symposia.workers.metrics.reader import MetricsReader
 
 
 def test_a_repeated_batch_is_added_once(client):
@@ -16,6 +28,20 @@ def test_a_repeated_batch_is_added_once(client):
     counts.add({"a": 2}, sender="me", number=2)
     counts.add({"a": 2}, sender="other", number=2)
     assert counts.read() == {"a": 6, "b": 1}
+
+
+def test_metrics_work_in_a_cluster(cluster):
+    with connect(cluster.url) as client:
+        MetricCounts(client).add({"symposia_lock_waits_total|pair": 2}, sender="me", number=1)
+        live = LiveSessions(client)
+        live.add("a", "pair")
+        StuckSessions(client).add("a", StuckReason.QUEUED, now_ms=0, until_ms=10**15)
+        snapshot = MetricsReader(client, stuck_after_ms=1_000).read()
+        assert snapshot.counts["symposia_lock_waits_total|pair"] == 2
+        assert snapshot.gauges[SESSIONS]["pair", "active"] == 1
+        assert snapshot.gauges[SESSIONS_STUCK]["queued",] == 0, "the session does not exist"
+        assert live.remove("a") == "pair"
+        client.delete(METRICS)
 
 
 def test_counts_stay_and_batch_numbers_expire(client):

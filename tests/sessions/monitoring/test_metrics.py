@@ -9,7 +9,10 @@ import pytest
 from live import result_of, until
 from monitoring.scraping import Scrape, scrape_redis
 from scaling import patient
+from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall
+from symposia.workers.worker_app import create_worker_app
 
 SPENDER = """
 [agents.spender]
@@ -103,6 +106,43 @@ def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
     result_of(job)
     scrape = counted(stage, lambda it: it.total("symposia_turns_total", outcome="message") == 2)
     assert scrape.total("symposia_parked_turns") == 0
+
+
+def test_a_message_delivered_twice_finds_the_lock_held(stage):
+    stage.start_worker()
+    gate = stage.folder / "gate"
+    job = stage.submit(
+        "pair", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), parameters={"gate": str(gate)}
+    )
+    until(stage.calls, what="the agent is called")
+    graph = TaskGraph(create_worker_app(stage.client.settings))
+    graph.send_turns([TurnCall(job.id, 1, "ann", CollabMode.PAIR, "floor")], parent=job.id, sent_ms=0)
+    counted(stage, lambda it: it.total("symposia_lock_waits_total", mode="pair") == 1)
+    gate.touch()
+    job.result(timeout=20)
+
+
+def test_a_worker_that_lost_its_turn_is_counted(stage):
+    gate = stage.folder / "gate"
+    frozen = stage.start_worker()
+    job = stage.submit(
+        "pair", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), parameters={"gate": str(gate)}
+    )
+    until(stage.calls, what="the agent is called")
+    frozen.freeze()
+    stage.start_worker()
+    until(lambda: len(stage.calls()) == 2, what="another worker takes the turn")
+    gate.touch()
+    job.result(timeout=20)
+    frozen.thaw()
+
+    def gone(scrape: Scrape) -> bool:
+        """Its lease was lost before its agent answered, or its answer was refused."""
+        lost, refused = (scrape.total("symposia_turns_total", outcome=it) for it in ("lost", "refused"))
+        return lost + refused == 1 and scrape.total("symposia_commits_refused_total") == refused
+
+    scrape = counted(stage, gone)
+    assert scrape.total("symposia_turns_total", outcome="message") == 2
 
 
 def test_no_label_has_text_of_a_session(stage):
