@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from live import until
+from live import result_of, until
 from servers.dashboard_place import CREDENTIALS
 from servers.flower import FlowerServer, action_headers, basic
 from symposia.models.sessions.stop_conditions import MaxRounds
@@ -49,7 +49,7 @@ def test_suspend_post_resume_and_stop(shared):
     assert shared.act(job, "post", posted).status == shared.act(job, "post", posted).status == 200
     assert shared.act(job, "stop").status == 200
     gate.touch()
-    result = job.result(timeout=60)
+    result = result_of(job, timeout_s=60)
     assert result.ok
     assert [it.content for it in result.dialog.messages].count("A word from *outside*.") == 1
     marks = [it["kind"] for it in shared.get(job, "/timeline")["marks"]]
@@ -81,7 +81,7 @@ def test_answer_without_the_reply_token_which_stays_on_the_server(shared):
     assert (wrong.status, job.pending()) == (409, (pending,))
     answer = {"turn": question["turn"], "name": "bob", "text": "I **agree**."}
     assert shared.act(job, "reply", answer).status == 200
-    assert job.result(timeout=60).dialog.messages[-1].content == "I **agree**."
+    assert result_of(job, timeout_s=60).dialog.messages[-1].content == "I **agree**."
     assert shared.act(job, "reply", answer).status == 409
     (wait,) = shared.get(job, "/timeline")["waits"]
     assert wait["turn"] == question["turn"]
@@ -97,7 +97,7 @@ def test_post_with_a_bad_body_is_refused(shared, body):
     answer = shared.act(job, "post", body)
     assert (answer.status, "error" in answer.json()) == (400, True)
     gate.touch()
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
 
 
 @pytest.mark.parametrize("turn", [None, "1", True, 1.5])
@@ -105,7 +105,7 @@ def test_reply_needs_a_turn_number(shared, turn):
     job, gate = waiting(shared)
     assert shared.act(job, "reply", {"turn": turn, "name": "ann", "text": "x"}).status == 400
     gate.touch()
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
 
 
 def test_without_right_no_action_works(shared):
@@ -131,7 +131,7 @@ def test_without_right_no_action_works(shared):
     assert (job.status(), job.pending()) == ("active", ())
     assert "Hello." not in [it.content for it in job.messages()]
     gate.touch()
-    assert job.result(timeout=60).reason == "max_rounds"
+    assert result_of(job, timeout_s=60).reason == "max_rounds"
 
 
 def test_open_and_read_only_flowers_have_no_actions(shared):
@@ -149,12 +149,12 @@ def test_open_and_read_only_flowers_have_no_actions(shared):
             flower.stop()
     assert job.status() == "active"
     gate.touch()
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
 
 
 def test_archived_session_permits_nothing(shared):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     shared.expire(job)
     assert shared.get(job)["actions"] == []
     for action, body in ACTIONS.items():

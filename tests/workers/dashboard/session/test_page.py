@@ -243,7 +243,7 @@ def test_shortened_id_leads_to_the_session(shared):
 
 def test_turn_and_task_page_link_to_each_other(shared):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     assert 'data-task-url="/task/"' in shared.page(job).text
     span = shared.get(job, "/timeline")["spans"][0]
     page = until(lambda: (it := shared.raw_path(f"/task/{span['task_id']}")).status == 200 and it)

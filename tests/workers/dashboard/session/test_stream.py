@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from live import until
+from live import result_of, until
+from scaling import patient
 from servers.dashboard_place import CREDENTIALS
 from servers.flower import basic
 from servers.model_stub import completion
@@ -55,7 +56,7 @@ def test_stream_has_everything_until_the_end_and_resumes(shared):
         gate.touch()
         message = live.until(lambda it: "message" in it.data)
         assert message.data["message"]["nodes"] == [{"tag": "p", "children": ["bob speaks in turn 1"]}]
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     with stream(shared, job, Last_Event_ID=message.id) as live:
         left = list(live)
     assert (left[-1].kind, left[-2].data["event"]["type"]) == ("end", "MAPSessionCompleted")
@@ -81,9 +82,9 @@ def test_two_readers_see_each_change_once(shared):
         threads[-1].start()
     until(lambda: all(seen.values()), what="both follow")
     gate.touch()
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     for thread in threads:
-        thread.join(60)
+        thread.join(patient(60))
     events = {f"events:{it}" for it in ids(shared, job, "events")} | {
         f"journal:{it}" for it in ids(shared, job, "journal")
     }
@@ -118,7 +119,7 @@ def test_output_of_a_model_is_sent_while_it_writes(shared, model):
         pause.set()
         message = live.until(lambda it: it.data.get("message", {}).get("turn") == 2)
         assert message.data["message"]["nodes"] == [{"tag": "p", "children": [TEXT]}]
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     with stream(shared, job, since=session["live_from"]) as live:
         late = [it.data["delta"]["text"] for it in live if "delta" in it.data]
     # The last words may be left out, as the message has them.
@@ -129,7 +130,7 @@ def test_output_of_a_model_is_sent_while_it_writes(shared, model):
 
 def test_polling_gives_the_same_changes_in_pages(shared):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(3))
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     position, found = "0-0", []
     while True:
         page = shared.get(job, f"/changes?after={position}")
@@ -147,5 +148,5 @@ def test_polling_gives_the_same_changes_in_pages(shared):
 @pytest.mark.parametrize("since", ["x", "1-2-3", "-1"])
 def test_bad_position_is_refused(shared, since):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     assert shared.raw(job, f"/changes?after={since}").status == 400
