@@ -34,7 +34,7 @@ def test_functions_methods_and_objects_may_be_agents(speak, name):
     assert speak(name) == TurnOutcome.say("hello from ann")
 
 
-def test_an_outcome_is_taken_as_it_is(speak):
+def test_outcome_is_returned_unchanged(speak):
     assert speak("outcome") == TurnOutcome(hand_off="bob")
 
 
@@ -50,7 +50,7 @@ def test_returning_none_is_a_pass(speak):
         ("half_a_character", "outcome: must be valid UTF-8 text (got '\\ud800')"),
     ],
 )
-def test_an_answer_of_another_kind_is_refused(speak, name, said):
+def test_answer_of_a_wrong_type_is_refused(speak, name, said):
     with pytest.raises(BadOutcome) as error:
         speak(name)
     assert str(error.value) == said

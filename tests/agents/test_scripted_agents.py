@@ -38,13 +38,13 @@ def test_replies_come_in_order_and_the_last_repeats(turn):
     assert said_at(agent, turn, [1, 4, 7, 10, 13]) == [["one"], ["two"], ["three"], ["three"], ["three"]]
 
 
-def test_a_script_may_begin_again(turn):
+def test_script_may_repeat_from_the_start(turn):
     agent = script("one", "two", at_end=AtEnd.CYCLE)
     assert said_at(agent, turn, [1, 4, 7, 10]) == [["one"], ["two"], ["one"], ["two"]]
 
 
 @pytest.mark.parametrize("replies", [("one",), ("one", "two")])
-def test_a_script_may_pass_when_it_is_through(turn, replies):
+def test_script_may_pass_at_its_end(turn, replies):
     agent = script(*replies, at_end=AtEnd.PASS)
     last = turn(turn_number=3 * len(replies) + 1)
     assert agent.speak_now(last) == TurnOutcome.skip_turn()
@@ -60,7 +60,7 @@ def test_script_of_single_turns_passes_otherwise(turn):
     assert said_at(agent, turn, [1, 2, 3]) == [[], ["now"], []]
 
 
-def test_a_pass_takes_its_place_in_the_order(turn):
+def test_pass_counts_in_the_order(turn):
     agent = script("one", {"pass": True}, "three")
     assert said_at(agent, turn, [1, 4, 7]) == [["one"], [], ["three"]]
 
@@ -94,7 +94,7 @@ def test_round_is_known_from_the_turn_number(size, rounds, mode):
         assert turns_before(context) == (number - 1) // size
 
 
-def test_placeholders_are_filled_in(turn, message):
+def test_placeholders_are_replaced(turn, message):
     agent = script("{me}, turn {turn}, on {purpose}: {last} / {item} / {instruction}")
     context = turn(
         turn_number=6,
@@ -110,7 +110,7 @@ def test_last_message_defaults_to_the_purpose(turn):
 
 
 @given(st.text(min_size=1).filter(str.strip))
-def test_nothing_that_is_filled_in_is_filled_in_again(said):
+def test_replaced_text_is_not_replaced_again(said):
     roster = (Participant(participant_id="{turn}"),)
     context = TurnContext(
         session_id="s", mode="swarm", title="t", purpose="{me}{last}{0.__class__}" + said,
@@ -121,7 +121,7 @@ def test_nothing_that_is_filled_in_is_filled_in_again(said):
     ]
 
 
-def test_everything_an_outcome_has_can_be_scripted(turn):
+def test_script_can_use_every_field_of_an_outcome(turn):
     agent = script(
         {
             "say": "so be it",
@@ -138,13 +138,13 @@ def test_everything_an_outcome_has_can_be_scripted(turn):
     assert outcome.usage == Usage(input_tokens=5)
 
 
-def test_a_reply_may_fail_for_good(turn):
+def test_reply_may_fail_permanently(turn):
     with pytest.raises(AgentFailed, match="out of words at 1") as error:
         script({"fail": "out of words at {turn}", "retryable": False}).speak_now(turn())
     assert not error.value.retryable
 
 
-def test_a_reply_may_fail_at_the_first_attempts_only(turn):
+def test_reply_may_fail_only_at_the_first_attempts(turn):
     agent = script({"fail": "not yet", "fail_attempts": 2, "say": "now"})
     for attempt in (1, 2):
         with pytest.raises(AgentFailed, match="not yet"):

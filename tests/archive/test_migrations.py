@@ -49,7 +49,7 @@ def there_and_back(archive: Archive, revision: str) -> None:
     migrate(archive.database)
 
 
-def test_a_fresh_database_has_the_tables_of_the_code(database_url: str) -> None:
+def test_new_database_has_the_tables_of_the_code(database_url: str) -> None:
     database = Database(database_url)
     migrate(database)
     with database.reading() as connection:
@@ -131,7 +131,7 @@ def test_downgrade_keeps_sessions_searchable(database_url: str, client: Redis) -
     archive.close()
 
 
-def test_the_way_back_leaves_nothing(database_url: str) -> None:
+def test_full_downgrade_leaves_no_tables(database_url: str) -> None:
     database = Database(database_url)
     migrate(database)
     migrate(database, "base")
@@ -141,7 +141,7 @@ def test_the_way_back_leaves_nothing(database_url: str) -> None:
     database.close()
 
 
-def test_archives_that_start_at_once_migrate_once(database_url: str) -> None:
+def test_concurrent_archives_migrate_once(database_url: str) -> None:
     archives = [Archive(database_url) for _ in range(4)]
     errors: list[BaseException] = []
 

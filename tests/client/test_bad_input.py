@@ -247,7 +247,7 @@ def test_total_size_of_messages_is_limited(client):
     assert written(client) == []
 
 
-def test_the_cap_on_messages_is_a_setting(redis_url, tmp_path):
+def test_message_size_limit_is_a_setting(redis_url, tmp_path):
     client = Client(load_settings(redis_url=redis_url, data_dir=tmp_path, max_message_bytes=1_024))
     with pytest.raises(MessageTooLarge, match="at most 1024 bytes"):
         client.submit(a_pair(), messages=["x" * 1_025])

@@ -87,7 +87,7 @@ def test_every_way_to_submit_strips_grants(hand: ByHand, door: str) -> None:
     assert (provenance(message), message.history) == ((None,) * 4, ORIGIN)
 
 
-def test_a_whole_dialog_continues_in_a_new_session(hand: ByHand) -> None:
+def test_whole_dialog_continues_in_a_new_session(hand: ByHand) -> None:
     first = opened(hand, "Begin.")
     assert [hand.turn(first, number) for number in (1, 2)] == ["committed", "committed"]
     before = list(first.messages())

@@ -125,7 +125,7 @@ def test_module_runs_the_command_line():
     assert "Usage: symposia" in output_of("-m", "symposia", "--help")
 
 
-def test_the_protocols_mode_guide_is_public():
+def test_mode_guide_of_the_protocol_is_public():
     assert symposia.recommend_mode(2) is symposia.CollabMode.PAIR
     assert symposia.recommend_mode(5, central_control=True) is symposia.CollabMode.ORCHESTRATED
 

@@ -39,7 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_files_are_handed_over_and_wait_for_a_worker(client: Client, project: Path):
+def test_reviewed_files_wait_for_a_worker(client: Client, project: Path):
     job = client.review("src", panel="code")
     assert isinstance(job, ReviewJob)
     view = job.progress()
@@ -67,7 +67,7 @@ def test_a_review_warns_when_no_worker_is_running(
     assert len(caplog.records) == 2
 
 
-def test_without_a_path_it_is_the_working_folder(client: Client, project: Path):
+def test_default_path_is_the_working_folder(client: Client, project: Path):
     run = client.review().run()
     assert [it.item.path for it in run.results] == ["src/app.py"]
     assert {it.path for it in run.skipped} == {"notes.md"}

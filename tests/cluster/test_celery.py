@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.cluster, pytest.mark.timeout(180), pytest.mark.long]
 TIMEOUT_S = patient(30)
 
 
-def test_a_result_comes_back_and_is_in_the_log(celery_setup: CeleryTestSetup):
+def test_task_result_is_returned_and_logged(celery_setup: CeleryTestSetup):
     assert celery_setup.ready(ping=True, control=True)
     result = add.s(2, 3).apply_async()
     assert result.get(timeout=TIMEOUT_S) == 5
@@ -22,7 +22,7 @@ def test_a_result_comes_back_and_is_in_the_log(celery_setup: CeleryTestSetup):
     celery_setup.worker.assert_log_does_not_exist("Traceback", timeout=0)
 
 
-def test_a_chain_hands_results_on(celery_setup: CeleryTestSetup):
+def test_chain_passes_results_on(celery_setup: CeleryTestSetup):
     assert chain(add.s(1, 2), add.s(3), add.s(4)).apply_async().get(timeout=TIMEOUT_S) == 10
 
 

@@ -75,14 +75,14 @@ def test_killing_a_container_kills_all_its_processes(engine: LocalEngine):
     until(lambda: is_gone(child), what="the child is gone")
 
 
-def test_when_the_first_process_ends_so_do_the_others(engine: LocalEngine):
+def test_other_processes_end_with_the_first(engine: LocalEngine):
     container, child = family(engine)
     container.kill("SIGTERM")
     until(lambda: container.reload() or container.status == "exited", what="the container ends")
     until(lambda: is_gone(child), what="the child is gone")
 
 
-def test_nothing_runs_on_after_the_engine_was_closed(engine: LocalEngine):
+def test_nothing_runs_after_the_engine_is_closed(engine: LocalEngine):
     container, child = family(engine)
     engine.close()
     container.reload()

@@ -12,14 +12,14 @@ from symposia.config.settings import Settings, child_environment, load_settings,
 from symposia.models.errors import InvalidInput
 
 
-def test_nothing_needs_to_be_set() -> None:
+def test_every_setting_has_a_default() -> None:
     settings = load_settings()
     assert settings.redis_url is None
     assert settings.broker_url is None
     assert settings.lease_s == 30
 
 
-def test_a_variable_sets_what_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variable_sets_its_setting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMPOSIA_LEASE_S", "5")
     monkeypatch.setenv("SYMPOSIA_REDIS_URL", "redis://db:6379/2")
     settings = load_settings()
@@ -28,7 +28,7 @@ def test_a_variable_sets_what_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
     assert settings.redis_url.get_secret_value() == "redis://db:6379/2"
 
 
-def test_an_argument_wins_over_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_argument_overrides_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SYMPOSIA_MAX_TURNS", "7")
     assert load_settings(max_turns=8).max_turns == 8
 
@@ -39,7 +39,7 @@ def test_an_empty_variable_counts_as_absent(monkeypatch: pytest.MonkeyPatch) -> 
     assert load_settings().redis_url is None
 
 
-def test_a_path_may_start_at_home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_path_may_start_with_a_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert load_settings(data_dir="~/kept").data_dir == tmp_path / "kept"
 
@@ -98,7 +98,7 @@ def test_unknown_home_folder_is_reported(monkeypatch, name: str) -> None:
         load_settings()
 
 
-def test_settings_do_not_change() -> None:
+def test_settings_are_immutable() -> None:
     with pytest.raises(ValueError, match="frozen"):
         load_settings().lease_s = 5  # type: ignore[misc]
 
@@ -188,7 +188,7 @@ def test_invalid_url_option_is_refused_early(option: str) -> None:
 
 @pytest.mark.parametrize("name", ["redis_url", "broker_url", "database_url"])
 @pytest.mark.parametrize("host", ["[h", "[:::]", "pass[word@h"])
-def test_a_url_that_cannot_be_taken_apart_is_refused(name: str, host: str) -> None:
+def test_malformed_url_is_refused(name: str, host: str) -> None:
     scheme = {"redis_url": "redis", "broker_url": "amqp", "database_url": "postgresql"}[name]
     with pytest.raises(InvalidInput, match=r"%5B"):
         load_settings(**{name: f"{scheme}://u:{host}/0"})
@@ -230,7 +230,7 @@ def test_celery_url_keeps_options_and_checks_tls(url: str, told: str) -> None:
     assert to_celery_url(url) == told
 
 
-def test_a_cluster_needs_a_broker_elsewhere() -> None:
+def test_redis_cluster_needs_another_broker() -> None:
     with pytest.raises(InvalidInput) as refused:
         load_settings(redis_url="redis+cluster://:hunter2@a:7000,b:7000")
     assert str(refused.value) == (

@@ -70,7 +70,7 @@ def test_message_lost_in_the_pop_is_resent(arena, survives):
     assert lost
 
 
-def test_an_order_is_carried_out_once(arena, survives):
+def test_fault_order_is_carried_out_once(arena, survives):
     order = arena.orders.give(Boundary.SPEAKING, Act.WAIT)
 
     def waits(arena, _random):

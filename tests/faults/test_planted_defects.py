@@ -70,10 +70,10 @@ def test_missing_watermark_is_found(tmp_path):
     assert {finding.kind for finding in outcome.findings} == {"queue"}
 
 
-def test_without_a_defect_the_same_rounds_find_nothing(found):
+def test_rounds_without_a_defect_find_nothing(found):
     """What the defects are found by does not find anything in their absence."""
     assert not found("", [workers.late_writer, redis.tripled, redis.queue_deleted], timeout_s=30, rounds=2)
 
 
-def test_every_defect_is_one_of_these():
+def test_defect_count_matches_the_tests():
     assert len(DEFECTS) == 1 + 7

@@ -23,7 +23,7 @@ def test_turns_of_a_killed_worker_resume_after_its_lease(tmp_path):
 
 
 @pytest.mark.soak
-def test_with_the_default_settings_too(tmp_path):
+def test_recovery_works_with_default_settings(tmp_path):
     defaults = Settings()
     pace = Pace(defaults.lease_s, defaults.redispatch_after_s, defaults.sweep_interval_s)
     with recovery_arena(tmp_path, pace=pace) as arena:

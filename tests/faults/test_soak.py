@@ -81,7 +81,7 @@ def test_findings_are_counted_with_their_seed():
     assert ["turns doubled", "0"] in rows
 
 
-def test_a_page_may_be_filled_again(tmp_path):
+def test_soak_page_can_be_filled_again(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("<!-- soak: here --><!-- /soak -->")
     fill(page, "one")

@@ -57,7 +57,7 @@ def client(redis_url: str, tmp_path: Path) -> Client:
 
 
 @depths
-def test_what_is_submitted(client: Client, examples: int) -> None:
+def test_fuzzed_submissions(client: Client, examples: int) -> None:
     inputs = st.tuples(nearly(COLLAB, values=OBJECTS), nearly(HOW, values=OBJECTS))
 
     def use(given: tuple[Any, Any]) -> None:
@@ -73,12 +73,12 @@ def test_what_is_submitted(client: Client, examples: int) -> None:
 
 @depths
 @pytest.mark.parametrize("name", sorted(HowToRun.__annotations__))
-def test_each_option_of_what_is_submitted(client: Client, name: str, examples: int) -> None:
+def test_fuzzed_options_of_submissions(client: Client, name: str, examples: int) -> None:
     hammer(OBJECTS, lambda value: client.submit(COLLAB, **{name: value}).cancel(), examples=examples // 4)
 
 
 @depths
-def test_ids_of_sessions(client: Client, examples: int) -> None:
+def test_fuzzed_session_ids(client: Client, examples: int) -> None:
     hammer(TEXTS, lambda text: client.get_job(text).state(), examples=examples)
 
 
@@ -95,7 +95,7 @@ URLS = garbled(
 
 @depths
 @pytest.mark.parametrize("name", sorted(Settings.model_fields))
-def test_settings(name: str, examples: int) -> None:
+def test_fuzzed_settings(name: str, examples: int) -> None:
     def use(value: Any) -> None:
         load_settings(**{name: value})
 
@@ -103,7 +103,7 @@ def test_settings(name: str, examples: int) -> None:
 
 
 @depths
-def test_variables_of_settings(examples: int) -> None:
+def test_fuzzed_variables_of_settings(examples: int) -> None:
     names = st.sampled_from(sorted(Settings.model_fields))
     texts = (TEXTS | URLS).filter(lambda text: "\0" not in text)
 
@@ -161,7 +161,7 @@ ARGUMENTS = st.lists(
 
 
 @depths
-def test_arguments_of_the_command_line(terminal: Terminal, examples: int) -> None:
+def test_fuzzed_command_line_arguments(terminal: Terminal, examples: int) -> None:
     (terminal.folder / "session.yaml").write_text("title: t\n")
     (terminal.folder / "folder").mkdir()
 
@@ -177,7 +177,7 @@ def test_arguments_of_the_command_line(terminal: Terminal, examples: int) -> Non
     hammer(ARGUMENTS, use, examples=examples)
 
 
-def test_the_only_way_out_is_an_error_of_ours() -> None:
+def test_only_own_errors_are_raised() -> None:
     with pytest.raises(ZeroDivisionError):
         hammer(st.just(0), lambda zero: 1 // zero, examples=1)
     hammer(WORDS, lambda word: (_ for _ in ()).throw(InvalidInput("f", word, "r")), examples=10)

@@ -111,27 +111,27 @@ def admitted(submission: Submission) -> None:
 
 @depths
 @pytest.mark.parametrize("kind", READERS)
-def test_protocol_documents_as_data(kind: str, examples: int) -> None:
+def test_fuzzed_protocol_documents_as_data(kind: str, examples: int) -> None:
     read, valid = READERS[kind]
     hammer(nearly(valid), lambda document: read(document).value.to_wire(), examples=examples)
 
 
 @depths
 @pytest.mark.parametrize("kind", READERS)
-def test_protocol_documents_as_text(kind: str, examples: int) -> None:
+def test_fuzzed_protocol_documents_as_text(kind: str, examples: int) -> None:
     read, valid = READERS[kind]
     texts = garbled(as_json(nearly(valid))) | st.binary(max_size=200)
     hammer(texts, lambda text: read(text).value.to_json(), examples=examples)
 
 
 @depths
-def test_session_files_in_json(examples: int) -> None:
+def test_fuzzed_session_files_in_json(examples: int) -> None:
     texts = garbled(as_json(nearly(SESSION, PAIR)))
     hammer(texts, lambda text: admitted(session_file("s.json", text).submission()), examples=examples)
 
 
 @depths
-def test_session_files_in_yaml(examples: int) -> None:
+def test_fuzzed_session_files_in_yaml(examples: int) -> None:
     plain = nearly(SESSION, PAIR).map(
         lambda it: yaml.safe_dump(json.loads(json.dumps(it)), allow_unicode=True)
     )
@@ -145,7 +145,7 @@ def test_session_files_in_yaml(examples: int) -> None:
 
 
 @depths
-def test_session_files_of_any_bytes(tmp_path: Path, examples: int) -> None:
+def test_fuzzed_session_files_of_bytes(tmp_path: Path, examples: int) -> None:
     path = tmp_path / "session.yaml"
 
     def use(content: bytes) -> None:
@@ -156,7 +156,7 @@ def test_session_files_of_any_bytes(tmp_path: Path, examples: int) -> None:
 
 
 @depths
-def test_stop_conditions(examples: int) -> None:
+def test_fuzzed_stop_conditions(examples: int) -> None:
     hammer(
         nearly(SESSION["stop"], {"max_rounds": 2}) | JSON,
         lambda data: read_stop(data).to_data(),
@@ -179,7 +179,7 @@ AGENTS: dict[str, Any] = {
 
 
 @depths
-def test_agents_files(tmp_path: Path, examples: int) -> None:
+def test_fuzzed_agents_files(tmp_path: Path, examples: int) -> None:
     path = tmp_path / "agents.toml"
     tables = nearly(AGENTS, values=JSON.filter(lambda value: value is not None))
 

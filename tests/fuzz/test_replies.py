@@ -68,7 +68,7 @@ def letter(office: Office, system: RemoteSystem) -> dict[str, Any]:
 
 
 @depths
-def test_answers_of_people(asked: CollabJob, examples: int) -> None:
+def test_fuzzed_answers_of_people(asked: CollabJob, examples: int) -> None:
     odd = JSON | st.binary(max_size=5) | st.sampled_from(["ben", "ann", print, 1j, (1, 2)])
     texts = st.tuples(st.just("ben"), TEXTS, st.none(), st.none() | st.integers())
     others = st.tuples(odd, odd, odd, odd)
@@ -81,7 +81,7 @@ def test_answers_of_people(asked: CollabJob, examples: int) -> None:
 
 
 @depths
-def test_callbacks_that_are_signed(office: Office, letter: dict[str, Any], examples: int) -> None:
+def test_fuzzed_signed_callbacks(office: Office, letter: dict[str, Any], examples: int) -> None:
     receiver = Receiver(office.client, office.runtime.registry)
     fields = {name: letter[name] for name in ("session_id", "turn_number", "participant", "reply_token")}
     bodies = garbled(as_json(nearly({**fields, "text": "hello"}))) | as_json(JSON) | TEXTS
@@ -96,7 +96,7 @@ def test_callbacks_that_are_signed(office: Office, letter: dict[str, Any], examp
 
 
 @depths
-def test_callbacks_with_any_headers(office: Office, letter: dict[str, Any], examples: int) -> None:
+def test_fuzzed_callback_headers(office: Office, letter: dict[str, Any], examples: int) -> None:
     receiver = Receiver(office.client, office.runtime.registry)
     body = f'{{"session_id": "{letter["session_id"]}", "turn_number": 2, "participant": "bot", '
     body += f'"reply_token": "{letter["reply_token"]}", "text": "hello"}}'

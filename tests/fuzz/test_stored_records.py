@@ -84,7 +84,7 @@ def looked_at(job: CollabJob) -> None:
 @depths
 @pytest.mark.leaves_keys
 @pytest.mark.parametrize("stream", RECORDS)
-def test_entries_of_streams(job: CollabJob, redis: Redis, stream: str, examples: int) -> None:
+def test_fuzzed_stream_entries(job: CollabJob, redis: Redis, stream: str, examples: int) -> None:
     key = session_key(job.id, stream)
     texts = garbled(as_json(nearly(RECORDS[stream]))) | st.binary(max_size=20)
 
@@ -102,7 +102,7 @@ def test_entries_of_streams(job: CollabJob, redis: Redis, stream: str, examples:
 
 @depths
 @pytest.mark.leaves_keys
-def test_entries_of_the_board(job: CollabJob, redis: Redis, examples: int) -> None:
+def test_fuzzed_board_entries(job: CollabJob, redis: Redis, examples: int) -> None:
     key = session_key(job.id, "board")
 
     def use(given: tuple[str, str]) -> None:
@@ -116,7 +116,7 @@ def test_entries_of_the_board(job: CollabJob, redis: Redis, examples: int) -> No
 
 
 @depths
-def test_what_workers_announce(redis: Redis, examples: int) -> None:
+def test_fuzzed_worker_announcements(redis: Redis, examples: int) -> None:
     entries = garbled(as_json(nearly({"at": 1, "agents": ["a"]}))) | as_json(JSON)
 
     def use(text: str) -> None:
@@ -146,7 +146,7 @@ VERBS = [
 @depths
 @pytest.mark.leaves_keys
 @pytest.mark.parametrize("verb", VERBS)
-def test_arguments_of_scripts(redis: Redis, verb: str, examples: int) -> None:
+def test_fuzzed_script_arguments(redis: Redis, verb: str, examples: int) -> None:
     """Whatever the arguments are, a script answers or fails as a script; the server stays what it is."""
     script = load_script(verb)
     arguments = st.lists(

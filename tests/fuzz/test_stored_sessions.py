@@ -106,7 +106,7 @@ def spoilt(office: Office, job: CollabJob, key: str, values: st.SearchStrategy[A
 
 
 @depths
-def test_fields_of_the_session(office: Office, job: CollabJob, examples: int) -> None:
+def test_fuzzed_session_fields(office: Office, job: CollabJob, examples: int) -> None:
     names = st.sampled_from([*view_fields(), "collab", "spec", "posts", "reserved_tokens", "next_spec"])
     texts = (
         TEXTS | as_json(JSON) | as_json(nearly({"cursor": 1, "queue": [], "silent": ["ann"], "rounds": 3}))
@@ -115,7 +115,7 @@ def test_fields_of_the_session(office: Office, job: CollabJob, examples: int) ->
 
 
 @depths
-def test_records_of_turns(office: Office, job: CollabJob, examples: int) -> None:
+def test_fuzzed_turn_records(office: Office, job: CollabJob, examples: int) -> None:
     key = session_key(job.id, "turns")
     there = office.runtime.store.client.hgetall(key)
     parts = [

@@ -69,7 +69,7 @@ def test_tokens_per_minute_are_limited_and_returned(book):
     assert isinstance(book.admit(TOKENS), Permit)
 
 
-def test_a_permit_that_was_not_used_is_given_back(book):
+def test_unused_permit_is_returned(book):
     for permit in [book.admit(REQUESTS) for _ in range(5)]:
         book.record_usage(permit, Usage())
     assert isinstance(book.admit(REQUESTS), Permit)
@@ -80,7 +80,7 @@ def test_turn_with_several_requests_counts_them_all(book):
     assert isinstance(book.admit(REQUESTS), int)
 
 
-def test_a_turn_larger_than_a_minute_goes_alone(book):
+def test_turn_larger_than_the_minute_limit_runs_alone(book):
     large = Rate(model="house", tokens=100, turn_tokens=5_000)
     assert isinstance(book.admit(large), Permit)
     assert isinstance(book.admit(TOKENS), int)
@@ -95,7 +95,7 @@ def test_limit_is_free_again_after_a_minute(book, client):
     assert len(client.hgetall(rate_key("house"))) == 1, "what is over is forgotten"
 
 
-def test_the_key_expires(book, client):
+def test_rate_limit_key_expires(book, client):
     book.admit(REQUESTS)
     assert 0 < client.ttl(rate_key("house")) <= 180
 
@@ -158,7 +158,7 @@ def test_turn_beyond_the_rate_limit_is_delayed(busy, client):
     assert len(stub.asked) == 3
 
 
-def test_a_moment_is_waited_for_in_the_worker(busy, client):
+def test_short_delay_is_waited_for_in_the_worker(busy, client):
     office, stub = busy
     job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
     assert office.work()[-1] == "deferred"

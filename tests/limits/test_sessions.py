@@ -37,7 +37,7 @@ def test_turn_over_budget_ends_the_session(office, costing):
     assert result.usage.tokens == 800
 
 
-def test_a_limit_on_cost_holds_as_well(office, costing):
+def test_cost_limit_ends_the_session_too(office, costing):
     job = office.submit(
         "round_robin",
         {"ann": costing(cost_micros=400_000)},
@@ -168,7 +168,7 @@ def test_cancelled_session_holds_no_reservation(office, two_at_once):
     assert fields(office, job, "reserved_tokens") == ["0"]
 
 
-def test_a_session_without_limits_keeps_no_books(office, costing):
+def test_session_without_limits_has_no_accounts(office, costing):
     job = office.submit("round_robin", {"ann": costing(400)}, stop=MaxTurns(2))
     office.work()
     assert result_of(job).turns == 2

@@ -63,12 +63,12 @@ def test_tenants_do_not_pay_for_each_other(books):
     assert books.reserve("other", "r2", THIRTY, limits=LIMITS, expires_in_ms=LATE_MS) == "reserved"
 
 
-def test_the_same_reservation_made_again_is_one(books):
+def test_repeated_reservation_counts_once(books):
     assert [reserve(books, "r1") for _ in range(5)] == ["reserved", *["found"] * 4]
     assert reserve(books, "r2") == "reserved"
 
 
-def test_settled_again_it_changes_nothing(books):
+def test_repeated_settlement_changes_nothing(books):
     reserve(books, "r1")
     for _ in range(3):
         settle(books, "r1", 30)
@@ -119,12 +119,12 @@ def test_new_day_keeps_open_reservations(books, client):
     ]
 
 
-def test_all_keys_expire(books, client):
+def test_tenant_keys_expire(books, client):
     reserve(books, "r1")
     assert all(0 < client.ttl(key) <= 172_800 for key in tenant_keys("acme"))
 
 
-def test_many_at_once_never_overspend(books):
+def test_concurrent_tenants_never_overspend(books):
     def take(number):
         word = reserve(books, f"r{number}", SpendingBounds(tokens=10, cost_micros=0))
         if word == "reserved":

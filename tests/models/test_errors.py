@@ -177,7 +177,7 @@ def test_every_exception_has_an_example():
 
 
 @pytest.mark.parametrize("error", EXAMPLES, ids=lambda error: type(error).__name__)
-def test_a_message_is_one_clear_line(error):
+def test_error_message_is_one_clear_line(error):
     assert str(error) == EXAMPLES[error]
     assert "\n" not in str(error)
 
@@ -302,7 +302,7 @@ def test_bad_part_is_refused_in_the_same_way():
         Message(role="narrator", content="once")
 
 
-def test_an_unprintable_value_does_not_hide_its_error():
+def test_unprintable_value_keeps_its_error():
     class Unprintable:
         def __repr__(self):
             raise RuntimeError

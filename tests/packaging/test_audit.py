@@ -57,7 +57,7 @@ def test_pin_is_found_by_name_and_version(tmp_path: Path, entry: dict[str, Any],
     assert ("some-package 1.5.0: X-1: Bad things" in said) is is_found
 
 
-def test_an_advisory_that_was_withdrawn_counts_no_more(tmp_path: Path) -> None:
+def test_withdrawn_advisory_is_ignored(tmp_path: Path) -> None:
     code, said = audit(
         tmp_path, database(tmp_path, entry={"versions": ["1.5.0"]}, withdrawn="2026-01-01T00:00:00Z")
     )
@@ -70,7 +70,7 @@ def test_audit_without_a_database_is_skipped(tmp_path: Path) -> None:
     assert "skipped, no database of vulnerabilities is at hand" in said
 
 
-def test_a_database_that_cannot_be_read_is_a_failure(tmp_path: Path) -> None:
+def test_unreadable_database_fails_the_audit(tmp_path: Path) -> None:
     (tmp_path / "all.zip").write_text("no zip")
     code, said = audit(tmp_path, str(tmp_path / "all.zip"))
     assert code == 2

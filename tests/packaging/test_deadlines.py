@@ -32,7 +32,7 @@ def unscaled(code: str) -> Iterator[int]:
                     yield node.lineno
 
 
-def test_deadlines_scale() -> None:
+def test_deadlines_are_scaled() -> None:
     found = {file: list(unscaled(file.read_text())) for file in TESTS.rglob("*.py")}
     assert {file.relative_to(TESTS).as_posix(): lines for file, lines in found.items() if lines} == {}
 

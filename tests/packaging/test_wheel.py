@@ -61,7 +61,7 @@ def test_wheel_holds_every_module_of_every_package(wheel: set[str]) -> None:
     assert expected <= wheel
 
 
-def test_it_holds_scripts_data_and_the_mark_of_types(wheel: set[str]) -> None:
+def test_wheel_holds_scripts_data_and_py_typed(wheel: set[str]) -> None:
     data = {
         path
         for kind in ("*.css", "*.html", "*.jinja", "*.js", "*.lua", "*.toml")
@@ -73,7 +73,7 @@ def test_it_holds_scripts_data_and_the_mark_of_types(wheel: set[str]) -> None:
     assert "symposia/py.typed" in wheel
 
 
-def test_it_holds_nothing_else(wheel: set[str]) -> None:
+def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
     inside = {name.removeprefix("symposia/") for name in wheel if name.startswith("symposia/")}
     outside = {name.partition("/")[0] for name in wheel} - {"symposia"}
     assert {name.partition("/")[0] for name in inside if "/" in name} <= {*ROOMS, "archive"}

@@ -85,7 +85,7 @@ def test_closed_channel_is_replaced_for_sending(connection):
         assert queue.get(timeout=patient(5)).payload == {"a": 1}
 
 
-def test_threads_may_use_a_channels_client_at_once(connection):
+def test_threads_may_share_the_client_of_a_channel(connection):
     channel = connection.channel()
     said: list[bool] = []
 
@@ -124,7 +124,7 @@ def test_other_brokers_keep_kombus_transport(url, kind):
     assert isinstance(ours.clone(), OneClientConnection)
 
 
-def test_an_app_sends_and_receives_over_it(redis_url, tmp_path):
+def test_app_uses_the_patched_transport(redis_url, tmp_path):
     # kombu's pools are the process's, by URL: this one is nobody else's.
     app = create_worker_app(load_settings(redis_url=f"{redis_url.rpartition('/')[0]}/7", data_dir=tmp_path))
     for connection in (app.connection_for_read(), app.connection_for_write()):

@@ -30,7 +30,7 @@ def panels_file(tmp_path):
     return write
 
 
-def test_three_panels_come_along():
+def test_three_panels_are_shipped():
     assert sorted(load_panels()) == ["code", "document", "pair"]
 
 

@@ -61,7 +61,7 @@ def test_archived_sessions_have_their_own_root(client, made):
 @pytest.mark.parametrize(
     ("how", "chosen"), [({"tag": "other"}, [1]), ({"newest": 2}, [2, 1]), ({"participant": "nobody"}, [])]
 )
-def test_some_of_them_are_chosen(client, made, how, chosen):
+def test_sessions_are_selected_by_filter(client, made, how, chosen):
     assert items(client.review_sessions(**how).run()) == [made[it] for it in chosen]
 
 

@@ -47,7 +47,7 @@ def paths(order: ReviewRequest) -> list[str]:
     return [it.item.path for it in order.source if isinstance(it, ReadItem)]
 
 
-def test_the_first_time_everything_is_new(tree, archive):
+def test_everything_is_new_in_the_first_run(tree, archive):
     first = order(tree, archive)
     assert (paths(first), first.is_whole) == (["a.py", "b.py"], True)
     assert first.revision == tree.git("rev-parse", "HEAD")
@@ -94,6 +94,6 @@ def test_named_root_keeps_its_identity_when_moved(tree, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 101, "archived sessions"])
-def test_a_name_that_no_root_may_have_is_refused(tree, name):
+def test_invalid_root_name_is_refused(tree, name):
     with pytest.raises(InvalidInput, match="root_name: must be"):
         request_for_files([tree.folder], root_name=name)

@@ -167,7 +167,7 @@ def test_sessions_need_only_granted_rights(place, tmp_path):
     ],
     ids=" ".join,
 )
-def test_it_may_do_nothing_else(place, command):
+def test_other_redis_rights_are_denied(place, command):
     settings, _ = place
     with (
         Redis.from_url(settings.redis_url.get_secret_value()) as client,

@@ -81,7 +81,7 @@ async def _asked(url: str) -> None:
         await client.ping()
 
 
-def test_neither_by_asyncio(encrypted):
+def test_asyncio_refuses_untrusted_servers(encrypted):
     with pytest.raises(RedisUnavailable, match=r"(?i)certificate"):
         asyncio.run(_asked(encrypted[0]))
 

@@ -67,7 +67,7 @@ async def _there(url: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["cluster_url", "sentinel_url"])
-def test_every_node_is_spoken_to_over_tls_and_verified(kind, files, request):
+def test_every_node_uses_verified_tls(kind, files, request):
     url = request.getfixturevalue(kind)
     trusting = f"{url}?ssl_ca_certs={files[1]}"
     with connect(trusting) as client:

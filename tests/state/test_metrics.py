@@ -44,7 +44,7 @@ def test_metrics_work_in_a_cluster(cluster):
         client.delete(METRICS)
 
 
-def test_counts_stay_and_batch_numbers_expire(client):
+def test_counts_are_permanent_and_batch_numbers_expire(client):
     MetricCounts(client).add({"a": 1}, sender="me", number=1)
     assert client.ttl(METRICS) == -1
     assert 0 < client.ttl(metrics_batch_key("me")) <= 3_600
@@ -68,11 +68,11 @@ def test_an_observation_is_in_one_bucket():
         ("", "other"),
     ],
 )
-def test_a_reason_becomes_one_of_few(reason, label):
+def test_reasons_map_to_a_few_labels(reason, label):
     assert reason_class(reason) == label
 
 
-def test_a_mode_becomes_one_of_few():
+def test_unknown_mode_becomes_other():
     assert [mode_label(mode) for mode in (*MODES, "backwards", "a|b")] == [*MODES, "other", "other"]
 
 

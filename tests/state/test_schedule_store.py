@@ -91,7 +91,7 @@ def test_claimed_run_is_checked_at_once(book, claim):
     assert book._client.zscore(SCHEDULES_LOOK, NAME) <= book.now_ms()
 
 
-def test_the_running_occurrence_ends_once(book, claim):
+def test_running_run_ends_once(book, claim):
     (first, _), (second, _) = claim(), claim()
     assert book.record_end(NAME, record(second)) == "other"
     assert book.record_end(NAME, record(first)) == "next"
@@ -103,7 +103,7 @@ def test_the_running_occurrence_ends_once(book, claim):
     assert book.get(NAME).running is None
 
 
-def test_the_first_beginning_counts(book, claim):
+def test_first_start_of_a_run_counts(book, claim):
     book.record_start(NAME, new_id(), kind="job")
     (first, _), _ = claim(), claim()
     book.record_start(NAME, new_id(), kind="review")
@@ -147,7 +147,7 @@ def test_pause_skips_due_runs(book):
     assert book._client.zscore(SCHEDULES_LOOK, NAME) <= book.now_ms()
 
 
-def test_a_schedule_is_replaced_only_when_asked_for(book):
+def test_schedule_is_replaced_only_on_request(book):
     same = book.get(NAME).schedule
     other = same.model_copy(update={"job": "y"})
     with pytest.raises(InvalidInput, match="is already used"):

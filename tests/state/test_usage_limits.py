@@ -71,7 +71,7 @@ def test_kept_reservation_is_reduced_by_the_usage(books, client):
     assert expires_ms is not None
 
 
-def test_a_new_day_begins_with_nothing(books, client):
+def test_new_day_starts_with_no_usage(books, client):
     settle(books, "one", 50)
     client.hincrby(tenant_keys("acme")[0], "day", -1)
     settle(books, "two", 10)
@@ -80,7 +80,7 @@ def test_a_new_day_begins_with_nothing(books, client):
     assert reserve(books, "three", 100) == "reserved"
 
 
-def test_a_settlement_that_is_long_known_is_forgotten(books, client):
+def test_old_settlement_is_forgotten(books, client):
     settle(books, "one", 50)
     expiries = tenant_keys("acme")[1]
     (known,) = client.zrange(expiries, 0, -1)
@@ -89,7 +89,7 @@ def test_a_settlement_that_is_long_known_is_forgotten(books, client):
     assert client.zscore(expiries, known) is None
 
 
-def test_a_turn_waits_until_enough_of_a_minute_is_over(client):
+def test_turn_waits_until_the_minute_allows_it(client):
     now_s = server_ms(client) // 1_000
     client.hset(rate_key("house"), mapping={str(now_s - 30): "1 20", str(now_s - 10): "1 80"})
     client.expire(rate_key("house"), 100)

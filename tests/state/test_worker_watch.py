@@ -79,7 +79,7 @@ def test_watch_asks_nothing_before_it_is_due(client: Redis, clock: Clock, lines)
     assert lines() == [MISSING]
 
 
-def test_within_the_grace_nothing_is_logged(client: Redis, clock: Clock, lines):
+def test_nothing_is_logged_within_the_grace(client: Redis, clock: Clock, lines):
     watch = WorkerWatch(WorkerPresence(client), f"session {SESSION}", grace_s=30, clock=clock)
     watch.check()
     clock.now += 29
@@ -90,13 +90,13 @@ def test_within_the_grace_nothing_is_logged(client: Redis, clock: Clock, lines):
     assert lines() == [MISSING]
 
 
-def test_an_unreachable_server_is_left_to_the_caller(clock: Clock, lines):
+def test_watch_ignores_an_unreachable_server(clock: Clock, lines):
     nowhere = Redis(port=1, retry=None, socket_connect_timeout=0.1)
     WorkerWatch(WorkerPresence(nowhere), f"session {SESSION}", clock=clock).check()
     assert lines() == []
 
 
-def test_one_living_worker_among_silent_ones_is_found(client: Redis):
+def test_one_live_worker_among_silent_ones_is_found(client: Redis):
     book = WorkerPresence(client)
     assert not book.is_any_alive()
     for number in range(8):

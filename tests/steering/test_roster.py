@@ -64,7 +64,7 @@ def test_changes_of_one_round_take_effect_together(office, trio):
     assert len(notes(job, "roster.changed")) == 1
 
 
-def test_before_the_first_turn_a_change_holds_at_once(office):
+def test_change_before_the_first_turn_applies_at_once(office):
     job = office.submit("round_robin", {"ann": "noop"}, stop=MaxRounds(1))
     job.add_participant("bob", "noop")
     office.work()
@@ -183,7 +183,7 @@ def test_agents_no_worker_knows_are_refused(office, trio):
     assert notes(job, "participant.added")[0]["agent"] == "human"
 
 
-def test_a_session_that_has_ended_takes_no_change(office, trio):
+def test_ended_session_takes_no_change(office, trio):
     job = trio()
     office.work()
     for change in (
@@ -224,7 +224,7 @@ def test_cached_roster_gets_added_participants(office, trio):
     assert speakers(job)[-1] == "dan"
 
 
-def test_a_session_that_is_not_there_is_not_found(office, trio):
+def test_unknown_session_cannot_be_steered(office, trio):
     job = trio()
     office.work()
     office.runtime.store.client.flushdb()

@@ -32,14 +32,14 @@ def test_scripted_model_repeats_its_last_reply():
     assert [speak(agent, turn(turn_number=n)).messages[0].content for n in (1, 2, 3)] == ["one", "two", "two"]
 
 
-def test_it_keeps_what_it_was_asked():
+def test_scripted_model_records_its_requests():
     model = ScriptedModel("fine")
     speak(model_agent(model, instructions="You write haiku."), turn(heard=[("bob", "hello")]))
     assert model.asked[0].system.startswith("You write haiku.")
     assert model.asked[0].prompt == "Bob: hello\n\nYour turn, Ann."
 
 
-def test_it_fills_in_the_form_that_a_turn_expects():
+def test_scripted_model_fills_in_the_expected_form():
     model = ScriptedModel({"satisfied": False, "next": [{"name": "bob"}]})
     outcome = speak(model_agent(model), turn(mode="orchestrated", expects=Expects.DECISION))
     assert outcome.decision == Decision(next=("bob",))
@@ -50,12 +50,12 @@ def test_scripted_form_for_text_raises_type_error():
         speak(model_agent(ScriptedModel({"satisfied": True})), turn())
 
 
-def test_it_may_fail():
+def test_scripted_model_may_fail():
     with pytest.raises(AgentFailed, match="LookupError: lost"):
         speak(model_agent(ScriptedModel(LookupError("lost"))), turn())
 
 
-def test_its_words_are_streamed_one_by_one():
+def test_scripted_model_streams_words():
     ear = Ear()
     outcome = speak(
         model_agent(ScriptedModel("one two three")), turn(), turn_services=TurnServices(listener=ear)
@@ -79,14 +79,14 @@ def test_scripted_model_may_call_an_unknown_tool(monkeypatch):
     assert "rooms" in str(model.asked[1].messages[-1])
 
 
-def test_an_answer_from_the_journal_is_heard_again():
+def test_answer_from_the_journal_is_streamed_again():
     ear, journal, model = Ear(), InMemoryCallJournal(), ScriptedModel("one two")
     for _ in range(2):
         speak(model_agent(model), turn(), turn_services=TurnServices(journal, ear))
     assert ("".join(ear.heard), len(model.asked)) == ("one two", 1)
 
 
-def test_pydantic_ai_s_own_test_model_takes_its_place():
+def test_pydantic_ai_test_model_can_replace_it():
     outcome = speak(model_agent(TestModel(custom_output_text="tested")), turn())
     assert outcome.messages[0].content == "tested"
 
@@ -95,7 +95,7 @@ def real(url: str) -> LLMAgent:
     return LLMAgent(lambda: [ModelSource(Endpoint("stub", url))], LLMSettings())
 
 
-def test_a_test_that_is_not_marked_asks_no_real_model():
+def test_unmarked_test_calls_no_real_model():
     with StubModel() as model:
         with pytest.raises(AgentFailed, match="Model requests are not allowed"):
             speak(real(model.url), turn())
@@ -103,7 +103,7 @@ def test_a_test_that_is_not_marked_asks_no_real_model():
 
 
 @pytest.mark.real_models
-def test_a_test_that_is_marked_may_ask_one():
+def test_marked_test_may_call_a_real_model():
     with StubModel() as model:
         assert speak(real(model.url), turn()).messages[0].content == "Well said."
 

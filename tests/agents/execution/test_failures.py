@@ -98,7 +98,7 @@ def fails(place, runner, turn):
         ("mute", "Mute", "    raise Mute"),
     ],
 )
-def test_it_is_the_innermost_line_of_the_users_code(fails, place, name, error_type, line):
+def test_origin_is_the_innermost_line_of_user_code(fails, place, name, error_type, line):
     origin = fails(name).origin
     assert (origin.error_type, origin.place) == (error_type, place(line))
     assert line.strip() in origin.traceback
@@ -120,7 +120,7 @@ def test_exception_without_a_text_is_retryable(fails):
     assert (str(error), error.retryable) == ("Mute: its message cannot be read", True)
 
 
-def test_what_is_not_raised_has_no_origin(fails):
+def test_unraised_error_has_no_origin(fails):
     assert fails("wrong").origin is None
 
 

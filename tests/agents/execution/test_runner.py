@@ -141,7 +141,7 @@ def test_agent_error_is_raised_unchanged(runner, turn, kind):
 @pytest.mark.parametrize(
     "error", [SystemExit(3), KeyboardInterrupt(), TimeoutError(), asyncio.CancelledError()]
 )
-def test_no_agent_can_end_the_loop_that_all_share(runner, turn, error):
+def test_no_agent_can_end_the_shared_loop(runner, turn, error):
     with pytest.raises(AgentFailed):
         runner.run(Speaks(raising(error)), turn(), timeout_s=patient(5))
     assert runner.run(
@@ -214,7 +214,7 @@ def test_invalid_outcome_names_field_rule_and_value(turn, kind, outcome, said):
     assert not caught.value.retryable
 
 
-def test_a_message_of_exactly_the_limit_is_taken(turn):
+def test_message_of_exactly_the_limit_is_accepted(turn):
     runner = AgentRunner(max_message_bytes=100)
     full = TurnOutcome.say("é" * 50)
     assert runner.run(SpeaksNow(lambda _: full), turn(), timeout_s=patient(5)) == full

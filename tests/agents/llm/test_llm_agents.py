@@ -49,7 +49,7 @@ def test_model_text_becomes_a_message_with_its_usage(speak, model):
     assert speak() == TurnOutcome.say("Well said.", usage=usage)
 
 
-def test_the_key_goes_along_and_settings_are_passed_on(speak, model):
+def test_key_and_settings_reach_the_provider(speak, model):
     speak(temperature=0.3, max_tokens=99)
     asked = model.asked[0]
     assert asked.headers["authorization"] == f"Bearer {KEY}"
@@ -116,7 +116,7 @@ def test_the_first_turn_begins_with_the_purpose(speak, model):
     assert model.asked[0].messages[-1] == ("user", "Begin: Find a name\nYour turn, Ann.")
 
 
-def test_only_the_newest_messages_that_fit_go_along(speak, model, turn, message):
+def test_only_the_newest_messages_that_fit_are_sent(speak, model, turn, message):
     said = [message("bob", f"{number} " + "x" * 398, number) for number in range(1, 9)]
     speak(turn(messages=said, turn_number=9), context_tokens=250)
     prompt = model.asked[0].messages[-1][1]
@@ -144,12 +144,12 @@ def test_prompt_explains_the_text_form_if_unstructured(speak, model, turn, chang
     assert all(word in model.asked[0].messages[0][1] for word in form)
 
 
-def test_a_work_item_is_part_of_what_is_asked(speak, model, turn):
+def test_work_item_is_part_of_the_prompt(speak, model, turn):
     speak(turn(mode=CollabMode.SWARM, item=WorkItem(item_id="i", text="dig a hole")))
     assert "Your work item: dig a hole" in model.asked[0].messages[-1][1]
 
 
-def test_a_small_model_is_asked_plainly(speak, model, turn, message):
+def test_small_model_gets_a_plain_prompt(speak, model, turn, message):
     context = turn(
         mode="orchestrated", expects="decision", messages=[message("bob", "hi"), message("ann", "ho")]
     )
@@ -194,7 +194,7 @@ def test_structured_decision_is_written_in_text_form(speak, model, turn, chosen,
     assert speak(turn(mode="orchestrated", expects="decision")).messages[0].content == words
 
 
-def test_a_review_comes_structured(speak, model, turn):
+def test_review_is_structured(speak, model, turn):
     model.answers(completion(tool=("final_result", {"approved": True, "comment": "short and clear"})))
     outcome = speak(turn(mode="pair", expects="review"))
     assert outcome.decision == Decision(satisfied=True, reason="short and clear")
@@ -234,7 +234,7 @@ def test_repeated_empty_choice_fails_the_turn(speak, model, turn):
 
 
 @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503, 529])
-def test_a_passing_trouble_may_be_tried_again(speak, model, status):
+def test_temporary_error_is_retryable(speak, model, status):
     model.answers(refusal(status, "come back later"))
     with pytest.raises(AgentFailed, match=f"HTTP {status} from model 'stub': come back later") as error:
         speak()
@@ -253,7 +253,7 @@ def test_a_passing_trouble_may_be_tried_again(speak, model, status):
         (402, None),
     ],
 )
-def test_a_refusal_is_not_tried_again(speak, model, status, code):
+def test_refusal_is_not_retryable(speak, model, status, code):
     model.answers(refusal(status, "never", code=code))
     with pytest.raises(AgentFailed, match="never") as error:
         speak()
@@ -302,7 +302,7 @@ def test_http_client_retries_up_to_the_limit(speak, model):
     assert len(model.asked) == 3
 
 
-def test_the_http_client_gives_up_after_that(speak, model):
+def test_http_client_gives_up_after_the_limit(speak, model):
     model.answers(refusal(503, "wait", retry_after_ms="1"))
     with pytest.raises(AgentFailed, match="HTTP 503"):
         speak(retries=1)
@@ -382,7 +382,7 @@ def test_turns_call_the_model_in_parallel(runner, turn, agent, model):
     assert [each.result().messages[0].content for each in speaking] == ["together"] * 8
 
 
-def test_the_registry_s_price_makes_a_cost(speak):
+def test_registry_price_gives_the_cost(speak):
     outcome = speak(price=Price(input=3, output=15))
     assert outcome.usage.cost_micros == 11 * 3 + 7 * 15
 

@@ -55,7 +55,7 @@ def speak(runner, turn, model, journal):
 
 
 @pytest.mark.parametrize("trouble", [408, 429, 500, 502, 503, 529])
-def test_a_passing_trouble_is_waited_for(speak, model, trouble):
+def test_temporary_error_is_retried_after_a_pause(speak, model, trouble):
     model.answers(refusal(trouble, "not now", **AGAIN), completion("now"))
     assert speak().messages[0].content == "now"
     assert len(model.asked) == 2
@@ -71,7 +71,7 @@ def test_model_retries_are_limited(speak, model):
 @pytest.mark.parametrize(
     ("status", "code"), [(400, None), (401, None), (403, None), (404, None), (422, None), (429, "insufficient_quota")]
 )  # fmt: skip
-def test_what_will_not_change_is_asked_once(speak, model, status, code):
+def test_permanent_error_is_not_retried(speak, model, status, code):
     model.answers(refusal(status, "never", code=code, **AGAIN))
     with pytest.raises(AgentFailed, match="never") as error:
         speak(retries=5)
@@ -79,7 +79,7 @@ def test_what_will_not_change_is_asked_once(speak, model, status, code):
     assert not error.value.retryable
 
 
-def test_a_provider_is_left_alone_as_long_as_it_asks(speak, model):
+def test_retry_after_of_a_provider_delays_the_request(speak, model):
     model.answers(refusal(429, "slow down", retry_after="1"), completion("now"))
     begun = time.monotonic()
     assert speak().messages[0].content == "now"
@@ -94,7 +94,7 @@ def test_long_retry_after_is_returned_to_the_worker(speak, model):
     assert (error.value.retryable, error.value.retry_after_s) == (True, 60)
 
 
-def test_no_wait_goes_beyond_the_deadline(speak, model):
+def test_no_pause_goes_beyond_the_deadline(speak, model):
     model.answers(refusal(503, "wait", retry_after="15"))
     with pytest.raises(AgentFailed, match="HTTP 503"):
         speak(timeout_s=10.0)
@@ -107,7 +107,7 @@ def test_cut_or_stalled_answer_is_retried(speak, model, trouble):
     assert speak(request_timeout_s=1.0).messages[0].content == "again"
 
 
-def test_a_body_that_never_ends_ends_with_the_turn(speak, model, turn):
+def test_endless_body_ends_with_the_turn(speak, model, turn):
     model.answers(completion("well said", pause=threading.Event()))
     with pytest.raises(AgentTimeout):
         speak(turn(timeout_s=60), timeout_s=0.5)
@@ -137,7 +137,7 @@ def test_retry_pause_is_bounded_by_the_time_left(tries, most, left, after):
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
-def test_another_model_answers_when_the_first_does_not(speak, model, other, status):
+def test_fallback_model_answers(speak, model, other, status):
     model.answers(refusal(status, "no", **AGAIN))
     assert speak(others=[other], retries=1).messages[0].content == "Let me."
     assert other.asked[0].body["model"] == "other"
@@ -176,7 +176,7 @@ def test_new_messages_do_not_make_an_answer_unfinished(speak, model, turn, messa
 
 
 @pytest.mark.parametrize("changes", [{"instruction": "Be bold."}, {"expects": "review"}])
-def test_another_question_is_another_call(speak, model, turn, changes):
+def test_other_prompt_is_another_call(speak, model, turn, changes):
     speak(turn(), structured=False)
     speak(turn(**changes), structured=False)
     assert len(model.asked) == 2

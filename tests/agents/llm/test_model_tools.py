@@ -110,12 +110,12 @@ def test_model_receives_each_tool_description(speak, model):
     }
 
 
-def test_further_settings_go_along(speak, model):
+def test_extra_settings_reach_the_model(speak, model):
     speak()
     assert (model.asked[0].body["top_p"], model.asked[0].body["reasoning_effort"]) == (0.5, "low")
 
 
-def test_a_tool_knows_the_turn_and_gets_an_effect_id(speak, model):
+def test_tool_gets_the_turn_and_an_effect_id(speak, model):
     model.answers(completion(tool=("book", {"room": "blue"})), completion("done"))
     speak(turn_number=4)
     assert results(model.asked[1]) == ["blue is booked for ann"]
@@ -154,7 +154,7 @@ def test_the_same_call_twice_in_a_turn_is_two_effects(speak, model):
     assert first != second
 
 
-def test_a_tool_may_send_a_call_back(speak, model):
+def test_tool_may_ask_for_a_retry(speak, model):
     model.answers(
         completion(tool=("picky", {"room": "drawing"})), completion(tool=("picky", {"room": "red"})), completion("ok")
     )  # fmt: skip
@@ -170,7 +170,7 @@ def test_a_tool_that_fails_fails_the_turn(speak, model):
     assert error.value.retryable
 
 
-def test_a_model_that_calls_tools_for_ever_is_stopped(speak, model):
+def test_endless_tool_calls_are_stopped(speak, model):
     model.answers(completion(tool=("add", {"a": 1, "b": 1})))
     with pytest.raises(AgentFailed, match="UsageLimitExceeded") as error:
         speak()
@@ -192,6 +192,6 @@ def test_unusable_tool_server_fails_without_secrets(speak, variables):
     assert not error.value.retryable
 
 
-def test_messages_may_have_a_form(speak, model):
+def test_messages_may_be_structured(speak, model):
     model.answers(completion(tool=("final_result", {"grade": 2, "why": "short"})))
     assert speak("judge").messages[0].content == '{"grade":2,"why":"short"}'

@@ -58,19 +58,19 @@ def test_streaming_costs_the_same_tokens(runner, turn, make):
     assert streamed.usage.input_tokens == at_once.usage.input_tokens
 
 
-def test_what_it_has_answered_it_is_not_asked_again(runner, turn, make):
+def test_real_server_is_not_asked_twice(runner, turn, make):
     journal = InMemoryCallJournal()
     first = spoken(runner, make(temperature=1.0), turn(timeout_s=patient(120)), journal=journal)
     again = spoken(runner, make(temperature=1.0), turn(timeout_s=patient(120)), journal=journal)
     assert again == first
 
 
-def test_it_speaks_for_a_model_that_is_gone(runner, turn, make):
+def test_fallback_replaces_a_missing_model(runner, turn, make):
     agent = make(before=["http://127.0.0.1:9/v1"], retries=0)
     assert spoken(runner, agent, turn(timeout_s=patient(120))).messages[0].content
 
 
-def test_it_is_stopped_at_the_deadline(runner, turn, make):
+def test_real_server_is_stopped_at_the_deadline(runner, turn, make):
     with pytest.raises(AgentTimeout, match=r"no answer within 0\.2 s"):
         runner.run(make(max_tokens=1_000), turn(timeout_s=60), timeout_s=0.2)
 

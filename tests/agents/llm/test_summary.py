@@ -44,7 +44,7 @@ class Talk:
         return [number for number in range(1, 100) if f"{number:03} {TEXT}" in text], text
 
 
-def test_what_fits_needs_no_summary():
+def test_short_dialog_needs_no_summary():
     talk = Talk("fine")
     assert talk.speak(4).left_out == 0
     assert len(talk.model.asked) == 1
@@ -89,7 +89,7 @@ def test_token_limit_prevents_a_summary():
     assert outcome.left_out > 0
 
 
-def test_without_it_the_oldest_are_left_out():
+def test_oldest_messages_are_omitted_without_a_summary():
     talk = Talk("fine", summary=False)
     assert talk.speak(6).left_out == 2
     assert talk.told(0)[0] == [3, 4, 5, 6]

@@ -36,7 +36,7 @@ pytestmark = [pytest.mark.real_models, pytest.mark.timeout(240)]
 
 @on_one_worker
 @pytest.mark.parametrize("name", ["ada", "local"])
-def test_it_speaks_through_the_registry(local_model, runner, turn, message, name):
+def test_local_model_answers_through_the_registry(local_model, runner, turn, message, name):
     registry = Registry.load(DEMO_FILE, local_model=lambda: local_model.url)
     context = turn(messages=[message("bob", "A library needs light.")], turn_number=4)
     outcome = runner.run(
@@ -49,7 +49,7 @@ def test_it_speaks_through_the_registry(local_model, runner, turn, message, name
 
 @on_one_worker
 @pytest.mark.usefixtures("local_model")
-def test_it_is_found_while_it_runs_and_gone_after(tmp_path):
+def test_local_model_is_found_only_while_it_runs(tmp_path):
     assert find_local_model(tmp_path) is None
     with LocalModelServer(tmp_path) as server:
         assert find_local_model(tmp_path) == recorded_local_model(tmp_path) == server.url
@@ -63,7 +63,7 @@ def test_it_is_found_while_it_runs_and_gone_after(tmp_path):
 
 @on_one_worker
 @pytest.mark.usefixtures("local_model")
-def test_it_ends_when_its_starter_is_killed(tmp_path):
+def test_local_model_ends_with_its_killed_starter(tmp_path):
     program = f"""
 import time
 from pathlib import Path

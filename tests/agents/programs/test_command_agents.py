@@ -53,25 +53,25 @@ def test_printing_nothing_is_a_pass(speak):
     assert speak("true").passed
 
 
-def test_arguments_are_no_shell(speak, tmp_path):
+def test_arguments_are_not_run_by_a_shell(speak, tmp_path):
     canary = tmp_path / "canary"
     assert text(speak("echo", f"$(touch {canary});", "|", "cat")) == f"$(touch {canary}); | cat"
     assert not canary.exists()
 
 
-def test_it_is_given_the_turn_as_json(speak, turn, message):
+def test_program_gets_the_turn_as_json(speak, turn, message):
     context = turn(messages=[message("bob", "hello")], instruction="be brief")
     seen = json.loads(text(speak("cat", context=context)))
     assert (seen["me"]["participant_id"], seen["instruction"]) == ("ann", "be brief")
     assert seen["messages"][0]["content"] == "hello"
 
 
-def test_it_may_be_given_the_turn_as_a_file(speak):
+def test_program_may_get_the_turn_as_a_file(speak):
     seen = json.loads(text(speak("cat", "{turn}", stdin="nothing")))
     assert seen["purpose"] == "Find a name"
 
 
-def test_it_may_be_given_the_newest_message_alone(speak, turn, message):
+def test_program_may_get_only_the_newest_message(speak, turn, message):
     context = turn(messages=[message("bob", "first"), message("cleo", "second")])
     assert text(speak("cat", stdin="text", context=context)) == "second"
     assert speak("cat", stdin="text").passed
@@ -82,7 +82,7 @@ def test_message_text_cannot_become_an_argument(speak, turn, message):
     assert text(speak("cat", stdin="text", context=context)) == "{python} {turn} --version"
 
 
-def test_a_program_need_not_read_what_it_is_given(speak, turn, message):
+def test_program_need_not_read_its_input(speak, turn, message):
     context = turn(messages=[message("bob", "x" * 1_000_000)])
     assert text(speak("echo", "fine", context=context)) == "fine"
 
@@ -134,24 +134,24 @@ def test_unnamed_signal_is_reported_by_number(speak):
         speak(*python("import os; os.kill(os.getpid(), 40)"))
 
 
-def test_a_program_that_is_not_there_fails_for_good(speak):
+def test_missing_program_is_not_retried(speak):
     with pytest.raises(AgentFailed, match="no-such-program cannot be run: ") as error:
         speak("no-such-program")
     assert not error.value.retryable
 
 
-def test_it_may_print_so_much_and_no_more(speak):
+def test_output_of_a_program_is_limited(speak):
     assert len(text(speak(*python("print('x' * 1000)"), max_output_bytes=1001))) == 1000
     with pytest.raises(BadOutcome, match="printed more than 1000 bytes"):
         speak(*python("while True: print('x' * 1000)"), max_output_bytes=1000)
 
 
-def test_complaints_without_end_fill_nothing(speak):
+def test_error_output_of_a_program_is_limited(speak):
     lot = "import sys\nfor _ in range(10_000): print('x' * 1000, file=sys.stderr)\nprint('done')"
     assert text(speak(*python(lot))) == "done"
 
 
-def test_bytes_that_are_no_text_do_no_harm(speak):
+def test_invalid_utf8_output_is_replaced(speak):
     assert text(speak(*python(r"import sys; sys.stdout.buffer.write(b'a\xff\xfeb')"))) == "a\ufffd\ufffdb"
 
 
@@ -185,13 +185,13 @@ def family(tmp_path):
     return notes, gone
 
 
-def test_what_it_has_started_ends_with_it(speak, family):
+def test_child_processes_end_with_the_program(speak, family):
     notes, gone = family
     assert text(speak(*python(FAMILY), str(notes), "leave")) == "started"
     until(gone, what="the child is gone")
 
 
-def test_at_its_own_deadline_the_whole_group_is_killed(runner, turn, family):
+def test_program_timeout_kills_the_whole_group(runner, turn, family):
     notes, gone = family
     with pytest.raises(AgentTimeout, match="did not end within 2 s"):
         runner.run(agent(*python(FAMILY), str(notes), "wait", timeout_s=2), turn(), timeout_s=patient(60))
@@ -270,11 +270,11 @@ def test_program_runs_in_a_temporary_folder(speak):
     assert not Path(folder).exists()
 
 
-def test_it_may_run_in_a_folder_that_stays(speak, tmp_path):
+def test_program_may_run_in_a_fixed_folder(speak, tmp_path):
     assert text(speak("pwd", folder=str(tmp_path))) == str(tmp_path)
 
 
-def test_the_kernel_keeps_it_to_its_limits(speak):
+def test_kernel_enforces_the_limits(speak):
     with pytest.raises(AgentFailed, match="SIGXCPU") as error:
         speak(*python("while True: pass"), limits={"cpu_s": 1})
     assert not error.value.retryable
@@ -305,7 +305,7 @@ def test_many_programs_run_in_parallel(runner, turn):
     assert sorted(map(int, said)) == list(range(12))
 
 
-def test_it_raises_agent_errors_only(speak):
+def test_program_failures_are_agent_errors(speak):
     for argv in (("no\nsuch",), ("/etc/passwd",), ("/",)):
         with pytest.raises(AgentError) as error:
             speak(*argv)

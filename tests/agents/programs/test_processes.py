@@ -57,7 +57,7 @@ def test_signals_that_python_ignores_end_the_program():
 
 
 @pytest.mark.parametrize(("name", "code"), [("/no/such/program", 127), ("/", 126)])
-def test_what_is_no_program_ends_as_in_a_shell(name, code):
+def test_file_that_is_no_program_fails_as_in_a_shell(name, code):
     done = subprocess.run(
         with_limits([name], {}), capture_output=True, text=True, check=False, timeout=patient(20)
     )
@@ -67,7 +67,7 @@ def test_what_is_no_program_ends_as_in_a_shell(name, code):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
-def test_it_ends_with_its_parent():
+def test_program_ends_with_its_parent():
     code = f"""
 import subprocess, sys
 from symposia.agents.programs.process import end_with_parent

@@ -37,7 +37,7 @@ def test_binding_overrides_the_registry():
     assert most({"kind": "llm", "model": "house", "max_tokens": 1}, instructions="x" * 400).tokens == 1_601
 
 
-def test_of_several_models_the_dearest_counts():
+def test_most_expensive_of_several_models_counts():
     spent = most({"kind": "llm", "model": "house", "fallback": ["free"], "max_tokens": 100})
     assert spent == SpendingBounds(tokens=4_600, cost_micros=None), "what nobody prices is unknown"
 

@@ -60,7 +60,7 @@ def test_registry_names_file_and_built_in_agents(load):
     assert load().names() == tuple(sorted([*BUILT_IN, "claude", "greeter", "script", "writer"]))
 
 
-def test_without_a_file_there_are_the_built_in_agents(tmp_path, monkeypatch):
+def test_registry_without_a_file_has_built_in_agents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Registry.load().names() == (
         *("bandit", "clarity", "consistency", "echo", "facts", "human"),
@@ -138,7 +138,7 @@ def test_an_agent_is_shown_the_window_its_entry_names(load):
     assert registry.window(bound("noop", parameters={"replies": ["{last}"]})) == 1
 
 
-def test_the_window_of_what_cannot_be_seated_is_empty(load):
+def test_window_of_an_unknown_agent_is_empty(load):
     assert load().window(bound("nobody")) == 0
     assert load().window(bound("script", parameters={"replies": 7})) == 0
 
@@ -244,7 +244,7 @@ def test_check_reports_a_shared_problem_once(load):
     assert len([p for p in load(FILE + again).check() if p.entry == "models.house"]) == 1
 
 
-def test_check_is_content_when_nothing_is_missing(load):
+def test_check_finds_nothing_if_nothing_is_missing(load):
     registry = load(FILE.replace("anthropic:", "openai:"), getenv={"HOUSE_KEY": "k"}.get)
     assert registry.check() == []
 

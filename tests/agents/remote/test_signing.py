@@ -51,7 +51,7 @@ def test_only_the_signed_content_is_genuine(secret, message_id, body):
         (-TOLERANCE_S - 1, "expired"),
     ],
 )
-def test_a_message_is_believed_for_five_minutes(age_s, verdict):
+def test_signature_is_valid_for_five_minutes(age_s, verdict):
     headers = signed_headers("s", "1", b"x", now_s=NOW - age_s)
     assert refusal("s", headers, b"x", now_s=NOW) == verdict
 

@@ -11,11 +11,11 @@ LONGEST = "a" * 253
 
 
 @pytest.mark.parametrize("host", ["hooks.example.com", "*.example.com", "10.0.0.1", LONGEST, f"*.{LONGEST}"])
-def test_names_of_hosts_and_what_they_end_in_may(host):
+def test_host_names_and_suffixes_are_accepted(host):
     assert Webhooks(hosts=(host,)).hosts == (host,)
 
 
 @pytest.mark.parametrize("host", ["", "*.", "a b", "https://a", "a/b", f"{LONGEST}a", f"*.{LONGEST}a"])
-def test_what_is_no_name_or_too_long_a_one_may_not(host):
+def test_invalid_or_long_host_name_is_refused(host):
     with pytest.raises(ValidationError):
         Webhooks(hosts=(host,))

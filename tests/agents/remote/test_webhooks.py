@@ -58,11 +58,11 @@ def test_private_address_is_not_public_in_any_form(address):
 
 
 @pytest.mark.parametrize("address", ["8.8.8.8", "1.1.1.1", "2606:4700:4700::1111", "64:ff9b::808:808"])
-def test_an_address_outside_is_public(address):
+def test_public_address_is_accepted(address):
     assert is_public(ip_address(address))
 
 
-def test_it_arrives_as_it_was_sent(system):
+def test_webhook_body_arrives_unchanged(system):
     post_webhook(target(system.url + "?x=1"), b'{"a": 1}', {"webhook-id": "7"})
     ((headers, body),) = system.deliveries
     assert (body, headers["webhook-id"], headers["content-type"]) == (b'{"a": 1}', "7", "application/json")
@@ -105,7 +105,7 @@ def test_dns_rebinding_calls_the_checked_address(system):
     assert len(system.deliveries) == 1
 
 
-def test_a_public_address_is_called_with_tls_only():
+def test_public_address_is_called_only_with_tls():
     with pytest.raises(AgentFailed, match="must be called with https") as error:
         post_webhook(target("http://hooks.example/", resolve=names(["8.8.8.8"])), b"x", {})
     assert not error.value.retryable
@@ -182,7 +182,7 @@ def test_slow_second_address_is_cut_off_too(system):
     assert system.deliveries == []
 
 
-def test_a_server_without_tls_is_no_server_for_https(system):
+def test_https_needs_a_server_with_tls(system):
     with pytest.raises(AgentFailed, match="does not answer"):
         post_webhook(target(system.url.replace("http:", "https:")), b"x", {})
 

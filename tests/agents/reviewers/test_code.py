@@ -41,7 +41,7 @@ def test_ruff_reports_line_and_rule(review):
     )
 
 
-def test_ruff_approves_of_code_without_findings(review):
+def test_ruff_accepts_code_without_findings(review):
     assert review("ruff", CLEAN) == "APPROVED: ruff found nothing to fix in app.py"
 
 
@@ -55,7 +55,7 @@ def test_bandit_reports_risk_and_severity(review):
     assert "(high)" in said
 
 
-def test_bandit_approves_of_code_without_findings(review):
+def test_bandit_accepts_code_without_findings(review):
     assert review("bandit", CLEAN) == "APPROVED: bandit found nothing to fix in app.py"
 
 
@@ -63,7 +63,7 @@ def test_without_code_there_is_nothing_to_review(review):
     assert review("ruff", "I have not begun yet.") == "PASS"
 
 
-def test_outside_of_a_review_it_approves_of_nothing(review):
+def test_reviewer_approves_nothing_outside_a_review(review):
     assert not review("ruff", CLEAN, expects=Expects.MESSAGE).startswith("APPROVED")
 
 
@@ -145,12 +145,12 @@ def test_code_named_like_a_module_is_not_run(found, tmp_path, name):
     assert not trap.exists()
 
 
-def test_code_with_fences_in_it_is_read_whole(found):
+def test_code_that_contains_fences_is_read_whole(found):
     text = 'import os\n\nHELP = """\n```\nx\n```\n"""\nimport sys\n'
     assert [it["line"] for it in found("ruff", fence_text(text, "python")) if it["rule"] == "F401"] == [1, 8]
 
 
-def test_what_is_found_depends_on_nothing_but_the_code(found):
+def test_findings_depend_only_on_the_code(found):
     code = '"""A package."""\n\nfrom os import path as _path  # noqa: PLC2701\n\nHERE = _path.curdir\n'
     assert found("ruff", fence_text(code, "python __init__.py")) == []
 

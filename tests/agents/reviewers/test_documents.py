@@ -40,10 +40,10 @@ def found(turn):
         (facts, "See [this][one] and [that][two].\n\n[one]: http://localhost\n", [(1, "dead-link")]),
     ],
 )
-def test_what_is_found_and_where(found, agent, text, expected):
+def test_document_findings_have_their_lines(found, agent, text, expected):
     assert found(agent, text) == expected
 
 
-def test_without_a_document_it_passes(turn, message):
+def test_reviewer_passes_without_a_document(turn, message):
     assert clarity(turn(messages=[Message(role=Role.USER, content="Have you begun?")])) is None
     assert clarity(turn(messages=[message("bob", fence_text("the the"))])) is None

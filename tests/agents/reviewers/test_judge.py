@@ -73,7 +73,7 @@ def test_judge_of_a_pair_rejects_text_without_findings(turn, message, said, appr
     assert judge(context).decision.satisfied is approves
 
 
-def test_elsewhere_it_sums_up_and_decides_nothing(turn, message):
+def test_judge_of_other_modes_decides_nothing(turn, message):
     outcome = judge(turn(mode=CollabMode.ROUND_ROBIN, messages=[message("bob", FOUND)]))
     assert outcome.decision is None
     assert summary(outcome).startswith("2 to fix")

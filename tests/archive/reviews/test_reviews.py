@@ -30,7 +30,7 @@ def written(archive: Archive, run: ReviewRun) -> ReviewRun:
     return archive.review_reader.run(run.id)
 
 
-def test_a_run_is_read_as_it_was_written(archive: Archive) -> None:
+def test_run_is_read_back_unchanged(archive: Archive) -> None:
     one = a_result(
         a_finding(message=ODD, suggestion=ODD, aliases=("S1",), snippet_sha="ab", confidence=0.25),
         item=an_item(ODD, text=ODD, kind=ItemKind.CHANGE, changed=((1, 2), (5, 9))),
@@ -54,12 +54,12 @@ def test_a_run_is_read_as_it_was_written(archive: Archive) -> None:
 
 @given(st.lists(findings(), max_size=6))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=scaled_examples(25))
-def test_findings_are_read_as_they_were_written(archive: Archive, found: list[Finding]) -> None:
+def test_findings_are_read_back_unchanged(archive: Archive, found: list[Finding]) -> None:
     run = compare_run(a_run(a_result(*found)))
     assert written(archive, run) == run
 
 
-def test_a_nul_is_carried_as_a_sign_of_it(archive: Archive) -> None:
+def test_nul_character_is_stored_as_a_symbol(archive: Archive) -> None:
     run = written(
         archive, compare_run(a_run(a_result(a_finding(message="a\x00b"), summary="\x00"), summary="\x00"))
     )
@@ -81,7 +81,7 @@ def test_concurrent_writers_of_a_run_write_it_once(archive: Archive) -> None:
     assert archive.review_reader.run(run.id) == run
 
 
-def test_a_run_that_is_not_there_is_not_found(archive: Archive) -> None:
+def test_unknown_run_is_not_found(archive: Archive) -> None:
     with pytest.raises(ReviewNotFound, match="review 'x' not found"):
         archive.review_reader.run("x")
 
@@ -89,7 +89,7 @@ def test_a_run_that_is_not_there_is_not_found(archive: Archive) -> None:
 # -- what need not be looked at again ----------------------------------------------------------
 
 
-def test_reviewed_text_is_known(archive: Archive) -> None:
+def test_reviewed_text_is_a_known_item(archive: Archive) -> None:
     result = a_result(a_finding(), summary="fine", session_id=new_id())
     archive.review_writer.write(a_run(result))
     known = archive.review_reader.cached_results("p1", [result.item, an_item("b.py")])
@@ -106,15 +106,13 @@ def test_reviewed_text_is_known(archive: Archive) -> None:
     ],
     ids=["another panel", "another text", "another path", "other lines"],
 )
-def test_changed_panel_or_item_is_not_known(
-    archive: Archive, panel_sha: str, changes: dict[str, Any]
-) -> None:
+def test_changed_panel_or_item_is_unknown(archive: Archive, panel_sha: str, changes: dict[str, Any]) -> None:
     archive.review_writer.write(a_run(a_result(a_finding())))
     assert archive.review_reader.cached_results(panel_sha, [an_item(**changes)]) == {}
 
 
 @pytest.mark.parametrize("state", sorted(set(ItemState) - {ItemState.DONE, ItemState.UNCHANGED}))
-def test_incomplete_review_is_not_known(archive: Archive, state: ItemState) -> None:
+def test_incomplete_review_is_unknown(archive: Archive, state: ItemState) -> None:
     archive.review_writer.write(a_run(a_result(a_finding(), state=state)))
     assert archive.review_reader.cached_results("p1", [an_item()]) == {}
 
@@ -141,7 +139,7 @@ def previous(archive: Archive, **more: Any) -> list[tuple[str, str]]:
     )
 
 
-def test_each_path_counts_as_it_was_reviewed_last(archive: Archive) -> None:
+def test_latest_review_of_a_path_counts(archive: Archive) -> None:
     a_old, b_old = (a_result(a_finding(path=path, rule="OLD"), path=path) for path in ("a.py", "b.py"))
     archive.review_writer.write(a_run(a_old, b_old))
     archive.review_writer.write(a_run(a_result(a_finding(path="a.py", rule="NEW"), path="a.py")))
@@ -206,7 +204,7 @@ def test_runs_are_listed_newest_first_with_counts(archive: Archive) -> None:
         archive.review_reader.page(limit=0)
 
 
-def test_a_run_is_found_by_the_beginning_of_its_id(archive: Archive) -> None:
+def test_run_is_found_by_a_short_id(archive: Archive) -> None:
     run = a_run()
     archive.review_writer.write(run)
     assert archive.review_reader.ids(run.id[:6]) == [run.id]

@@ -105,7 +105,9 @@ def archived_of(archive: Archive, session_id: str) -> dict[str, list[Any]]:
 
 @settings(max_examples=scaled_examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES, ends=st.booleans())
-def test_on_sqlite(redis_url: str, tmp_path: Path, moves: list[Any], ends: bool) -> None:
+def test_killed_archiver_on_sqlite_loses_nothing(
+    redis_url: str, tmp_path: Path, moves: list[Any], ends: bool
+) -> None:
     archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
     archive.prepare()
     with connect(redis_url) as client:
@@ -116,7 +118,9 @@ def test_on_sqlite(redis_url: str, tmp_path: Path, moves: list[Any], ends: bool)
 @pytest.mark.long
 @settings(max_examples=scaled_examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(moves=MOVES, ends=st.booleans())
-def test_on_postgresql(redis_url: str, postgres_url: str, moves: list[Any], ends: bool) -> None:
+def test_killed_archiver_on_postgresql_loses_nothing(
+    redis_url: str, postgres_url: str, moves: list[Any], ends: bool
+) -> None:
     with own_database(postgres_url) as url, connect(redis_url) as client:
         archive = Archive(url)
         archive.prepare()

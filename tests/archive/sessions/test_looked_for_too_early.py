@@ -124,7 +124,9 @@ def pace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.usefixtures("pace")
 @pytest.mark.parametrize("known", ["a new id", "an id of a session that has expired"])
-def test_while_it_is_opened(hand: ByHand, opening: Callable[[str], object], known: str) -> None:
+def test_concurrent_open_keeps_the_session(
+    hand: ByHand, opening: Callable[[str], object], known: str
+) -> None:
     client = hand.client._installation.sessions.connections.redis
     for sent, moment in each_moment(client, lambda: everybody_looks(hand)):
         session_id = new_id()
@@ -136,7 +138,7 @@ def test_while_it_is_opened(hand: ByHand, opening: Callable[[str], object], know
 
 
 @pytest.mark.usefixtures("pace")
-def test_while_it_is_restored(hand: ByHand) -> None:
+def test_concurrent_restore_keeps_the_session(hand: ByHand) -> None:
     for sent, moment in each_moment(
         hand.client._installation.sessions.connections.redis, lambda: everybody_looks(hand)
     ):

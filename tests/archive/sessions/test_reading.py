@@ -84,7 +84,7 @@ def test_search_term_is_text_not_a_query(client: Redis, archive: Archive, words:
 
 
 @pytest.mark.parametrize("words", ["", "  ", '"', "--"])
-def test_a_search_without_a_word_is_refused(archive: Archive, words: str) -> None:
+def test_search_without_a_word_is_refused(archive: Archive, words: str) -> None:
     with pytest.raises(InvalidInput, match="must contain a word"):
         archive.reader.search(words)
 
@@ -98,12 +98,12 @@ def test_search_pages_continue_after_a_cursor(client: Redis, archive: Archive) -
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "bm90IG9uZQ", "é"])
-def test_a_made_up_cursor_is_refused(archive: Archive, cursor: str) -> None:
+def test_invalid_cursor_is_refused(archive: Archive, cursor: str) -> None:
     with pytest.raises(InvalidInput, match="cursor: must be a cursor from a previous page"):
         archive.reader.page(after=cursor)
 
 
-def test_a_session_that_is_not_archived_is_not_found(archive: Archive) -> None:
+def test_session_that_is_not_archived_is_not_found(archive: Archive) -> None:
     with pytest.raises(SessionNotFound):
         archive.reader.session(new_id())
 
@@ -143,7 +143,7 @@ def test_pruning_keeps_younger_sessions(client: Redis, archive: Archive) -> None
     assert prune(archive, client, user="42").sessions == 0
 
 
-def test_all_that_is_archived_of_one_user_is_erased(client: Redis, archive: Archive) -> None:
+def test_everything_of_one_user_is_erased(client: Redis, archive: Archive) -> None:
     for user in ("42", "43"):
         table = Table(client, opened=False)
         table.open(archived=True, spec=f'{{"memory": {{"user_id": "{user}"}}}}')

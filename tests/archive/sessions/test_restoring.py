@@ -36,7 +36,7 @@ def test_lost_session_completes_with_archived_messages(hand: ByHand) -> None:
     assert archived(archive, job.id) == after
 
 
-def test_a_turn_that_was_under_way_is_given_out_again(hand: ByHand) -> None:
+def test_running_turn_of_a_lost_session_is_sent_again(hand: ByHand) -> None:
     job = spoken(hand, before=1)
     archive_now(hand, job)
     hand.turn(job, 2)
@@ -93,7 +93,7 @@ def test_next_restore_finishes_an_interrupted_one(hand: ByHand) -> None:
     assert live(client, job.id) == before
 
 
-def test_a_live_session_is_given_no_entries(hand: ByHand) -> None:
+def test_live_session_is_not_overwritten_by_a_restore(hand: ByHand) -> None:
     job = spoken(hand)
     client = hand.runtime.store.client
     before = live(client, job.id)

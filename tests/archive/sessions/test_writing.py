@@ -131,7 +131,7 @@ def test_archived_session_keeps_its_first_expiry(table: Table) -> None:
         assert 0 < table.client.ttl(table.key("session")) <= 60
 
 
-def test_a_page_holds_all_entries_that_fit(table: Table) -> None:
+def test_page_has_all_entries_that_fit(table: Table) -> None:
     table.speak(table.plan_one(), *(str(number) for number in range(70)))
     page = SnapshotReader(table.client).read_page(table.id, NOTHING).page
     assert page is not None

@@ -64,7 +64,7 @@ def test_open_and_later_tasks_are_kept(room: TaskRoom, client: Redis) -> None:
     assert room.said(later) == ["I stay."]
 
 
-def test_more_of_them_than_are_deleted_at_once(room: TaskRoom, client: Redis) -> None:
+def test_more_tasks_than_one_batch_are_pruned(room: TaskRoom, client: Redis) -> None:
     for _ in range(5):
         room.desk.task_close(CHAIR, room.task(BEN).id)
     some = room.archive.task_pruner.find(before_ms=room.clock.now_ms + 1, limit=2)

@@ -53,7 +53,7 @@ def client(redis_url: str, tmp_path: Path) -> AsyncClient:
 
 
 @pytest.mark.parametrize("kind", TWINS, ids=lambda kind: kind.__name__)
-def test_every_verb_has_a_twin(kind: type):
+def test_every_method_has_an_async_twin(kind: type):
     ours, blocking = verbs(TWINS[kind]), verbs(kind)
     assert ours.keys() - blocking.keys() <= {"run", "spec"}
     for name, verb in blocking.items():

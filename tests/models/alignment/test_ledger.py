@@ -116,7 +116,7 @@ def test_a_ledger_is_bounded():
     assert len(ledger.tensions) == MOST_ENTRIES
 
 
-def test_a_stop_condition_remembers_the_ledger_as_data():
+def test_stop_condition_stores_the_ledger_as_data():
     stop = MaxRounds(9) | Converged(EXPERTS)
     state: dict = {}
     for number, name in enumerate(EXPERTS, start=1):

@@ -30,7 +30,7 @@ def test_least_recently_set_parameter_is_dropped_first():
     assert fit.state.service_memory("search").parameters == {}
 
 
-def test_a_parameter_that_is_set_again_is_recent_again():
+def test_parameter_set_again_is_recent_again():
     state = after(
         statement(1, **{"from": "a" * 700}),
         statement(2, to="b" * 700),
@@ -108,7 +108,7 @@ def test_no_state_ever_exceeds_the_cap(said: list[Statement]):
 
 
 @given(st.lists(statements(), max_size=6), st.lists(big, max_size=20))
-def test_the_cap_resurrects_nothing_that_was_forgotten(said, pressure):
+def test_cap_restores_no_forgotten_value(said, pressure):
     gone = Statement("travel", 50, forget=("to",))
     state = after(*said, gone)
     before = state.service_memory("travel").parameters.get("to")

@@ -72,7 +72,7 @@ def test_forgetting_keeps_later_values():
     assert after(statement(5, to="London"), statement(4, forget=("to",))).values() == {"to": "London"}
 
 
-def test_forgetting_everything_holds_for_every_service():
+def test_forgetting_everything_covers_every_service():
     state = after(
         statement(1, to="London"), statement(2, "payment", amount=1), Statement(None, 3, forget_all=True)
     )
@@ -103,7 +103,7 @@ def test_metadata_record_writers_and_count():
     assert state.write_marks[-1] == write_mark("s1", 30)
 
 
-def test_turn_is_later_than_what_it_has_read():
+def test_turn_is_later_than_the_state_it_read():
     state = after(statement(1_000, to="London"), statement(2_000, forget=("from",)))
     assert state.stamp(500) == 2_001
     assert state.stamp(5_000) == 5_000

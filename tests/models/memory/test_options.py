@@ -22,7 +22,7 @@ def built(**how) -> Submission:
     return Submission.from_document({**COLLAB, **how})
 
 
-def test_without_any_choice_there_is_no_memory():
+def test_memory_is_off_by_default():
     assert built().memory is None
     assert built(user_id=None, said=None).memory is None
 
@@ -53,7 +53,7 @@ def test_room_is_the_thread_or_else_the_session():
     assert threaded.room_id == THREAD
 
 
-def test_python_takes_the_same():
+def test_python_takes_the_same_options():
     collab = Collab(
         title="t", purpose="p", mode="round_robin", participants=[Participant(participant_id="ann")]
     )

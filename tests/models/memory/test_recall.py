@@ -104,7 +104,7 @@ def test_known_value_names_its_session_and_turn():
     assert (seen.session, seen.turn) == ("s1", 1)
 
 
-def test_without_a_service_values_go_through_unmerged():
+def test_values_without_a_service_are_not_merged():
     state = after(spoken(9 * HOUR, said={"to": "London"}))
     seen = recall(state, None, ASKER, said={"query": "x", "to": ""}, defaults={"to": "Oslo", "query": "y"})
     assert seen.parameters == {"to": "Oslo", "query": "x"}

@@ -81,7 +81,7 @@ def test_directive_lines_stay_in_the_message():
     assert [message.content for message in outcome.messages] == ["REMEMBER from: Nairobi"]
 
 
-def test_without_memory_nothing_is_read():
+def test_nothing_is_read_without_memory():
     assert read_directives(turn(None), TurnOutcome.say("REMEMBER from: Nairobi")).learned is None
 
 

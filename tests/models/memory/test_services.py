@@ -9,7 +9,7 @@ from symposia.models.memory.parameters import Parameter, ParameterKind
 from symposia.models.memory.services import Service, find_service, register_service, service_names
 
 
-def test_the_documented_services_are_there():
+def test_documented_services_exist():
     assert service_names()[:5] == ("travel", "payment", "search", "scheduling", "email")
 
 
@@ -56,7 +56,7 @@ def test_unknown_service_error_lists_the_known_ones(name):
         ("scheduling", "recurrence", "Weekly", "weekly"),
     ],
 )
-def test_a_value_is_read_by_its_parameters_type(service, name, value, read):
+def test_value_is_read_by_the_type_of_its_parameter(service, name, value, read):
     assert find_service(service).read(name, value) == read
 
 
@@ -121,7 +121,7 @@ def test_a_name_must_be_readable(name):
         find_service("search").read(name, 1)
 
 
-def test_a_service_is_added_by_registering_it():
+def test_registering_adds_a_service():
     hotel = Service("hotel", (Parameter("city", required=True), Parameter("nights", ParameterKind.INTEGER)))
     assert register_service(hotel) is hotel
     assert register_service(Service("hotel", hotel.parameters)) == hotel
@@ -143,7 +143,7 @@ def test_a_service_names_each_parameter_once():
         Service("hotel", (Parameter("city"), Parameter("city")))
 
 
-def test_choices_belong_to_a_choice():
+def test_choices_need_the_choice_type():
     with pytest.raises(
         InvalidInput, match=r"size\.choices: is required for kind `choice`, and not allowed for other kinds"
     ):
@@ -152,7 +152,7 @@ def test_choices_belong_to_a_choice():
         Parameter("size", choices=("small",))
 
 
-def test_good_and_bad_are_sorted_out_by_name():
+def test_valid_and_invalid_values_are_separated():
     good, bad = find_service("travel").split_valid({"to": "London", "from": "", "passenger_count": "many"})
     assert good == {"to": "London"}
     assert [str(error) for error in bad] == ["travel.passenger_count: must be a whole number (got 'many')"]

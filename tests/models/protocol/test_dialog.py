@@ -56,7 +56,7 @@ def test_a_dialog_that_is_not_active_takes_no_message(status):
     assert dialog.messages == ()
 
 
-def test_a_locked_dialog_takes_no_message():
+def test_locked_dialog_takes_no_message():
     dialog = Dialog(context_id=new_id(), governance=Governance(locked=True))
     with pytest.raises(
         Locked, match=f"dialog '{dialog.dialog_id}' cannot be changed: its governance.locked is set"
@@ -65,12 +65,12 @@ def test_a_locked_dialog_takes_no_message():
 
 
 @pytest.mark.parametrize("field", ["status", "messages", "dialog_id"])
-def test_a_dialog_changes_in_no_other_way(dialog, field):
+def test_dialog_changes_only_by_adding_messages(dialog, field):
     with pytest.raises(ValidationError, match="frozen"):
         setattr(dialog, field, "x")
 
 
-def test_a_dialog_has_no_hash_because_it_changes(dialog):
+def test_mutable_dialog_has_no_hash(dialog):
     with pytest.raises(TypeError, match="unhashable"):
         hash(dialog)
 
@@ -128,7 +128,7 @@ PROVENANCE = ("participant_id", "turn_number", "token_id", "fence")
 
 
 @given(st.dictionaries(st.sampled_from([*PROVENANCE, "history", "reply_to"]), VALUES))
-def test_a_message_as_history_claims_no_grant(data):
+def test_message_as_history_has_no_grant(data):
     event = Event(event_type="dialog.message", source="x", data=data)
     message = Message(role=Role.AGENT, content="hello", event=event).as_history()
     assert (message.speaker, message.turn_number, message.token_id, message.fence) == (None,) * 4
@@ -138,7 +138,7 @@ def test_a_message_as_history_claims_no_grant(data):
     assert Message.model_validate_json(message.to_json()).as_history() == message.as_history() == message
 
 
-def test_other_events_stay_as_they_are():
+def test_other_events_stay_unchanged():
     event = Event(event_type="other.thing", source="x", data={"turn_number": 7})
     for message in (Message(role=Role.USER, content="a"), Message(role=Role.USER, content="a", event=event)):
         assert message.as_history() is message

@@ -31,7 +31,7 @@ def test_a_payload_is_read_as_the_class_of_its_type():
     assert payload == TurnDispatched(role_id=role_uuid("coder"), turn_number=1, token_id=token)
 
 
-def test_further_fields_of_a_payload_are_kept():
+def test_extra_fields_of_a_payload_are_kept():
     event = event_of(MAPEventType.TURN_DISPATCHED, TURN | {"attempt": 2, "note": None})
     assert event.typed_payload().attempt == 2
     assert event.to_wire()["payload"] == TURN | {"attempt": 2, "note": None}
@@ -93,6 +93,6 @@ def test_an_unknown_type_is_refused():
         event_of("MAPSomething")
 
 
-def test_the_schemas_own_check_of_ids_is_at_work(mplp):
+def test_schema_check_of_ids_is_active(mplp):
     with pytest.raises(ValidationError, match="is not a 'uuid'"):
         mplp.validate("map-event", {**event_of("MAPSessionStarted").to_wire(), "session_id": "s1"})

@@ -119,7 +119,7 @@ def test_violation_names_rule_field_and_value(name):
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_a_sound_collab_breaks_no_rule(name):
+def test_valid_collab_breaks_no_rule(name):
     collab = collab_of(seat("orchestrator", "orchestrator"), seat("b", "y"), mode=CollabMode.ORCHESTRATED)
     assert list(INVARIANTS[name].check(collab)) == []
 
@@ -237,7 +237,7 @@ def test_message_needs_the_token_of_the_holder(token):
     assert exclusive([message_in(1, token)], []) == found
 
 
-def test_a_token_that_was_replaced_writes_no_more():
+def test_replaced_token_writes_no_message():
     old, new = new_id(), new_id()
     grants = [dispatched(1, token_id=old), dispatched(1, token_id=new)]
     assert exclusive([message_in(1, new)], grants) == []

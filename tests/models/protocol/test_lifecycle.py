@@ -84,18 +84,18 @@ def test_dialog_transitions_follow_the_diagram(current, target, mplp):
 
 
 @pytest.mark.parametrize(("current", "target"), COLLAB_DIAGRAM)
-def test_a_lock_refuses_every_move_of_a_collab(current, target):
+def test_locked_collab_refuses_every_transition(current, target):
     with pytest.raises(Locked):
         transition_collab(collab_in(current, governance=Governance(locked=True)), CollabStatus(target))
 
 
 @pytest.mark.parametrize(("current", "target"), DIALOG_DIAGRAM)
-def test_a_lock_refuses_every_move_of_a_dialog(current, target):
+def test_locked_dialog_refuses_every_transition(current, target):
     with pytest.raises(Locked):
         transition_dialog(dialog_in(current, governance=Governance(locked=True)), DialogStatus(target))
 
 
-def test_governance_without_a_lock_refuses_nothing():
+def test_unlocked_governance_refuses_nothing():
     collab = collab_in("draft", governance=Governance(locked=False))
     assert transition_collab(collab, CollabStatus.ACTIVE).governance == collab.governance
 

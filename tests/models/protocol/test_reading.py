@@ -313,7 +313,7 @@ def test_ambiguous_documents_are_refused(changes, message):
     ],
     ids=["collab", "dialog", "event", "message"],
 )
-def test_a_field_the_schema_requires_is_never_made_up(read, document):
+def test_missing_required_field_is_not_invented(read, document):
     for field in document:
         with pytest.raises(InvalidInput) as caught:
             read({name: value for name, value in document.items() if name != field})

@@ -147,7 +147,7 @@ def test_unusable_findings_are_left_out_and_counted() -> None:
     assert (len(said.findings), said.left_out) == (1, 4)
 
 
-def test_no_message_brings_more_than_the_cap() -> None:
+def test_number_of_findings_per_message_is_capped() -> None:
     said = read(json.dumps({"findings": [ENTRY] * (MAX_FINDINGS + 7)}))
     assert (len(said.findings), said.left_out) == (MAX_FINDINGS, 7)
 

@@ -26,7 +26,7 @@ def test_interval_is_due_only_on_its_grid(seconds, offset):
 
 
 @given(SECONDS)
-def test_a_span_that_is_written_is_read_again(seconds):
+def test_written_span_is_read_again(seconds):
     assert read_span(format_span(seconds)) == seconds
 
 
@@ -39,7 +39,7 @@ def test_spans_are_read(text, seconds):
 
 
 @pytest.mark.parametrize("text", ["", "m", "60w", "30m1h", "-5s", "1.5h", "1e3", True, None, "400d", "0s"])
-def test_what_is_no_span_is_refused(text):
+def test_invalid_span_is_refused(text):
     with pytest.raises(InvalidInput, match=r"every|either"):
         Recurrence(every=text)
 

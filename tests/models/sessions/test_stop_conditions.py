@@ -152,7 +152,7 @@ def test_turn_with_a_decision_or_item_is_no_pass(more):
     assert state == {}
 
 
-def test_a_hand_off_of_no_work_item_is_a_pass():
+def test_hand_off_without_a_work_item_is_a_pass():
     state = RoundOfPasses().observe({}, [result(kind=OutcomeKind.PASSED, hand_off="bob")], roster_size=1)
     assert RoundOfPasses().reason(state, Totals())
 
@@ -188,7 +188,7 @@ def test_remaining_is_the_minimum_of_or_maximum_of_and():
 
 
 @given(conditions, totals)
-def test_with_no_turns_left_the_condition_is_met(condition, totals):
+def test_no_turns_left_meets_the_condition(condition, totals):
     if condition.turns_left(totals) == 0:
         assert condition.reason({}, totals) is not None
 
@@ -226,7 +226,7 @@ def test_observing_turns_twice_changes_nothing(condition, results):
 
 
 @given(conditions, results, results)
-def test_a_text_once_seen_stays_seen(condition, earlier, later):
+def test_seen_text_stays_seen(condition, earlier, later):
     before = condition.observe({}, earlier, roster_size=3)
     after = condition.observe(before, later, roster_size=3)
     assert set(before.get("seen", [])) <= set(after.get("seen", []))
@@ -246,12 +246,12 @@ def test_a_text_once_seen_stays_seen(condition, earlier, later):
         lambda: AllOf(()),
     ],
 )
-def test_limits_that_make_no_sense_are_refused(build):
+def test_invalid_limits_are_refused(build):
     with pytest.raises(ValidationError):
         build()
 
 
-def test_a_condition_is_a_value():
+def test_conditions_compare_by_value():
     assert MaxTurns(3) == MaxTurns(turns=3)
     assert len({MaxTurns(3) | TextSeen("x"), MaxTurns(3) | TextSeen("x")}) == 1
     assert repr(MaxTurns(3) & RoundOfPasses()) == "AllOf(conditions=(MaxTurns(turns=3), RoundOfPasses()))"

@@ -90,7 +90,7 @@ def test_endless_nesting_is_refused(wrap):
         read_stop(data)
 
 
-def test_a_crowd_of_conditions_is_refused():
+def test_too_many_conditions_are_refused():
     with pytest.raises(
         InvalidInput, match=r"^stop: must have at most 64 conditions \(got '65 conditions'\)$"
     ):

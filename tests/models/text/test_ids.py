@@ -46,7 +46,7 @@ def test_an_id_is_kept_in_lower_case(value):
 
 
 @pytest.mark.parametrize("value", ["", "x", V1, uuid1(), 5, None, b"x", f"{V4}\n"])
-def test_anything_but_a_uuid_v4_is_no_id(value):
+def test_other_text_is_no_uuid4(value):
     with pytest.raises(ValidationError, match="must be a UUID v4"):
         ID.validate_python(value)
 

@@ -51,7 +51,7 @@ def test_each_form_of_url_is_read(url, kind, plain, nodes, master):
         ),
     ],
 )
-def test_an_address_that_makes_no_sense_is_refused(url, rule):
+def test_invalid_address_is_refused(url, rule):
     with pytest.raises(ValueError, match=rule) as refused:
         RedisAddress.parse(url)
     assert "secret" not in str(refused.value)

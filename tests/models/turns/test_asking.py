@@ -68,7 +68,7 @@ def test_text_before_and_after_ask_is_split():
         "```\nASK ben: in code\n```",
     ],
 )
-def test_anything_else_is_just_text(text):
+def test_other_text_is_no_question(text):
     outcome = read(text)
     assert outcome.question is None
     assert outcome.messages[0].content == text

@@ -38,7 +38,7 @@ def test_pieces_in_order_are_the_text(said):
 
 
 @given(spoken(), st.data())
-def test_pieces_read_again_add_nothing(said, data):
+def test_repeated_pieces_add_nothing(said, data):
     text, pieces = said
     drafts = Drafts()
     for piece in pieces:

@@ -80,7 +80,7 @@ def test_names_match_id_role_or_display_name(names, ids):
     assert decision(f"NEXT: {names}").next == ids
 
 
-def test_an_instruction_is_for_all_or_for_one():
+def test_instruction_is_for_everyone_or_one_person():
     text = (
         "NEXT: Ada, p-3\nINSTRUCTION: keep it short\nINSTRUCTION Ada: write it\nINSTRUCTION (p-3): break it"
     )
@@ -132,7 +132,7 @@ def test_stalled_is_no_progress():
         "-",
     ],
 )
-def test_prose_is_no_decision(text):
+def test_prose_contains_no_decision(text):
     assert decision(text) is None
 
 
@@ -151,7 +151,7 @@ def test_prose_is_no_decision(text):
         "  NEXT :  Ada  ",
     ],
 )
-def test_markdown_does_no_harm(text):
+def test_markdown_directives_are_read(text):
     assert decision(text) == Decision(next=("p-1",))
 
 
@@ -176,7 +176,7 @@ def test_a_review_approves(text, reason):
 @pytest.mark.parametrize(
     "text", ["NOT APPROVED: no", "I have approved worse.", "APPROVED? No.", "NEXT: Ada", "DONE: x"]
 )
-def test_any_other_review_does_not(text):
+def test_other_review_does_not_approve(text):
     assert verdict(text) is None
 
 
@@ -218,7 +218,7 @@ def test_answer_of_only_pass_has_no_messages(mode, text):
 
 
 @pytest.mark.parametrize("text", ["I pass.", "PASS the salt", "PASS\nNEXT: Ada"])
-def test_any_other_pass_is_a_message(text):
+def test_other_pass_is_a_message(text):
     assert not read(text).passed
 
 
@@ -237,7 +237,7 @@ def test_directives_count_only_if_expected():
     "structured",
     [{"passed": True}, {"decision": Decision()}, {"hand_off": "p-1"}, {"items": (NewItem(text="x"),)}],
 )
-def test_an_outcome_with_structure_is_left_alone(structured):
+def test_structured_outcome_is_unchanged(structured):
     before = read("DONE: x", expects=Expects.DECISION, **structured)
     assert before == TurnOutcome(
         messages=(DraftMessage(content="DONE: x"),), usage=Usage(requests=1), **structured

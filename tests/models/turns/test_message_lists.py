@@ -166,7 +166,7 @@ def test_window_ends_before_a_message_that_is_too_long():
     assert [m.content for m in recent_messages(dialog, 50, len)] == ["c"]
 
 
-def test_the_window_is_also_taken_of_bare_messages():
+def test_window_accepts_bare_messages():
     assert recent_messages(FIVE.messages, 8, len) == recent_messages(FIVE, 8, len)
 
 
@@ -183,6 +183,6 @@ def windows_of_the_source(messages, max_tokens, estimate):
 
 
 @given(values.dialogs, st.integers(0, 60))
-def test_the_window_is_the_one_the_source_describes(dialog, max_tokens):
+def test_window_matches_the_source_document(dialog, max_tokens):
     expected = windows_of_the_source(dialog.messages, max_tokens, estimate_tokens)
     assert recent_messages(dialog, max_tokens) == expected

@@ -257,7 +257,7 @@ def test_cancelled_items_can_be_retried(desk: Desk):
     assert (run.state, sorted(desk.calls())) == (RunState.COMPLETED, ["f1.txt", "f2.txt", "f3.txt"])
 
 
-def test_a_batch_spends_no_more_than_it_may(shared: Desk):
+def test_batch_stays_within_its_budget(shared: Desk):
     asked = panel("spends", parallel=1, batch={"max_tokens": 250})
     run = result_of(shared.review(asked, texts(5)), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
@@ -276,7 +276,7 @@ def test_batch_over_time_ends_with_its_findings(desk: Desk):
     assert set(states(run).values()) == {"cancelled"}
 
 
-def test_an_empty_source_is_a_run_with_nothing_in_it(desk: Desk):
+def test_empty_source_makes_an_empty_run(desk: Desk):
     run = result_of(desk.review(panel("finds"), []), timeout_s=DEADLINE_S)
     assert (run.state, run.results, run.summary) == (RunState.COMPLETED, (), "Nothing to review.")
 
@@ -298,7 +298,7 @@ def test_unknown_agent_fails_the_items(shared: Desk):
     assert "nobody" in run.results[0].error
 
 
-def test_the_same_batch_started_twice_is_one(shared: Desk):
+def test_batch_started_twice_is_one(shared: Desk):
     batch_id = new_id()
     for _ in range(2):
         job = shared.review(panel("finds"), texts(2), batch_id=batch_id)
@@ -319,7 +319,7 @@ def test_text_of_an_item_is_kept_by_its_session_alone(shared: Desk):
     assert session.usage()["finds"] == Usage()
 
 
-def test_nothing_is_known_of_a_batch_that_never_was(desk: Desk):
+def test_unknown_batch_has_no_state(desk: Desk):
     job = desk.client.get_review(new_id())
     for ask in (job.progress, job.run, job.cancel, job.retry):
         with pytest.raises(ReviewNotFound):

@@ -78,7 +78,7 @@ def test_headline_without_findings():
     assert headline(a_run(state=RunState.PARTIAL)) == "Review of shop by code, partial: no findings"
 
 
-def test_a_machine_reads_the_same(monkeypatch):
+def test_machine_readable_summary_is_the_same(monkeypatch):
     told = json.loads(summary_json(RUN))
     assert told["type"] == "review.ended"
     assert (told["run_id"], told["root"], told["panel"], told["state"]) == (
@@ -227,7 +227,7 @@ def test_private_address_needs_an_allowed_network(system):
     assert system.deliveries == []
 
 
-def test_without_its_secret_nothing_is_sent(system):
+def test_webhook_without_its_secret_sends_nothing(system):
     with pytest.raises(DeliveryFailed, match="environment variable NOWHERE is not set") as error:
         webhook(system, secret_env="NOWHERE").deliver("board", PARCEL)
     assert not error.value.retryable
@@ -322,7 +322,7 @@ def test_refused_recipients_do_not_affect_the_others(server, made):
     assert server.sent[0].to == ("ann@example.com",)
 
 
-def test_a_server_that_is_not_trusted_hears_nothing(server, made, tmp_path):
+def test_untrusted_server_receives_nothing(server, made, tmp_path):
     other, _ = certificate(tmp_path, "other")
     with pytest.raises(DeliveryFailed, match="is not trusted") as error:
         email(server, made, ca_file=str(other)).deliver("team", PARCEL)
@@ -372,7 +372,7 @@ def loaded(tmp_path: Path, text: str) -> Destinations:
     return Destinations.load(file, getenv=VARIABLES.get)
 
 
-def test_a_file_names_deliveries(tmp_path, monkeypatch):
+def test_deliveries_file_names_deliveries(tmp_path, monkeypatch):
     text = '[shelf]\nkind = "folder"\nfolder = "/srv/reviews"\n'
     assert loaded(tmp_path, text).names() == ["shelf"]
     monkeypatch.chdir(tmp_path)

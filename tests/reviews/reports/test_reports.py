@@ -135,7 +135,7 @@ def test_junit_counts_match_for_any_text(run: ReviewRun) -> None:
 # -- JSON lines --------------------------------------------------------------------------------
 
 
-def test_lines_hold_the_whole_run() -> None:
+def test_jsonl_holds_the_whole_run() -> None:
     run = a_reported_run()
     objects = [json.loads(line) for line in render(run, JSONL).splitlines()]
     assert [it["type"] for it in objects] == ["run"] + ["item"] * 5 + ["skipped"] + ["finding"] * 5

@@ -146,7 +146,7 @@ def test_html_report_renders_any_text_as_text(run: ReviewRun) -> None:
     assert run.root_name.strip() in "".join(page.words)
 
 
-def test_a_page_may_load_and_run_nothing() -> None:
+def test_html_page_loads_and_runs_nothing() -> None:
     report = render(a_reported_run(), HTML)
     page = Page(report)
     assert page.policy.startswith("default-src 'none'; style-src 'sha256-")

@@ -44,14 +44,14 @@ def added() -> Iterator[None]:
     del registry._FORMATS[CSV.name]
 
 
-def test_it_is_rendered_and_written() -> None:
+def test_added_format_is_rendered_and_written() -> None:
     run = a_reported_run()
     assert render(run, CSV) == _to_csv(run) != ""
     assert report_files(run, [CSV]) == (ReportFile("review.csv", "text/csv", _to_csv(run)),)
     assert (formats()[-1], format_of("csv")) == (CSV, CSV)
 
 
-def test_all_formats_of_the_command_line_include_it(tmp_path: Path) -> None:
+def test_all_formats_include_the_added_one(tmp_path: Path) -> None:
     run = a_reported_run()
     for named in (["all"], []):
         folder = tmp_path / "-".join(["reports", *named])
@@ -59,7 +59,7 @@ def test_all_formats_of_the_command_line_include_it(tmp_path: Path) -> None:
         assert (folder / "review.csv").read_text() == _to_csv(run)
 
 
-def test_the_command_line_offers_it(redis_url: str) -> None:
+def test_command_line_offers_the_added_format(redis_url: str) -> None:
     environment = {"SYMPOSIA_REDIS_URL": redis_url}
     for command in (["files", "."], ["show", "0b5d7f0e"]):
         refused = CliRunner().invoke(app, ["review", *command, "--format", "pdf"], env=environment)
@@ -68,7 +68,7 @@ def test_the_command_line_offers_it(redis_url: str) -> None:
     assert "is not one of" not in accepted.output
 
 
-def test_a_schedule_may_name_it(redis_url: str, tmp_path: Path) -> None:
+def test_schedule_may_name_the_added_format(redis_url: str, tmp_path: Path) -> None:
     settings = Settings(redis_url=redis_url, data_dir=tmp_path, review_roots={"shop": tmp_path})
     with Client(settings) as client:
         review = {"panel": "code", "root": "shop", "formats": ["csv"]}
@@ -92,7 +92,7 @@ def test_a_schedule_may_name_it(redis_url: str, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_format_that_breaks_a_rule_is_refused(wrong: ReportFormat, rule: str) -> None:
+def test_invalid_format_is_refused(wrong: ReportFormat, rule: str) -> None:
     known = formats()
     with pytest.raises(ValueError, match=rule):
         add_format(wrong)

@@ -42,7 +42,7 @@ def _lines(it: ReadItem | SkippedItem) -> object:
     return it.item.changed if isinstance(it, ReadItem) else it.reason
 
 
-def test_nothing_has_changed_since_now(tree):
+def test_clean_tree_has_no_changes(tree):
     assert changes(tree, since="HEAD") == {}
 
 
@@ -98,7 +98,7 @@ def test_change_is_found_under_any_file_name(tree, name):
     assert changes(tree, since="HEAD") == {name: ((11, 11),)}
 
 
-def test_lines_that_look_like_a_diff_are_lines(tree):
+def test_lines_like_a_diff_are_content(tree):
     tree.put("a.py", TEN + "x\n")
     tree.put("b.py", "-- a/z.py\n" + TEN)
     tree.commit()
@@ -136,7 +136,7 @@ def test_branches_without_a_common_commit_are_refused(tree):
         changes(tree, base="main")
 
 
-def test_the_revision_is_known_once_there_is_one(tmp_path, tree):
+def test_revision_is_known_after_the_first_commit(tmp_path, tree):
     assert Repository.find(tree.folder).head() == tree.git("rev-parse", "HEAD")
     assert Repository.find(GitTree(tmp_path / "new").folder).head() == ""
     assert Repository.find(tmp_path) is None
@@ -187,7 +187,7 @@ def plant(tree: GitTree, marker: Path) -> None:
     (tree.folder / ".git" / "info" / "attributes").write_text("* filter=x diff=x merge=x\n")
 
 
-def test_no_program_that_a_repository_names_is_run(tree, tmp_path):
+def test_programs_named_by_a_repository_are_not_run(tree, tmp_path):
     marker = tmp_path / "ran"
     tree.put(".gitattributes", "* filter=x diff=x merge=x\n")
     before = tree.commit()
@@ -205,7 +205,7 @@ def test_no_program_that_a_repository_names_is_run(tree, tmp_path):
     assert marker.exists()
 
 
-def test_objects_that_are_missing_are_not_fetched(tree, tmp_path):
+def test_missing_git_objects_are_not_fetched(tree, tmp_path):
     marker = tmp_path / "ran"
     (blob,) = tree.git("ls-tree", "--object-only", "HEAD", "a.py").split()
     tree.put("a.py", TEN + "more\n")
@@ -251,7 +251,7 @@ def test_missing_git_is_reported(tree, monkeypatch, tmp_path):
         changes(tree, since="HEAD")
 
 
-def test_git_is_not_waited_for_without_end(tree, monkeypatch):
+def test_git_calls_have_a_timeout(tree, monkeypatch):
     os.mkfifo(tree.folder / ".git" / "fifo")
     with (tree.folder / ".git" / "config").open("a") as config:
         config.write("[include]\n\tpath = fifo\n")

@@ -58,7 +58,7 @@ def test_source_is_read_each_time(folder):
     assert [it.text for it in source] == ["2"]
 
 
-def test_paths_and_patterns_choose(folder):
+def test_paths_and_patterns_select_files(folder):
     put(folder, a="1", b="2", x__a="3", x__b="4", y__a="5")
     assert list(given(folder, paths=["x", "b.py"])[0]) == ["x/a.py", "x/b.py", "b.py"]
     assert list(given(folder, paths=["x/", "./x/a.py", "."])[0]) == [
@@ -175,12 +175,12 @@ def test_unreadable_repository_is_reported_and_read(folder):
 
 
 @pytest.mark.parametrize("field", ["since", "base"])
-def test_changes_are_asked_of_repositories_only(folder, field):
+def test_changes_require_a_repository(folder, field):
     put(folder, a="1")
     with pytest.raises(InvalidInput, match=f"{field}: requires a folder in a git repository"):
         list(FileSource(folder, FileSelection(**{field: "main"})))
 
 
-def test_a_root_that_is_not_there_is_refused(folder):
+def test_missing_root_is_refused(folder):
     with pytest.raises(InvalidInput, match="root: must be a readable folder"):
         list(FileSource(folder))

@@ -44,17 +44,17 @@ def test_pattern_outside_the_root_or_empty_is_refused(pattern):
         Globs([pattern], field="exclude")
 
 
-def test_there_are_not_too_many_patterns():
+def test_number_of_patterns_is_limited():
     with pytest.raises(InvalidInput, match="include: must have at most 100 patterns"):
         Globs(["*.py"] * (MAX_PATTERNS + 1), field="include")
 
 
-def test_without_patterns_nothing_fits():
+def test_no_patterns_match_nothing():
     assert not Globs([], field="include")
     assert not Globs([], field="include").matches("a")
 
 
-def test_many_stars_take_no_time():
+def test_many_stars_are_matched_quickly():
     """A pattern tried in every way would take longer than there is."""
     assert not Globs(["**/a/" * 90 + "b"], field="include").matches("a/" * 500 + "c")
     assert not Globs(["*a" * 200 + "b"], field="include").matches("a" * 2_000)
@@ -73,7 +73,7 @@ def test_any_pattern_matches_or_is_refused(pattern, path):
 
 
 @given(path=paths.filter(lambda it: not set(it) & set("*?[")))
-def test_a_path_fits_itself_and_its_folders_fit_it(path):
+def test_path_matches_itself_and_its_folders(path):
     parts = path.split("/")
     for upto in range(1, len(parts) + 1):
         assert Globs(["/" + "/".join(parts[:upto])], field="include").matches(path)

@@ -83,7 +83,7 @@ def test_path_outside_the_root_is_refused(folder, path):
 
 
 @pytest.mark.parametrize("path", ["..", "../outside", "a/../../outside", "/etc", "a\0b"])
-def test_a_walk_does_not_begin_outside(folder, path):
+def test_walk_cannot_begin_outside(folder, path):
     (folder / "a").mkdir()
     ((_, reason),) = walked(folder, path)
     assert reason == "not a folder, or a symbolic link in its path"
@@ -167,7 +167,7 @@ def test_excluded_files_are_omitted_or_reported(folder):
     assert walked(folder, a="", b="a reason") == [("b", "a reason"), "c/x"]
 
 
-def test_folders_without_end_have_one(folder):
+def test_depth_of_folders_is_limited(folder):
     inner = folder
     for _ in range(MAX_DEPTH + 5):
         inner /= "d"
@@ -236,7 +236,7 @@ def test_no_descriptor_stays_open(folder):
 
 
 @pytest.mark.parametrize("name", ["nowhere", "file"])
-def test_a_root_is_a_folder(folder, name):
+def test_root_must_be_a_folder(folder, name):
     (folder / "file").write_text("x")
     with pytest.raises(InvalidInput, match="root: must be a readable folder"):
         SandboxedFolder(folder / name)

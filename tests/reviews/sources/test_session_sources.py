@@ -93,7 +93,7 @@ def test_named_sessions_keep_their_order(client, archive):
     assert found[1] == SkippedItem(path=f"session:{gone}", reason="not in the archive")
 
 
-def test_without_an_archive_there_is_nothing():
+def test_sessions_need_an_archive():
     assert list(SessionSource(None)) == []
     assert list(SessionSource(None, ids=["x\n"])) == [
         SkippedItem(path=r"session:x\n", reason="not in the archive")

@@ -107,7 +107,7 @@ def test_substitute_takes_the_turn(shared, checked):
     checked(job, result)
 
 
-def test_a_hanging_agent_is_cut_off_at_its_deadline(shared, checked):
+def test_hanging_agent_is_cancelled_at_its_deadline(shared, checked):
     job = shared.submit(
         "pair",
         {"ann": "gated", "bob": "say"},

@@ -47,14 +47,14 @@ def test_a_program_speaks_in_turn_and_hears_the_dialog(stage, pids, checked):
     checked(job, result)
 
 
-def test_a_cancelled_session_ends_its_program(asleep):
+def test_cancelled_session_ends_its_program(asleep):
     job, process = asleep
     job.cancel()
     until(lambda: is_gone(process), timeout_s=30, what="the program is gone")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
-def test_a_killed_worker_takes_its_program_along(stage, asleep):
+def test_killed_worker_ends_its_program(stage, asleep):
     job, process = asleep
     stage.workers[0].kill()
     until(lambda: is_gone(process), timeout_s=30, what="the program is gone")

@@ -80,7 +80,7 @@ class Reader:
         return self.written
 
 
-def test_words_are_seen_before_the_turn_is_written(shared, shared_model):
+def test_text_is_streamed_before_the_commit(shared, shared_model):
     gate = threading.Event()
     shared_model.answers(completion(TEXT, pause=gate, pause_after=3))
     _, reader = talk(shared)
@@ -103,7 +103,7 @@ def test_returning_reader_sees_the_same_text(shared, shared_model):
 
 
 @pytest.mark.long
-def test_the_words_of_a_killed_attempt_are_gone(stage, model, checked):
+def test_text_of_a_killed_attempt_is_withdrawn(stage, model, checked):
     never = threading.Event()
     model.answers(completion("lost words", pause=never, pause_after=2), completion(TEXT))
     first = stage.start_worker()
@@ -122,7 +122,7 @@ def test_the_words_of_a_killed_attempt_are_gone(stage, model, checked):
 
 
 @pytest.mark.parametrize("end", ["cut", "ends_early"])
-def test_words_that_a_model_breaks_off_are_no_answer(shared, shared_model, end):
+def test_aborted_model_stream_is_no_answer(shared, shared_model, end):
     shared_model.answers(completion("broken off", pause_after=2, **{end: True}), completion(TEXT))
     _, reader = talk(shared)
     assert reader.finish() == [FIRST, TEXT]
@@ -150,7 +150,7 @@ def test_nothing_is_published_without_readers(shared, shared_model):
 
 
 @pytest.mark.long
-def test_a_model_may_be_asked_for_no_stream(stage, model):
+def test_streaming_may_be_disabled(stage, model):
     registry = stage.folder / "agents.toml"
     registry.write_text(registry.read_text().replace("request_timeout_s = 60", "stream = false"))
     stage.start_worker()

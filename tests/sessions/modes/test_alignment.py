@@ -98,7 +98,7 @@ def test_added_participant_is_an_expert(stage):
     assert "gale" in parse(text).rounds[-1].agents
 
 
-def test_a_turn_with_findings_is_sent_back_once(panel):
+def test_turn_with_findings_is_returned_once(panel):
     job = panel("round_robin", "sloppy", stop=MaxRounds(2))
     result = result_of(job)
     assert result.ok
@@ -115,6 +115,6 @@ def test_session_without_alignment_has_no_transcript(stage):
         job.transcript()
 
 
-def test_a_protocol_must_be_known(stage):
+def test_unknown_protocol_is_refused(stage):
     with pytest.raises(InvalidInput, match="protocol: must be one of alignment"):
         stage.submit("round_robin", {"ann": "say", "bob": "say"}, protocol="harmony")

@@ -72,7 +72,7 @@ def pair(stage, ann: str = "say", **options: Any):
     return stage.submit("pair", {"ann": ann, "bob": "say"}, stop=MaxTurns(4), **options)
 
 
-def test_no_alert_fires_when_all_is_well(stage, prometheus):
+def test_no_alert_fires_without_a_fault(stage, prometheus):
     stage.start_worker()
     for _ in range(5):
         result_of(pair(stage))
@@ -94,7 +94,7 @@ def test_session_waiting_for_a_person_is_not_stuck(stage, prometheus):
     job.cancel()
 
 
-def test_no_worker(stage, prometheus):
+def test_alert_without_workers(stage, prometheus):
     worker = stage.start_worker()
     until(lambda: "SymposiaNoWorker" not in prometheus.scrape().firing(), what="the worker is announced")
     worker.ask_to_stop()
@@ -102,7 +102,7 @@ def test_no_worker(stage, prometheus):
     assert prometheus.until_firing("SymposiaNoWorker") == {frozenset(): 0.0}
 
 
-def test_sessions_stuck_because_no_worker_sweeps(stage, prometheus):
+def test_alert_on_sessions_that_no_worker_sweeps(stage, prometheus):
     worker = stage.start_worker()
     job = pair(stage, "gated", parameters={"gate": str(stage.folder / "never")})
     until(stage.calls, what="the agent is called")
@@ -111,7 +111,7 @@ def test_sessions_stuck_because_no_worker_sweeps(stage, prometheus):
     job.cancel()
 
 
-def test_sessions_stuck_because_all_workers_are_busy(stage, prometheus):
+def test_alert_on_sessions_stuck_by_busy_workers(stage, prometheus):
     stage.start_worker(concurrency=1)
     gate = stage.folder / "gate"
     first = pair(stage, "gated", parameters={"gate": str(gate)})
@@ -124,7 +124,7 @@ def test_sessions_stuck_because_all_workers_are_busy(stage, prometheus):
     until(lambda: "SymposiaSessionsStuck" not in prometheus.scrape().firing(), what="the alert ends")
 
 
-def test_sessions_stuck_because_they_cannot_be_read(stage, prometheus):
+def test_alert_on_unreadable_sessions(stage, prometheus):
     worker = stage.start_worker()
     job = pair(stage, "gated", parameters={"gate": str(stage.folder / "never")})
     until(stage.calls, what="the agent is called")
@@ -137,7 +137,7 @@ def test_sessions_stuck_because_they_cannot_be_read(stage, prometheus):
 
 
 @pytest.mark.parametrize("policy", [{"attempts": 2, "backoff_s": 0.05}, {"attempts": 1, "then": "skip"}])
-def test_agents_failing(stage, prometheus, policy):
+def test_alert_on_failing_agents(stage, prometheus, policy):
     stage.start_worker()
     for _ in range(3):
         result_of(pair(stage, "moody", policy=policy, parameters={"fails": 9}))
@@ -145,7 +145,7 @@ def test_agents_failing(stage, prometheus, policy):
     assert 0.2 < share <= 1
 
 
-def test_cost(stage, prometheus):
+def test_alert_on_cost(stage, prometheus):
     with (stage.folder / "agents.toml").open("a") as file:
         file.write(AGENTS)
     stage.start_worker()
@@ -155,7 +155,7 @@ def test_cost(stage, prometheus):
     assert dollars == pytest.approx(12)
 
 
-def test_memory_unavailable(stage, prometheus, monkeypatch):
+def test_alert_on_unavailable_memory(stage, prometheus, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_MEMORY_REDIS_URL", f"redis://127.0.0.1:{own_port()}/0")
     stage.start_worker()
     result_of(pair(stage, user_id="ann", room_id="lobby"), timeout_s=60)
@@ -163,7 +163,7 @@ def test_memory_unavailable(stage, prometheus, monkeypatch):
 
 
 @pytest.mark.leaves_keys
-def test_archive_backlog_and_failures(stage, prometheus, monkeypatch):
+def test_alert_on_archive_backlog_and_failures(stage, prometheus, monkeypatch):
     # A folder in the place of the database file.
     (stage.folder / "archive.db").mkdir()
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
@@ -179,7 +179,7 @@ def test_archive_backlog_and_failures(stage, prometheus, monkeypatch):
 
 @pytest.mark.long
 @pytest.mark.timeout(180)
-def test_queue_wait(stage, prometheus):
+def test_alert_on_queue_wait(stage, prometheus):
     stage.start_worker(concurrency=1)
     gate = stage.folder / "gate"
     agents = dict.fromkeys(("ann", "bob", "cyd", "dan", "eve", "fay"), "gated")
@@ -192,7 +192,7 @@ def test_queue_wait(stage, prometheus):
     assert prometheus.until_firing("SymposiaQueueWait")
 
 
-def test_metrics_old_or_missing(stage, prometheus):
+def test_alert_on_old_or_missing_metrics(stage, prometheus):
     prometheus.scrapes[-1] = (0.0, Scrape({}))
     assert "SymposiaMetricsOld" in prometheus.firing()
     aged = {

@@ -126,7 +126,7 @@ def test_waiting_for_the_end_ends_with_the_end(table, read_all):
         assert kinds(reading.result(patient(10)))[-1] == "MAPSessionCompleted"
 
 
-def test_a_session_that_never_was_is_not_found_at_once(client, read_all, monkeypatch):
+def test_unknown_session_is_not_found_at_once(client, read_all, monkeypatch):
     monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
     began = time.monotonic()
     with pytest.raises(SessionNotFound):
@@ -177,7 +177,7 @@ def test_zero_timeout_suffices_for_an_ended_session(client, table):
     assert texts(follow(client, table.id, "dialog", timeout_s=0)) == ["one"]
 
 
-def test_no_text_can_pass_for_the_end(client):
+def test_message_text_cannot_end_the_stream(client):
     table = Table(client, opened=False)
     table.collab = table.collab.changed(
         title="MAPSessionCompleted", purpose='"event_type":"MAPSessionCompleted"'

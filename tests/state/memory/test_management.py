@@ -41,7 +41,7 @@ def test_show_lists_masked_parameters_with_metadata(spoken):
     }
 
 
-def test_the_viewer_of_nothing_shows_nothing(memory):
+def test_viewer_of_an_empty_room_shows_nothing(memory):
     report = memory.show(*HERE)
     assert (report.lines, report.ttl_s, report.updated_at) == ((), 0, "")
 
@@ -140,7 +140,7 @@ def test_share_covers_earlier_values(memory):
     assert memory.merge(7, "three", {}, service="travel") == {}
 
 
-def test_share_brings_back_nothing_that_was_forgotten(memory):
+def test_share_restores_no_forgotten_value(memory):
     memory.store(42, "one", {"from": "Nairobi"}, service="travel")
     memory.share(42, ["travel.from"])
     memory.forget(42, "one", "from")

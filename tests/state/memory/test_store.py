@@ -184,7 +184,7 @@ def test_unsafe_user_id_is_refused_by_every_method(memory, user):
 
 
 @pytest.mark.parametrize("user", ["*", "4?", "[4]2", "\\*"])
-def test_a_pattern_is_no_way_to_other_users_rooms(memory, user):
+def test_pattern_as_user_id_finds_no_other_rooms(memory, user):
     memory.store(*HERE, TRIP, service="travel")
     assert memory.rooms(user) == []
     assert memory.forget_all(user) == []
@@ -316,7 +316,7 @@ def test_script_error_is_an_error_for_people_only(client, memory):
     assert memory.get(*HERE)["parameters"] == TRIP
 
 
-def test_a_state_takes_no_more_memory_than_documented(client, memory):
+def test_state_size_is_as_documented(client, memory):
     """One to five kilobytes a state (section 7)."""
     trip = {**TRIP, "departure_date": "2026-02-10", "passenger_count": 1, "cabin_class": "economy"}
     for user in range(100):

@@ -51,7 +51,7 @@ def anywhere(request: pytest.FixtureRequest) -> Iterator[Any]:
             assert all(client.pttl(key) > 0 for key in client.scan_iter(f"symposia:{{{session_id}}}:*"))
 
 
-def test_a_session_lives_and_ends(anywhere):
+def test_session_is_opened_and_ends(anywhere):
     table = Table(anywhere)
     board = (BoardEntry(item=WorkItem(item_id="i", text="do it"), status="open"),)
     one, two, three = table.plan(

@@ -80,7 +80,7 @@ def test_request_during_a_sweep_is_not_delayed(index, asked_in_ms):
     assert until(lambda: index.claim(limit=1, hold_ms=HOUR)) == ["s"]
 
 
-def test_a_look_can_always_be_had_sooner(index):
+def test_check_can_be_moved_earlier(index):
     index.add_session("s", look_in_ms=HOUR)
     at = index.now_ms() + 50_000
     index.reschedule("s", at)

@@ -8,7 +8,7 @@ from symposia.state.redis.keys import PERMANENT, calls_key, lock_key, review_key
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 
 
-def test_a_session_lives_under_its_own_hash_tag():
+def test_session_keys_share_its_hash_tag():
     assert [
         session_key(ID, part) for part in ("session", "dialog", "events", "journal", "turns", "board")
     ] == [
@@ -21,7 +21,7 @@ def test_a_session_lives_under_its_own_hash_tag():
     ]
 
 
-def test_a_lock_is_named_by_its_scope():
+def test_lock_key_has_the_scope():
     assert lock_key(ID, "floor") == f"symposia:{{{ID}}}:lock:floor"
     assert lock_key(ID, "slot:ann") == f"symposia:{{{ID}}}:lock:slot:ann"
 
@@ -30,7 +30,7 @@ def test_finished_calls_key_has_the_turn_number():
     assert calls_key(ID, 7) == f"symposia:{{{ID}}}:calls:7"
 
 
-def test_a_batch_review_lives_under_its_own_hash_tag():
+def test_batch_review_keys_share_its_hash_tag():
     assert review_key(ID, "batch") == f"symposia:{{review:{ID}}}:batch"
     assert review_key(ID, "text:7") == f"symposia:{{review:{ID}}}:text:7"
 

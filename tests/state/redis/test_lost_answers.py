@@ -30,7 +30,7 @@ def unlucky(client: Redis, wire: Wire) -> Iterator[Table]:
         yield table
 
 
-def test_every_verb_may_be_sent_twice(unlucky, wire):
+def test_every_call_may_be_repeated(unlucky, wire):
     table = unlucky
     assert table.open().word == "exists"
     write = table.write(Step(turns=(turn("ann"), turn("bob", "b"))))

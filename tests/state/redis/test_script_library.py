@@ -76,12 +76,12 @@ def library(monkeypatch):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_no_name_is_undefined(name):
+def test_no_lua_name_is_undefined(name):
     assert free_names(name) <= DEFINED.keys()
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_uses_names_the_modules_that_are_used(name):
+def test_uses_lists_the_used_modules(name):
     assert sorted(field(name, "USES")) == sorted({DEFINED[used] for used in free_names(name)})
 
 
@@ -105,7 +105,7 @@ def test_redis_compiles_a_script(client, name):
     assert client.script_load(script.text) == script.sha
 
 
-def test_a_module_comes_once_after_those_that_it_uses(library):
+def test_module_comes_once_after_its_dependencies(library):
     library(top="left right", left="base", right="left base", base="")
     assert order(["top", "base"]) == ["base", "left", "right", "top"]
     assert order(["base"]) == ["base"]
@@ -120,7 +120,7 @@ def test_an_unknown_module_is_refused(library):
         order(["other"])
 
 
-def test_a_circle_is_refused(library):
+def test_circular_dependency_is_refused(library):
     library(top="left", left="right", right="left", own="own")
     with pytest.raises(ValueError, match="in a circle: left -> right -> left"):
         order(["top"])
@@ -128,7 +128,7 @@ def test_a_circle_is_refused(library):
         order(["own"])
 
 
-def test_names_of_a_script_are_found():
+def test_names_of_a_script_are_parsed():
     uses = name_uses(
         "local a, b = first(x.y), { c = d } -- comment\n"
         "local function f(e, ...) return e[g] == 'text' end\n"

@@ -35,7 +35,7 @@ def test_items_are_claimed_once_within_the_limit(store):
     assert store.claim(batch)[1] == [3]
 
 
-def test_a_result_counts_once(store):
+def test_result_counts_once(store):
     batch = started(store, 1)
     store.claim(batch)
     record = store.item(batch, 1)
@@ -57,7 +57,7 @@ def test_result_of_an_ended_attempt_is_refused(store):
     assert store.view(batch).failed == 1
 
 
-def test_nothing_begins_before_all_is_handed_over(store):
+def test_nothing_starts_before_all_items_are_added(store):
     made = head()
     store.open(made)
     store.add(made.batch_id, 1, item(1), "text")
@@ -120,11 +120,11 @@ def test_overdue_batches_are_reported(store):
     assert word == "late"
 
 
-def test_items_are_given_out_before_the_time_is_over(store):
+def test_items_are_claimed_before_the_deadline(store):
     assert store.claim(started(store, 2, batch={"max_s": 3_600}))[0] == "claimed"
 
 
-def test_every_call_may_be_sent_twice(store, redis_url):
+def test_every_review_call_may_be_repeated(store, redis_url):
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
         unlucky = ReviewStore(losing, retention_s=60)
         batch = started(store, 2, parallel=1)
@@ -141,7 +141,7 @@ def test_every_call_may_be_sent_twice(store, redis_url):
         assert wire.lost > 0
 
 
-def test_everything_expires(store, client):
+def test_review_keys_expire(store, client):
     batch = started(store, 2)
     store.claim(batch)
     keys = list(client.scan_iter("symposia:{review:*"))

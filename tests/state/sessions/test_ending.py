@@ -104,7 +104,7 @@ def test_an_ended_session_can_still_be_read(table):
     assert table.store.documents(table.id)
 
 
-def test_no_verb_wakes_an_ended_session(table):
+def test_no_call_reactivates_an_ended_session(table):
     one, two = table.plan(turn("ann"), turn("bob", "b"))
     grant = table.grant(one)
     table.finish()

@@ -21,7 +21,7 @@ def test_session_and_dialog_pause_and_resume_together(table):
     assert [event["data"]["dialog"] for event in table.journal()] == ["active", "active", "paused", "active"]
 
 
-def test_moves_without_an_edge_are_refused(table):
+def test_invalid_transitions_are_refused(table):
     with pytest.raises(IllegalTransition, match="session is already active"):
         table.resume()
     table.suspend()
@@ -100,7 +100,7 @@ def test_lease_may_expire_during_a_pause(table):
     assert table.texts() == ["again"]
 
 
-def test_a_plan_does_not_come_along_with_a_held_commit(table):
+def test_held_commit_writes_no_plan(table):
     grant = table.grant(table.plan_one())
     ahead = table.write(Step(turns=(turn("bob"),)), after=grant.number)
     table.suspend()
@@ -153,7 +153,7 @@ def test_stop_keeps_running_turns_and_outdates_plans(table):
     assert table.finish("stopped").state.status == "completed"
 
 
-def test_a_stop_asked_for_again_changes_nothing(table):
+def test_repeated_stop_request_changes_nothing(table):
     versions = [table.store.request_stop(table.id).version for _ in range(3)]
     assert len(set(versions)) == 1
     assert steps(table).count("session.stop.requested") == 1

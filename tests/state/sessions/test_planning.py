@@ -17,7 +17,7 @@ def test_turn_numbers_start_at_one_and_never_repeat(table):
     assert table.state().next_number == 4
 
 
-def test_a_step_planned_twice_exists_once(table):
+def test_step_planned_twice_exists_once(table):
     write = table.write(Step(turns=(turn(),)))
     first, second = (table.store.plan(table.id, write) for _ in range(2))
     assert (first.word, first.numbers) == ("planned", (1,))
@@ -77,7 +77,7 @@ def test_paused_or_ended_session_takes_no_plan(table):
     assert table.state().next_number == 1
 
 
-def test_a_plan_for_a_session_that_is_gone_is_missing(table):
+def test_plan_for_a_missing_session_is_missing(table):
     write = table.write(Step(turns=(turn(),)))
     table.client.flushall()
     assert table.store.plan(table.id, write).word == "missing"
@@ -117,7 +117,7 @@ def test_broadcast_without_recipients_is_a_valid_event(table):
     assert sent["payload"]["target_count"] == 0
 
 
-def test_a_dropped_turn_is_over_and_its_lock_free(table):
+def test_dropped_turn_frees_its_lock(table):
     one, two = table.plan(turn("ann"), turn("bob", "slot:bob"))
     grant = table.grant(one)
     table.plan(drop=(one,))
@@ -130,7 +130,7 @@ def test_a_dropped_turn_is_over_and_its_lock_free(table):
     assert [record.number for record in table.state().open_turns()] == [two]
 
 
-def test_dropping_a_turn_forgets_no_open_one(table):
+def test_dropping_a_turn_keeps_open_ones(table):
     numbers = table.plan(*(turn("ann", f"slot:{number}") for number in range(65)))
     table.plan(drop=numbers[-1:])
     assert [record.number for record in table.state().open_turns()] == list(numbers[:-1])
@@ -166,7 +166,7 @@ def test_turn_that_closed_meanwhile_is_not_dropped(table):
 
 
 @pytest.mark.parametrize("aborted", [False, True])
-def test_finishing_is_a_plan_too(table, aborted):
+def test_finish_is_written_like_a_plan(table, aborted):
     table.speak(table.plan_one(), "hello")
     write = table.write(Finish(reason="satisfied", detail="all said", aborted=aborted), rounds=1)
     answer = table.store.plan(table.id, write)

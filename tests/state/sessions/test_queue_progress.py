@@ -67,7 +67,7 @@ def test_invalid_time_is_ignored(mark, value):
     assert mark.publish() == 0
 
 
-def test_a_time_in_the_future_counts_as_now(client, mark):
+def test_future_time_counts_as_now(client, mark):
     mark.record_taken(server_ms(client) + 10 * GRACE)
     assert mark.publish() <= server_ms(client)
 
@@ -80,7 +80,7 @@ def test_clock_set_back_is_followed(client, mark):
     assert int(client.hget(QUEUE_PROGRESS, "taken_ms")) <= server_ms(client)
 
 
-def test_a_clock_that_was_set_back_moves_the_time_once(client, mark):
+def test_clock_set_back_moves_the_time_once(client, mark):
     """Else everything would count as taken until the clock is where it was, and be sent again and again."""
     mark.record_taken(server_ms(client) + GRACE)
     told = mark.publish()

@@ -72,7 +72,7 @@ def test_the_longest_wait_of_several_counts(table: Table):
     assert queued(table) is None
 
 
-def test_a_retry_is_queued_when_its_delay_has_passed(table: Table):
+def test_retry_is_queued_after_its_delay(table: Table):
     number = table.plan_one()
     table.fail(table.grant(number), delay_ms=60_000)
     assert queued(table) is None
@@ -86,7 +86,7 @@ def test_a_deferred_turn_is_not_queued(table: Table):
     assert queued(table) is None
 
 
-def test_a_turn_that_is_spoken_is_not_deferred(table: Table):
+def test_running_turn_is_not_deferred(table: Table):
     grant = table.grant(table.plan_one())
     assert table.store.defer(table.id, grant.number, delay_ms=60_000).word == "done"
     assert table.commit(grant, "said").word == "committed"

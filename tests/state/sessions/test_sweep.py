@@ -40,7 +40,7 @@ def test_lost_dispatch_is_retried_with_backoff(table):
     assert table.state().records[number].dispatches == 9
 
 
-def test_a_turn_that_began_is_counted_from_there_again(table):
+def test_begin_resets_the_dispatch_count(table):
     number = table.plan_one()
     age(table, number, LONG)
     assert table.sweep(grace_ms=LONG).numbers == (number,)
@@ -48,7 +48,7 @@ def test_a_turn_that_began_is_counted_from_there_again(table):
     assert table.state().records[number].dispatches == 0
 
 
-def test_two_sweeps_at_once_give_a_turn_out_once(table):
+def test_two_sweeps_send_a_turn_once(table):
     numbers = table.plan(*(turn("ann", f"slot:{i}") for i in range(5)))
     for number in numbers:
         age(table, number, LONG)

@@ -65,7 +65,7 @@ def test_resent_turn_waits_for_the_queue_again(table):
     assert table.sweep(grace_ms=LONG, taken_ms=first).numbers == (number,)
 
 
-def test_a_step_in_the_queue_is_not_asked_for_again(table):
+def test_queued_step_is_not_requested_again(table):
     at_ms = asked_before(table, ms=50 * LONG)
     answer = table.sweep(grace_ms=LONG, taken_ms=at_ms)
     assert (answer.advance, answer.held) == (False, True)
@@ -166,7 +166,7 @@ def test_unplanned_step_is_requested_with_backoff(table):
     assert until(lambda: table.sweep(grace_ms=SHORT).advance), "counted from there again"
 
 
-def test_a_new_step_is_asked_for_after_one_grace(table):
+def test_new_step_is_requested_after_one_grace(table):
     now_ms = table.state().now_ms
     asked = {"updated_ms": now_ms - LONG, "advanced_ms": now_ms - LONG - 1, "advances": 9}
     table.client.hset(table.key("session"), mapping=asked)

@@ -97,13 +97,13 @@ def test_token_that_gave_its_turn_back_is_not_reused(table):
     assert table.begin(grant.number, token=grant.token).word == "lost"
 
 
-def test_a_token_holds_the_one_turn_it_was_granted_for(table):
+def test_token_holds_only_its_own_turn(table):
     one, two = table.plan(turn("ann"), turn("bob"))
     grant = table.grant(one)
     assert table.begin(two, token=grant.token).word == "busy"
 
 
-def test_a_turn_taken_over_closes_the_lost_grant(table):
+def test_takeover_closes_the_lost_grant(table):
     number = table.plan_one()
     lost = table.grant(number)
     table.expire()
@@ -129,7 +129,7 @@ def test_unplanned_turn_is_unknown(table):
     assert table.begin(2).word == "unknown"
 
 
-def test_a_scope_that_is_not_the_turns_own_is_unknown(table):
+def test_wrong_scope_is_unknown(table):
     number = table.plan_one()
     assert table.begin(number, scope="slot:ann").word == "unknown"
     assert table.owner() is table.owner("slot:ann") is None

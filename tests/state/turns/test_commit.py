@@ -60,7 +60,7 @@ def test_messages_left_out_are_counted(table):
     assert [p["result"].get("left_out") for p in table.payloads("MAPTurnCompleted")] == [3, None]
 
 
-def test_a_commit_sent_again_is_done_already(table):
+def test_repeated_commit_is_done(table):
     grant = table.grant(table.plan_one())
     words = [table.commit(grant, "hello").word for _ in range(3)]
     assert words == ["committed", "done", "done"]
@@ -172,7 +172,7 @@ def test_commit_writes_its_plan_atomically(table):
     assert list(answer.state.records) == [2], "the turn is consumed by the plan that was made for it"
 
 
-def test_the_end_may_come_along_too(table):
+def test_end_may_be_written_with_a_commit(table):
     grant = table.grant(table.plan_one())
     answer = table.commit(
         grant, "the last word", then=table.write(Finish(reason="satisfied"), after=grant.number)
@@ -183,7 +183,7 @@ def test_the_end_may_come_along_too(table):
     assert table.commit(grant, "the last word").word == "done"
 
 
-def test_a_plan_made_for_another_version_is_left_out(table):
+def test_plan_for_another_version_is_dropped(table):
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     grant = table.grant(one, scope="a")
     ahead = table.write(ONE, after=one)

@@ -53,7 +53,7 @@ def test_nothing_is_written_without_readers(client):
     assert DeltaPublisher(client).writer(ID, GRANT, "ann") is None
 
 
-def test_a_reader_is_believed_to_come_back_for_a_while(client):
+def test_reader_counts_as_present_for_a_while(client):
     ListenerRegistration(client, ID).refresh()
     assert 0 < client.pttl(session_key(ID, "listening")) <= LISTENING_MS
 
@@ -101,7 +101,7 @@ def test_unpublished_text_is_dropped_on_restart(client):
     assert writer.take() is None
 
 
-def test_the_stream_and_a_turn_are_bounded(client, writer, monkeypatch):
+def test_stream_and_turn_are_bounded(client, writer, monkeypatch):
     monkeypatch.setattr(deltas_module, "MOST_CHARACTERS", 10)
     monkeypatch.setattr(deltas_module, "MOST_PIECES", 2)
     for word in ("12345", "67890", "and no more"):

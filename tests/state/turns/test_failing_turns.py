@@ -55,7 +55,7 @@ def test_failed_turn_cannot_begin_before_its_delay(table):
     assert granted.state.now_ms >= due_ms
 
 
-def test_a_substitute_starts_with_a_clean_record(table):
+def test_substitute_starts_with_no_failures(table):
     number = table.plan_one()
     for _ in range(3):
         table.fail(table.grant(number))
@@ -68,7 +68,7 @@ def test_a_substitute_starts_with_a_clean_record(table):
     assert table.grant(number).substitute == "stand-in"
 
 
-def test_only_the_holder_gives_a_turn_back(table):
+def test_only_the_holder_returns_a_turn(table):
     number = table.plan_one()
     late = table.grant(number)
     table.expire()
@@ -80,7 +80,7 @@ def test_only_the_holder_gives_a_turn_back(table):
     assert table.fail(grant).word == table.fail(late).word == "done"
 
 
-def test_an_older_holder_gives_nothing_back(table):
+def test_older_holder_returns_nothing(table):
     number = table.plan_one()
     late = table.expire_grant(number)
     grant = table.grant(number)
@@ -91,7 +91,7 @@ def test_an_older_holder_gives_nothing_back(table):
     assert table.fail(late).word == "stale"
 
 
-def test_a_failure_sent_again_counts_once(table):
+def test_repeated_failure_counts_once(table):
     grant = table.grant(table.plan_one())
     first, second = (table.fail(grant, delay_ms=60_000) for _ in range(2))
     assert (first.word, second.word) == ("retried", "retried")

@@ -45,7 +45,7 @@ def test_removed_calls_are_removed_for_all_attempts(begin):
     assert [begin().get_answer(call) for call in ("model:a", "model:b", "tool:a")] == [None, None, "tool:a"]
 
 
-def test_a_turn_that_is_written_leaves_nothing(begin, client):
+def test_written_turn_leaves_no_calls(begin, client):
     asyncio.run(begin().store_answers({"model:a": "an answer"}))
     begin().close()
     assert not client.exists(calls_key(ID, 3))

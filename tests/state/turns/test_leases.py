@@ -45,7 +45,7 @@ def test_lease_may_be_renewed_during_a_pause(table):
     assert table.renew(grant)
 
 
-def test_nothing_is_renewed_after_a_cancel(table):
+def test_lease_is_not_renewed_after_a_cancel(table):
     grant = table.grant(table.plan_one())
     table.cancel()
     assert not table.renew(grant)
@@ -62,7 +62,7 @@ def test_lease_is_not_renewed_after_the_end(table):
     assert table.lease_ms() > 0, "it runs out by itself"
 
 
-def test_nothing_is_renewed_after_a_drop(table):
+def test_lease_is_not_renewed_after_a_drop(table):
     grant = table.grant(table.plan_one())
     table.plan(drop=(grant.number,))
     assert not table.renew(grant)
@@ -88,7 +88,7 @@ def test_lost_lock_is_not_renewed_by_its_old_owner(table):
     table.client.delete(key)
 
 
-def test_a_lock_alone_is_not_renewed(table):
+def test_lock_alone_is_not_renewed(table):
     """Whatever gave the lock back to a token, the turn must be spoken under it."""
     one = table.plan_one()
     late = table.expire_grant(one)

@@ -21,7 +21,7 @@ def test_newest_note_of_a_participant_counts(redis_url):
         assert 0 < client.pttl(session_key(ID, "note:ann")) <= NOTE_TTL_MS
 
 
-def test_without_redis_there_is_no_note_and_no_harm():
+def test_missing_redis_means_no_note():
     with connect("redis://127.0.0.1:9/0", retries=0) as nobody:
         notes = ParticipantNote(nobody, ID, "ann")
         asyncio.run(notes.write_note("lost"))

@@ -131,7 +131,7 @@ def test_a_turn_without_a_deadline_is_never_overdue(table, parked):
     assert table.reply(parked.number, "r", "q", ["x"], rule=ReplyRule.FAILURE).word == "replied"
 
 
-def test_under_a_new_token_the_old_one_opens_nothing(table, parked):
+def test_old_token_is_invalid_after_a_new_one(table, parked):
     assert [tend(table, parked.number, new_token="n") for _ in range(2)] == ["tended", "tended"]
     assert tend(table, parked.number) == "gone"
     assert table.reply(parked.number, "r", "q", ["x"]).word == "foreign"
@@ -201,7 +201,7 @@ def test_a_second_reply_to_a_returned_turn_is_refused(table, parked):
     assert table.texts() == []
 
 
-def test_a_reply_sent_again_is_known_by_its_request(table, parked):
+def test_repeated_reply_is_known_by_its_request(table, parked):
     for request, word in (("q1", "replied"), ("q1", "replied"), ("q2", "double")):
         assert table.reply(parked.number, "r", request, ["said"]).word == word
     table.plan_one()

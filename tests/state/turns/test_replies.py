@@ -7,7 +7,7 @@ from symposia.models.turns.turn import OutcomeKind
 from symposia.state.turns.parked import ParkedTurnStore, Reply, ReplyRule
 
 
-def test_a_turn_given_back_again_stays_as_it_was(table):
+def test_turn_returned_again_is_unchanged(table):
     parked = table.grant(table.plan_one())
     table.park(parked, "r")
     answers = [table.reply(parked.number, "r", "q", None) for _ in range(2)]

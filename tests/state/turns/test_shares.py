@@ -49,16 +49,16 @@ def test_takeover_keeps_the_share_of_a_turn(table):
     assert reserved(table.begin(number, limit_request=tokens()), number).tokens == 100
 
 
-def test_a_share_is_never_less_than_the_least(table, numbers):
+def test_share_is_never_less_than_the_minimum(table, numbers):
     assert reserved(begin(table, 1, tokens(least=50)), 1).tokens == 50
 
 
-def test_a_turn_may_get_all_that_is_left(table, numbers):
+def test_turn_may_get_all_that_remains(table, numbers):
     assert reserved(begin(table, 1, tokens(most=100)), 1).tokens == 100
     assert begin(table, 2, tokens(most=1)).word == "short"
 
 
-def test_a_turn_may_get_all_that_others_leave(table, numbers):
+def test_turn_may_get_all_that_others_leave(table, numbers):
     begin(table, 1, tokens(most=30))
     assert reserved(begin(table, 2, tokens(most=70)), 2).tokens == 70
 
@@ -68,7 +68,7 @@ def test_turn_takes_less_if_nothing_will_be_returned(table, numbers):
     assert reserved(begin(table, 2, tokens(most=70, least=30)), 2).tokens == 30
 
 
-def test_a_turn_waits_while_another_may_give_back(table, numbers):
+def test_turn_waits_while_another_may_return_budget(table, numbers):
     grant = begin(table, 1, tokens(most=70)).grant
     answer = begin(table, 2, tokens(most=70, least=30))
     assert (answer.word, answer.state.records[2].short) == ("short", (70, 0))
@@ -77,7 +77,7 @@ def test_a_turn_waits_while_another_may_give_back(table, numbers):
     assert (answer.word, answer.state.records[2].short) == ("granted", None)
 
 
-def test_a_turn_that_can_never_begin_is_exhausted(table, numbers):
+def test_turn_that_can_never_begin_is_exhausted(table, numbers):
     table.commit(begin(table, 1, tokens(most=70)).grant, usage=Usage(input_tokens=30, output_tokens=41))
     answer = begin(table, 2, tokens(most=70, least=30))
     assert (answer.word, answer.shortfall) == ("exhausted", ("tokens", 29, 70))
@@ -97,7 +97,7 @@ def test_overspent_budget_leaves_nothing(table, numbers):
     assert begin(table, 2, tokens(most=70)).shortfall == ("tokens", 0, 70)
 
 
-def test_units_are_limited_apart(table, numbers):
+def test_units_have_separate_limits(table, numbers):
     def both(most):
         return ReservationRequest(
             tokens=UnitReservation(limit=100, most=10), cost=UnitReservation(limit=100, most=most)

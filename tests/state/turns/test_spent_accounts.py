@@ -37,7 +37,7 @@ def attempts(table):
     return table.expire_grant(number), table.grant(number)
 
 
-def test_an_account_counts_once_and_never_less(table, attempts):
+def test_account_counts_once_and_never_decreases(table, attempts):
     late, grant = attempts
     for amount, total in ((10, 10), (10, 10), (15, 15), (12, 15)):
         spend(table, late, amount)
@@ -103,7 +103,7 @@ def test_usage_of_a_long_past_turn_is_not_booked(table, attempts):
     assert (told(table), table.state().usage) == ([], NONE)
 
 
-def test_a_turn_of_one_attempt_leaves_no_account(table):
+def test_turn_of_one_attempt_leaves_no_account(table):
     consume(table, table.grant(table.plan_one()))
     fields = table.client.hkeys(table.key("session"))
     assert not [name for name in fields if name.startswith(("spent:", "reserved_"))]

@@ -31,7 +31,7 @@ def test_the_last_answer_closes_the_only_round():
     assert (hall.finish.reason, hall.rounds) == ("max_rounds", 1)
 
 
-def test_a_skipped_answer_closes_its_part_of_the_round():
+def test_skipped_answer_still_closes_the_round():
     hall = session("ann", "bob")
     hall.turn_out(OutcomeKind.SKIPPED, "ann", error="deadline")
     hall.say("bob")
@@ -76,7 +76,7 @@ def test_passes_do_not_count_for_a_quorum():
     assert hall.finish.reason == "max_rounds"
 
 
-def test_a_quorum_hands_over_to_the_aggregator():
+def test_quorum_is_followed_by_the_aggregator():
     hall = session("ann", "bob", "cyd", "sum", quorum=1, aggregator="sum")
     hall.say("bob")
     assert hall.dropped == [1, 3]
@@ -110,13 +110,13 @@ def test_marker_in_one_answer_lets_the_others_finish():
     assert hall.finish.reason == "text_seen"
 
 
-def test_a_turn_limit_asks_no_more_than_it_allows():
+def test_turn_limit_limits_the_broadcast():
     hall = session("ann", "bob", "cyd", stop=MaxTurns(5))
     hall.run()
     assert len(hall.closed) == 5
 
 
-def test_an_aggregator_all_by_itself_answers_too():
+def test_lone_aggregator_answers_too():
     hall = session("sum", aggregator="sum")
     hall.run()
     assert hall.spoken == ["sum", "sum"]

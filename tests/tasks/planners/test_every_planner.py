@@ -94,7 +94,7 @@ def test_session_never_plans_beyond_its_turn_limit(mode, data):
 
 @pytest.mark.parametrize("mode", CollabMode)
 @given(data=st.data())
-def test_it_ends_for_a_documented_reason(mode, data):
+def test_planner_ends_for_a_documented_reason(mode, data):
     session = data.draw(sessions(mode, stop=MaxTurns(LIMIT) | TextSeen("DONE")))
     play(session, data)
     own = {
@@ -133,7 +133,7 @@ def test_session_completes_only_if_a_turn_was_answered(mode, data):
 
 @pytest.mark.parametrize("mode", CollabMode)
 @given(data=st.data())
-def test_a_failure_for_good_ends_it_at_once_as_aborted(mode, data):
+def test_permanent_failure_aborts_at_once(mode, data):
     session = data.draw(sessions(mode, stop=MaxTurns(LIMIT)))
     play(session, data, kinds=kinds | st.just(OutcomeKind.FAILED))
     failed = any(result.kind is OutcomeKind.FAILED for result in session.results.values())
@@ -228,7 +228,7 @@ def test_swarm_gives_work_to_every_participant(data, count):
         assert started == 20 or not idle, "with items open, nobody is left without one"
 
 
-def test_with_one_item_at_a_time_a_swarm_takes_turns():
+def test_swarm_with_one_item_at_a_time_alternates():
     session = Simulation(CollabMode.SWARM, people(*NAMES))
     for _ in range(12):
         session.say(items=(NewItem(text="next"),))

@@ -93,7 +93,7 @@ def test_orchestrator_sees_a_hand_off_until_it_decides():
     assert "hands off" not in session.next.instruction
 
 
-def test_the_orchestrator_itself_hands_nothing_off():
+def test_orchestrator_cannot_hand_off():
     session = Simulation(CollabMode.ORCHESTRATED, people("lead", "ann"), orchestrator="lead")
     session.say("lead", hand_off="ann")
     assert reasons(session) == [
@@ -101,7 +101,7 @@ def test_the_orchestrator_itself_hands_nothing_off():
     ]
 
 
-def test_a_refused_hand_off_without_words_is_a_pass():
+def test_refused_hand_off_without_a_message_is_a_pass():
     session = Simulation(CollabMode.PAIR, people("ann", "bob"), stop=TextSeen("never said"))
     for name in ("ann", "bob"):
         session.turn_out(OutcomeKind.PASSED, name, hand_off="ghost")

@@ -86,7 +86,7 @@ def test_round_is_a_decision_and_its_turns():
     assert (team.finish.reason, team.spoken) == ("max_rounds", ["lead", "coder", "tester", "lead", "writer"])
 
 
-def test_ten_rounds_are_the_end_by_default():
+def test_ten_rounds_are_the_default_limit():
     team = session()
     while team.finish is None:
         team.decide("coder") if team.next.participant == "lead" else team.say()
@@ -106,7 +106,7 @@ def test_people_may_be_named_by_role_or_display_name():
     assert team.next.participant == "p2"
 
 
-def test_a_name_twice_is_one_turn():
+def test_repeated_name_is_one_turn():
     team = session()
     team.decide("coder", "coder", "tester")
     team.say()
@@ -202,7 +202,7 @@ def test_invalid_choice_does_not_change_the_stalls():
     assert team.finish.reason == "stalled"
 
 
-def test_before_it_stalls_a_new_plan_is_asked_for_once():
+def test_one_new_plan_is_requested_before_a_stall():
     team = session(max_stalls=1, stop=MaxTurns(100))
     for _ in range(2):
         team.decide("coder", progress=False)

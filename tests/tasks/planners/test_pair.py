@@ -37,13 +37,13 @@ def test_the_driver_cannot_approve_its_own_work():
     assert pair.next.participant == "nick"
 
 
-def test_without_approval_five_revisions_are_the_end():
+def test_five_revisions_are_the_default_limit():
     pair = session()
     assert pair.run().reason == "max_rounds"
     assert pair.spoken == ["dora", "nick"] * 5
 
 
-def test_an_approval_in_the_last_round_is_an_approval():
+def test_approval_in_the_last_round_counts():
     pair = session()
     for _ in range(9):
         pair.say()

@@ -69,7 +69,7 @@ def test_swarm_refuses_a_limit_on_rounds():
         ),
     ],
 )
-def test_options_that_could_never_work_are_refused(mode, options, message):
+def test_impossible_options_are_refused(mode, options, message):
     with pytest.raises(InvalidInput) as refused:
         check_mode_options(mode, ROSTER, options=ModeOptions(**options))
     assert str(refused.value).startswith(message)

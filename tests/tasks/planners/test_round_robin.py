@@ -30,7 +30,7 @@ def test_lone_participant_speaks_repeatedly():
     assert table.spoken == ["ann"] * 4
 
 
-def test_a_stop_may_fall_into_the_middle_of_a_round():
+def test_stop_may_happen_inside_a_round():
     table = session("ann", "bob", "cyd", stop=MaxTurns(4))
     assert table.run().reason == "max_turns"
     assert table.spoken == ["ann", "bob", "cyd", "ann"]

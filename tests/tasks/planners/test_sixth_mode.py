@@ -73,7 +73,7 @@ def office(tmp_path: Path, redis_url: str, mode: CollabMode) -> Iterator[tuple[O
         office.close()
 
 
-def test_it_runs_with_scripted_agents(office):
+def test_added_mode_runs_with_scripted_agents(office):
     room, _ = office
     job = room.submit("backwards", {"ann": "say", "bob": "say", "cyd": "say"})
     room.work()
@@ -95,7 +95,7 @@ def test_mode_prompt_reaches_models(office):
     assert all(BACKWARDS.prompt in str(request.body) for request in stub.asked)
 
 
-def test_the_command_line_knows_it(office):
+def test_command_line_knows_the_added_mode(office):
     room, _ = office
     job = room.submit("backwards", {"ann": "say", "bob": "say"})
     environment = {"SYMPOSIA_REDIS_URL": room.settings.redis_url.get_secret_value()}
@@ -105,12 +105,12 @@ def test_the_command_line_knows_it(office):
     assert expected_turns(job.collab(), job._facts.spec) == 4
 
 
-def test_the_demo_has_its_session(mode):
+def test_demo_has_a_session_of_the_added_mode(mode):
     (session,) = demo_sessions("scripted", "backwards")
     assert [p.participant_id for p in session.collab.participants] == ["ada", "ben"]
 
 
-def test_a_name_that_is_taken_is_refused(mode):
+def test_used_mode_name_is_refused(mode):
     with pytest.raises(ValueError, match="'backwards' is registered already"):
         add_mode(BACKWARDS)
 

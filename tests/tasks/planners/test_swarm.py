@@ -71,7 +71,7 @@ def test_agent_may_add_items_for_anyone_or_a_role():
     assert swarm.final_board() == {"plan": "done", "build": "done", "check": "done"}
 
 
-def test_work_that_was_only_split_up_is_done():
+def test_item_that_was_split_is_done():
     swarm = session("ann", items=["plan"])
     swarm.turn_out(OutcomeKind.PASSED, "ann", items=(item("build"),))
     assert shown(swarm, "plan")[-1] == "done"
@@ -93,7 +93,7 @@ def test_items_beyond_the_limit_are_dropped_and_shown():
     assert swarm.final_board() == {"plan": "done", "two": "done", "three": "dropped"}
 
 
-def test_an_item_may_be_handed_to_another_role():
+def test_item_may_be_handed_to_another_role():
     swarm = session("ann", "tess", roles={"tess": "tester"}, items=["build", "paint"])
     swarm.say("ann", hand_off="Tester")
     assert at_work(swarm) == {"tess": "paint"}, "ann may not take it back"
@@ -127,7 +127,7 @@ def test_item_handed_off_when_it_must_stay_is_dropped():
     assert (swarm.finish.reason, swarm.final_board()) == ("board_empty", {"hot potato": "dropped"})
 
 
-def test_an_item_that_someone_passes_on_goes_to_others():
+def test_item_that_someone_passes_on_goes_to_others():
     swarm = session("ann", "bob", "cyd", items=["chore"])
     swarm.turn_out(OutcomeKind.PASSED, "ann")
     assert at_work(swarm) == {"bob": "chore"}
@@ -137,7 +137,7 @@ def test_an_item_that_someone_passes_on_goes_to_others():
     assert swarm.final_board() == {"chore": "done"}
 
 
-def test_an_item_that_everyone_passes_on_is_dropped():
+def test_item_that_everyone_passes_on_is_dropped():
     swarm = session("ann", "bob", items=["chore"])
     swarm.turn_out(OutcomeKind.PASSED, "ann")
     swarm.turn_out(OutcomeKind.PASSED, "bob")

@@ -53,7 +53,7 @@ def test_failure_ends_the_session_with_its_cause():
     assert session.waiting() == ["ann", "cyd"]
 
 
-def test_a_failure_comes_before_a_stop_condition():
+def test_failure_precedes_a_stop_condition():
     session = table(stop=MaxTurns(1))
     session.turn_out(OutcomeKind.FAILED)
     assert session.finish.reason == "failed"
@@ -112,7 +112,7 @@ def test_stop_does_not_complete_a_session_of_skips():
     assert (session.finish.reason, session.finish.aborted) == ("all_turns_failed", True)
 
 
-def test_a_pass_on_purpose_completes_a_session():
+def test_intentional_pass_completes_a_session():
     session = table()
     session.turn_out(OutcomeKind.PASSED)
     session.turn_out(OutcomeKind.SKIPPED)
@@ -175,7 +175,7 @@ def test_the_same_view_always_gets_the_same_plan():
         ({}, Step(), "the step makes progress"),
     ],
 )
-def test_an_unsound_step_is_refused(fields, step, rule):
+def test_invalid_step_is_refused(fields, step, rule):
     with pytest.raises(AssertionError, match=rule):
         check_step(view(**fields), step)
 

@@ -70,7 +70,7 @@ def reads(place: Place) -> int:
     return int(place.store.client.info("commandstats").get("cmdstat_hmget", {}).get("calls", 0))
 
 
-def test_a_session_is_read_once_and_then_known(place: Place):
+def test_session_is_read_once_and_then_cached(place: Place):
     opened = place.open("ann")
     assert place.cast() == ["ann"]
     before = reads(place)
@@ -106,7 +106,7 @@ def test_running_session_is_read_once(place: Place):
     assert reads(place) == before
 
 
-def test_a_session_that_is_over_is_not_remembered(place: Place):
+def test_ended_session_is_not_cached(place: Place):
     place.open("ann")
     place.store.cancel(place.id, reason="enough", retention_ms=60_000)
     assert place.cast() == ["ann"]

@@ -47,7 +47,7 @@ def test_counting_takes_no_round_trip(redis_url):
         assert trips.taken() == 0
 
 
-def test_a_count_of_nothing_is_not_stored(counts):
+def test_count_of_zero_is_not_stored(counts):
     buffer = MetricBuffer(counts)
     buffer.count(LOCK_WAITS, "pair", amount=0)
     buffer.flush()

@@ -87,7 +87,7 @@ def test_sweep_continues_when_the_broker_is_back(hand: ByHand, tmp_path: Path) -
         assert server.client.llen("celery") == 1
 
 
-def test_a_message_that_was_sent_ends_the_pause(hand: ByHand, tmp_path: Path) -> None:
+def test_sent_message_ends_the_pause(hand: ByHand, tmp_path: Path) -> None:
     server = Valkey(tmp_path / "broker")
     with closing(server):
         graph = TaskGraph(Celery(broker=server.url, set_as_current=False))

@@ -16,6 +16,6 @@ def test_returned_turn_names_the_next_step(is_last: bool) -> None:
 
 
 @pytest.mark.parametrize("word", ["stale", "done", "missing"])
-def test_a_refused_failure_promises_no_retry(word: str) -> None:
+def test_refused_failure_promises_no_retry(word: str) -> None:
     end = summarize_return(word, "ValueError: no disk", THEN, is_last=True)
     assert (end.text, end.failed) == (f"discarded ({word}): failed: ValueError: no disk", False)

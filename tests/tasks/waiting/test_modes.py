@@ -22,7 +22,7 @@ def test_broadcast_continues_while_a_person_answers(office):
     assert result_of(job).rounds == 1
 
 
-def test_a_quorum_does_not_wait_for_a_person(office):
+def test_quorum_does_not_wait_for_a_person(office):
     job = office.submit("broadcast", {"ann": "noop", "cyd": "noop"}, people=["ben"], options={"quorum": 2})
     office.work()
     assert result_of(job).turns == 2
@@ -30,7 +30,7 @@ def test_a_quorum_does_not_wait_for_a_person(office):
     assert office.client.inbox() == []
 
 
-def test_a_stop_condition_does_not_wait_for_a_person(office):
+def test_stop_condition_does_not_wait_for_a_person(office):
     job = office.submit(
         "broadcast",
         {"ann": "noop", "cyd": "noop"},

@@ -31,7 +31,7 @@ def office(tmp_path: Path, server: EmbeddedServer) -> Iterator[Office]:
     office.close()
 
 
-def test_a_turn_is_parked_as_soon_as_redis_is_back(
+def test_turn_is_parked_once_redis_is_back(
     office: Office, server: EmbeddedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def lose_it(boundary: Boundary, _session_id: str, _number: int) -> None:

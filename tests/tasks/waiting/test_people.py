@@ -68,12 +68,12 @@ def test_reply_becomes_the_message_of_the_turn(office, asked):
     assert asked.pending() == ()
 
 
-def test_a_person_speaks_as_the_user(office, asked):
+def test_person_answers_as_the_user(office, asked):
     asked.reply("ben", "hello")
     assert [m.role for m in asked.messages()] == ["agent", "user"]
 
 
-def test_a_person_may_pass(office):
+def test_person_may_pass(office):
     job = office.submit("round_robin", {"ann": "noop"}, people=["ben"], stop={"max_turns": 3})
     office.work()
     job.reply("ben", "PASS")
@@ -82,7 +82,7 @@ def test_a_person_may_pass(office):
     assert result_of(job).turns == 3
 
 
-def test_a_person_may_lead(office):
+def test_person_may_orchestrate(office):
     job = office.submit("orchestrated", {"ann": "noop"}, people=["orchestrator"])
     office.work()
     job.reply("orchestrator", "NEXT: ann\nINSTRUCTION: begin")
@@ -118,7 +118,7 @@ def test_a_second_reply_is_refused_and_changes_nothing(office, asked):
     assert "second" not in [m.content for m in asked.messages()]
 
 
-def test_two_replies_at_the_same_time_are_one(office, asked):
+def test_two_simultaneous_replies_are_one(office, asked):
     one, two = (read_all_questions(asked._facts, asked.state())[0] for _ in range(2))
     assert end_wait(asked._connections, one, one.build_answer("mine", by="ben"), "answered").word == "replied"
     assert (
@@ -146,7 +146,7 @@ def test_a_foreign_reply_is_refused(office, asked):
     assert len(asked.pending()) == 1
 
 
-def test_the_reply_token_alone_opens_the_turn(asked):
+def test_reply_needs_only_the_token(asked):
     (question,) = asked.pending()
     asked.reply("ben", "hello", token=question.reply_token)
     assert asked.pending() == ()
@@ -172,7 +172,7 @@ def test_a_parked_turn_survives_a_pause(office, asked):
     assert [m.content for m in asked.messages()] == ["ok", "still here"]
 
 
-def test_a_stop_ends_a_session_that_waits_at_once(office, asked):
+def test_stop_ends_a_waiting_session_at_once(office, asked):
     asked.stop()
     office.work()
     result = result_of(asked)
@@ -198,7 +198,7 @@ def test_sweep_finds_a_stop_without_a_message(office, asked):
     assert result_of(asked).reason == "stop_requested"
 
 
-def test_a_cancel_ends_a_session_that_waits_at_once(office, asked):
+def test_cancel_ends_a_waiting_session_at_once(office, asked):
     asked.cancel()
     assert asked.status() is CollabStatus.CANCELLED
     assert asked.pending() == ()
@@ -270,7 +270,7 @@ def test_inbox_is_ordered_by_time_of_the_question(make_office):
     assert [question.session_id for question in office.client.inbox(limit=1)] == [quick.id]
 
 
-def test_a_person_of_a_registered_name_is_that_agent(make_office):
+def test_person_with_an_agent_name_is_that_agent(make_office):
     office = make_office('[agents.ben]\nkind = "human"\ndeadline_s = 60\n')
     WorkerPresence(office.client._installation.sessions.connections.redis).announce(
         "w", office.runtime.registry.names()

@@ -92,7 +92,7 @@ def test_usage_before_the_question_is_counted(office):
     assert result_of(job).usage.requests == 2
 
 
-def test_only_the_choices_are_taken(office):
+def test_only_the_given_choices_are_accepted(office):
     job = ask(office)
     with pytest.raises(InvalidInput, match="text: must be one of yes, no"):
         job.reply("ben", "perhaps")
@@ -127,7 +127,7 @@ def test_agent_continues_without_a_late_answer(office):
     assert ("ann", "agent", "May I delete it?") in said(job)
 
 
-def test_the_default_of_the_person_is_the_answer(office):
+def test_default_of_the_person_is_the_answer(office):
     job = ask(office, ben="ben")
     office.sweep_until(job, lambda: job.state().is_final)
     assert said(job)[-1] == ("ann", "agent", "nobody said yes")
@@ -158,7 +158,7 @@ def test_a_stop_does_not_wait_for_the_answer(office):
     assert outcomes(job) == ["cancelled"]
 
 
-def test_a_question_may_be_plain_text(make_office):
+def test_question_may_be_plain_text(make_office):
     """From an agent that has no more than words."""
     say = "I have looked.\nASK ben: Shall I go on?"
     office = make_office(f'[agents.script]\nkind = "scripted"\nreplies = [{say!r}]\n'.replace("'", '"'))
@@ -169,7 +169,7 @@ def test_a_question_may_be_plain_text(make_office):
     job.cancel()
 
 
-def test_an_agent_that_only_ever_asks_fails_in_the_end(make_office):
+def test_endless_questions_fail_the_turn(make_office):
     office = make_office(
         '[agents.script]\nkind = "scripted"\nreplies = ["ASK ben: And now?"]\n'
         '[agents.ben]\nkind = "human"\ndeadline_s = 3600\n'

@@ -128,7 +128,7 @@ def test_webhook_has_the_turn_and_the_reply_address(system, told):
     assert [event["attempt"] for event in notes(job, "webhook.delivered")] == [1]
 
 
-def test_the_delivery_is_signed_over_body_and_time(system, told):
+def test_delivery_is_signed_over_body_and_time(system, told):
     ((headers, body),) = system.deliveries
     assert refusal(SECRET, headers, body, now_s=int(time.time())) is None
     assert refusal(SECRET, headers, body + b" ", now_s=int(time.time())) == "forged"
@@ -318,7 +318,7 @@ def test_a_persons_turn_is_not_open_to_callbacks(office, callbacks):
     job.cancel()
 
 
-def test_other_requests_are_answered_in_one_line(callbacks, office):
+def test_other_requests_get_a_one_line_error(callbacks, office):
     assert post(callbacks, b"not json")[0] == 400
     assert post(callbacks, b"[]")[0] == 400
     assert post(callbacks.replace("/replies", "/"), {})[0] == 404
@@ -348,7 +348,7 @@ def test_failed_auth_limit_is_per_address():
     assert not doubts.is_limited("10.0.0.1")
 
 
-def test_a_body_that_is_too_long_is_not_read(callbacks, told):
+def test_too_long_body_is_not_read(callbacks, told):
     job, letter = told
     assert _refuses(lambda: call(callbacks, letter, "x" * 1_000_000))
     assert len(job.pending()) == 1

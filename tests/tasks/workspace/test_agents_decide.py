@@ -82,7 +82,7 @@ def test_task_manager_may_have_a_configured_id(desk: WorkspaceService) -> None:
         ("missing", "the task-manager failed"),
     ],
 )
-def test_an_agent_that_does_not_approve_rejects(desk: WorkspaceService, app: str, reason: str) -> None:
+def test_agent_without_approval_rejects(desk: WorkspaceService, app: str, reason: str) -> None:
     with pytest.raises(TaskRejectedError) as caught:
         desk.request_task(app, ANN)
     assert caught.value.reason.startswith(reason)

@@ -140,7 +140,7 @@ def test_last_member_places_are_given_once(room: TaskRoom) -> None:
     assert len(room.desk.conversation_get(names[0], conversation.id).agents) == 256
 
 
-def test_changes_that_cross_each_other_do_not_block(room: TaskRoom) -> None:
+def test_crossing_changes_do_not_block(room: TaskRoom) -> None:
     task = room.task(BEN, CYD)
     conversations = [room.conversation(ANN, BEN, CYD, task=task) for _ in range(3)]
 

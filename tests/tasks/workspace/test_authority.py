@@ -79,7 +79,7 @@ def test_only_the_task_manager_manages(room: TaskRoom, ids: tuple[str, str], met
 
 
 @pytest.mark.parametrize("method", MANAGING)
-def test_the_task_manager_may(room: TaskRoom, ids: tuple[str, str], method: str) -> None:
+def test_task_manager_may_manage(room: TaskRoom, ids: tuple[str, str], method: str) -> None:
     assert MANAGING[method](room.desk, CHAIR, *ids) is not None
 
 
@@ -94,9 +94,7 @@ def test_missing_objects_look_like_forbidden_ones(room: TaskRoom, method: str, w
 
 @pytest.mark.parametrize("who", NOT_MANAGERS)
 @pytest.mark.parametrize("method", WRONG)
-def test_ownership_is_checked_before_anything_else(
-    room: TaskRoom, ids: tuple[str, str], method: str, who: str
-) -> None:
+def test_ownership_is_checked_first(room: TaskRoom, ids: tuple[str, str], method: str, who: str) -> None:
     room.desk.task_close(CHAIR, ids[0])
     with pytest.raises(NotTaskManager):
         WRONG[method](room.desk, who, *ids)
@@ -116,7 +114,7 @@ def test_only_members_read_and_write(room: TaskRoom, ids: tuple[str, str], metho
 
 @pytest.mark.parametrize("who", [ANN, BEN])
 @pytest.mark.parametrize("method", MEMBERS)
-def test_members_may_and_the_initiator_is_one_of_them(
+def test_members_may_and_the_initiator_is_a_member(
     room: TaskRoom, ids: tuple[str, str], method: str, who: str
 ) -> None:
     assert MEMBERS[method](room.desk, who, *ids) is not None

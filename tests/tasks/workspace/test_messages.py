@@ -44,14 +44,14 @@ def test_text_is_read_as_it_was_sent(room: TaskRoom, text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x" * 32_769, None, 7, b"x"])
-def test_a_text_has_from_1_to_32768_characters(room: TaskRoom, text) -> None:
+def test_text_length_is_limited(room: TaskRoom, text) -> None:
     conversation = room.conversation()
     with pytest.raises(InvalidInput, match=r"^text: must be text of 1 to 32768 characters"):
         room.desk.send(ANN, conversation.id, text)
     assert room.said(conversation) == []
 
 
-def test_a_lone_surrogate_is_no_text(room: TaskRoom) -> None:
+def test_lone_surrogate_is_refused(room: TaskRoom) -> None:
     conversation = room.conversation()
     with pytest.raises(InvalidInput, match="must be valid UTF-8 text"):
         room.desk.send(ANN, conversation.id, "\ud800")
@@ -147,7 +147,7 @@ def test_summary_has_the_last_message(room: TaskRoom) -> None:
     }
 
 
-def test_a_clock_that_goes_back_takes_no_activity_back(room: TaskRoom) -> None:
+def test_clock_set_back_keeps_the_last_activity(room: TaskRoom) -> None:
     conversation = room.conversation()
     newest = room.desk.send(ANN, conversation.id, "one").timestamp
     room.clock.now_ms -= 5_000
@@ -218,7 +218,7 @@ def test_agent_name_is_required(room: TaskRoom, agent) -> None:
             act()
 
 
-def test_an_id_of_a_conversation_may_be_anything(room: TaskRoom) -> None:
+def test_unknown_conversation_id_is_not_found(room: TaskRoom) -> None:
     for strange in (None, 7, "", "'; DROP TABLE task", new_id()):
         with pytest.raises(NotAMember):
             room.desk.history(EVE, strange)

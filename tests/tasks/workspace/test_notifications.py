@@ -149,5 +149,5 @@ def test_redis_outage_undoes_no_change(archive: Archive) -> None:
         assert room.desk.archive(CHAIR, conversation.id).archived_at is not None
 
 
-def test_the_literal_key_is_the_agents_own() -> None:
+def test_notification_key_is_of_the_agent() -> None:
     assert notifications_key(ANN) == "symposia:notices:ann"

@@ -80,7 +80,7 @@ def test_conflicting_session_of_the_same_id_is_refused(office: Office, room: Tas
         submitted(office, conversation=conversation.id, task=other.task_id)
 
 
-def test_a_new_session_is_refused_as_before(office: Office, room: TaskRoom) -> None:
+def test_new_session_is_refused_as_before(office: Office, room: TaskRoom) -> None:
     conversation = room.conversation(ANN)
     room.desk.archive(CHAIR, conversation.id)
     with pytest.raises(ConversationArchivedError):

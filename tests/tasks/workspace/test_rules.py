@@ -51,13 +51,13 @@ def test_conversation_dialog_has_its_id_and_thread(room: TaskRoom) -> None:
         ({"participants": ANN}, "participants: "),
     ],
 )
-def test_a_conversation_is_described_by_rules(room: TaskRoom, more, said: str) -> None:
+def test_conversation_fields_are_checked(room: TaskRoom, more, said: str) -> None:
     task = room.task()
     with pytest.raises(InvalidInput, match=f"^{said}"):
         room.desk.conversation_create(CHAIR, task.id, **more)
 
 
-def test_name_and_tags_change_each_by_itself(room: TaskRoom) -> None:
+def test_name_and_tags_change_separately(room: TaskRoom) -> None:
     tags, others = {"tags": [{"kind": "door"}]}, {"tags": [{"kind": "roof"}, {"a": "b"}]}
     made = room.desk.conversation_create(CHAIR, room.task().id, [ANN, BEN], name="Old", metadata=tags)
     room.clock.now_ms += 5
@@ -100,18 +100,18 @@ def test_an_archived_conversation_may_be_renamed(room: TaskRoom) -> None:
         ({"metadata": {"kind": "dm"}}, "metadata.kind: is not a known field"),
     ],
 )
-def test_an_update_is_held_to_the_same_rules(room: TaskRoom, what, said: str) -> None:
+def test_update_follows_the_same_rules(room: TaskRoom, what, said: str) -> None:
     conversation = room.conversation()
     with pytest.raises(InvalidInput, match=f"^{said}"):
         room.desk.conversation_update(CHAIR, conversation.id, **what)
     assert room.desk.conversation_get(ANN, conversation.id) == conversation
 
 
-def test_a_name_of_a_hundred_characters_will_do(room: TaskRoom) -> None:
+def test_name_may_have_a_hundred_characters(room: TaskRoom) -> None:
     assert room.desk.conversation_create(CHAIR, room.task().id, name="x" * 100).name == "x" * 100
 
 
-def test_at_most_256_are_members(room: TaskRoom) -> None:
+def test_conversation_has_at_most_256_members(room: TaskRoom) -> None:
     names = [f"a{number:03}" for number in range(257)]
     task = room.task(*names)
     with pytest.raises(ConversationFullError):
@@ -286,7 +286,7 @@ def test_a_page_has_from_1_to_100_rows(room: TaskRoom, limit) -> None:
 
 
 @pytest.mark.parametrize("cursor", ["", "x", "eyJhIjogMX0", "WzFd", "W10", "bnVsbA", "WzEsMiwzXQ", "é"])
-def test_a_cursor_is_one_that_was_handed_out(room: TaskRoom, cursor: str) -> None:
+def test_foreign_cursor_is_refused(room: TaskRoom, cursor: str) -> None:
     conversation = room.conversation()
     reads = [
         lambda: room.desk.task_list(ANN, cursor=cursor),

@@ -228,7 +228,7 @@ def test_a_session_may_run_in_a_task_alone(room: TaskRoom) -> None:
     assert (made.task, made.conversation, made.thread_id) == (task.id, None, task.id)
 
 
-def test_without_either_nothing_is_asked(room: TaskRoom) -> None:
+def test_session_outside_tasks_needs_no_check(room: TaskRoom) -> None:
     assert placed(room, EVE).thread_id is None
 
 

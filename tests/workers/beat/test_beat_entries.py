@@ -71,13 +71,13 @@ def test_schedule_removed_while_sending_stays_removed(app, beat, schedules, redi
         assert client.exists(KEY) == (meanwhile == "pause")
 
 
-def test_a_beat_without_a_redis_waits_for_it(redis_url, monkeypatch):
+def test_beat_waits_for_redis(redis_url, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_REDIS_URL", "redis://127.0.0.1:1/0")
     app = create_worker_app(load_settings())
     assert SchedulesInRedis(app).tick() == 1
 
 
-def test_times_are_those_of_the_recurrence(monkeypatch):
+def test_due_times_follow_the_recurrence(monkeypatch):
     origin = datetime(2026, 1, 1, tzinfo=UTC)
     times = DueTimes(Recurrence(every=7), origin)
     assert times.after(None) == origin + timedelta(seconds=7)

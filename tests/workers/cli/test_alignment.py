@@ -34,7 +34,7 @@ def test_run_saves_the_transcript_that_export_prints(ended):
     assert terminal.call("export", session, "--format", "markdown").out == saved
 
 
-def test_another_session_has_no_transcript(busy: Terminal, tmp_path):
+def test_session_without_alignment_has_no_document(busy: Terminal, tmp_path):
     (tmp_path / "session.yaml").write_text(SESSION.replace("protocol: alignment", ""))
     session = busy.call("run", str(tmp_path / "session.yaml"), "--json").json()["collab"]["collab_id"]
     refused = busy.call("export", session, "--format", "markdown")

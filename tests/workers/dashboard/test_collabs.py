@@ -41,7 +41,7 @@ def test_sessions_are_listed_filtered_and_sorted(flower: FlowerServer, client: C
     assert (counts["active"], counts["suspended"], counts["no_worker"]) == (3, 1, 3)
 
 
-def test_pages_follow_each_other(shared):
+def test_pages_are_consecutive(shared):
     for number in range(5):
         submit_two(shared.client, f"Page {number}")
     until(lambda: len(listed(shared.flower, "q=page")) == 5)
@@ -54,7 +54,7 @@ def test_pages_follow_each_other(shared):
 
 
 @pytest.mark.parametrize("query", ["status=odd", "sort=odd", "limit=0", "limit=x", "limit=501", "after=odd"])
-def test_bad_arguments_are_one_line(shared, query):
+def test_bad_arguments_give_a_one_line_error(shared, query):
     answer = shared.flower.get(f"/api/collabs?{query}")
     assert answer.status == 400
     assert "\n" not in answer.json()["error"]

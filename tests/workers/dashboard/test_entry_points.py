@@ -23,22 +23,22 @@ def serves_pages(flower: FlowerServer) -> None:
     assert f'href="{flower.prefix}/collabs"' in flower.get("/workers").text
 
 
-def test_the_command_serves_the_pages(flower):
+def test_flower_command_serves_the_pages(flower):
     serves_pages(flower)
 
 
-def test_celerys_command_serves_the_pages(start_flower):
+def test_celery_flower_command_serves_the_pages(start_flower):
     serves_pages(start_flower(program=CELERY))
 
 
-def test_a_stock_flower_with_one_line_serves_the_pages(start_flower, tmp_path):
+def test_stock_flower_serves_the_pages_with_one_line(start_flower, tmp_path):
     (tmp_path / "flowerconfig.py").write_text(CONFIG)
     (tmp_path / "plain_app.py").write_text("from celery import Celery\napp = Celery(broker='memory://')\n")
     serves_pages(start_flower(program=(sys.executable, "-m", "celery", "-A", "plain_app", "flower")))
 
 
 @pytest.mark.parametrize("program", [None, CELERY])
-def test_all_works_below_a_prefix(start_flower, program):
+def test_pages_work_below_a_prefix(start_flower, program):
     option = "--url-prefix=watch/it" if program is None else "--url_prefix=watch/it"
     chosen = {} if program is None else {"program": program}
     serves_pages(start_flower(option, prefix="/watch/it", **chosen))

@@ -115,7 +115,7 @@ def test_broker_page_shows_waiting_and_taken_messages(start_flower, client, tmp_
         job.result(timeout=patient(40))
 
 
-def test_the_columns_that_an_operator_chose_stay(start_flower):
+def test_configured_columns_are_kept(start_flower):
     page = start_flower(environment={"FLOWER_TASKS_COLUMNS": "name,state"}).get("/tasks").text
     assert 'data-column="state"' in page
     assert 'data-column="session"' not in page

@@ -54,7 +54,7 @@ def test_a_failing_agent_is_the_last_error(shared):
     assert "cannot see" in row["last_error"]["text"]
 
 
-def test_a_browser_has_three_streams_and_then_polls(shared):
+def test_browser_has_three_streams_and_then_polls(shared):
     flower = shared.flower
     cookie = flower.get("/collabs").headers["set-cookie"].partition(";")[0]
     path = "/api/collabs/stream"
@@ -74,7 +74,7 @@ def test_a_browser_has_three_streams_and_then_polls(shared):
     until(lambda: _status(flower, path, cookie) == 200, what="closed streams are free again")
 
 
-def test_a_stream_resumes_after_flower_was_killed(start_flower, client: Client, worker: LiveWorker):
+def test_stream_resumes_after_flower_was_killed(start_flower, client: Client, worker: LiveWorker):
     flower = start_flower()
     with flower.stream("/api/collabs/stream") as stream:
         result_of(submit_two(client, "Before", stop={"max_turns": 2}))
@@ -89,7 +89,7 @@ def test_a_stream_resumes_after_flower_was_killed(start_flower, client: Client, 
 
 
 @pytest.mark.parametrize("path", ["/api/collabs/stream", "/api/collabs/changes"])
-def test_a_bad_position_is_one_line(shared, path):
+def test_bad_position_gives_a_one_line_error(shared, path):
     answer = shared.flower.get(f"{path}?after=<script>")
     assert answer.status == 400
     assert "must be a position" in answer.json()["error"]

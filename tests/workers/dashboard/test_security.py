@@ -59,7 +59,7 @@ def test_only_known_hosts_are_answered(flower: FlowerServer, host, status):
     assert flower.get("/collabs", Host=host).status == status
 
 
-def test_the_settings_add_hosts(start_flower):
+def test_settings_add_hosts(start_flower):
     flower = start_flower(environment={"SYMPOSIA_FLOWER_HOSTS": "watch.example, other.example"})
     assert flower.get("/api/collabs", Host="watch.example").status == 200
     assert flower.get("/api/collabs", Host="third.example").status == 403
@@ -84,7 +84,7 @@ def test_basic_authentication_guards_every_address(flower: FlowerServer):
         ("::", (), "::", False),
     ],
 )
-def test_allowed_hosts(address, names, host, allowed):
+def test_host_header_is_checked(address, names, host, allowed):
     assert is_allowed_host(host, allowed_hosts(address, names)) is allowed
 
 
@@ -101,5 +101,5 @@ def test_allowed_hosts(address, names, host, allowed):
         ({"Sec-Fetch-Site": "cross-site"}, True),
     ],
 )
-def test_the_origin_of_actions(headers, refused):
+def test_origin_of_actions_is_checked(headers, refused):
     assert (refusal_of_action(headers, "a.example:5555") is not None) is refused

@@ -40,7 +40,7 @@ def port_of(url: str) -> int:
     return int(url.rpartition(":")[2].removesuffix("/0"))
 
 
-def test_another_process_finds_it_by_the_data_folder(server: EmbeddedServer, tmp_path: Path) -> None:
+def test_server_is_found_by_the_data_folder(server: EmbeddedServer, tmp_path: Path) -> None:
     script = "import sys, pathlib; from symposia.factories.connection import find_embedded_server; print(find_embedded_server(pathlib.Path(sys.argv[1])))"
     found = subprocess.run(
         [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
@@ -55,7 +55,7 @@ def test_data_survives_a_restart(tmp_path: Path) -> None:
         assert client.get("kept") == "yes"
 
 
-def test_a_restart_keeps_the_url(tmp_path: Path) -> None:
+def test_restart_keeps_the_url(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path, port=own_port(), bound=True) as first:
         url = first.url
     with EmbeddedServer(tmp_path, bound=True) as second:
@@ -71,7 +71,7 @@ def test_killed_server_is_started_again(server: EmbeddedServer) -> None:
     assert server.pid != pid
 
 
-def test_it_never_forgets_and_writes_within_a_second(server: EmbeddedServer) -> None:
+def test_server_persists_within_a_second(server: EmbeddedServer) -> None:
     with connect(server.url) as client:
         asked = ("maxmemory-policy", "appendonly", "appendfsync", "save")
         told = {name: client.config_get(name)[name] for name in asked}
@@ -113,7 +113,7 @@ def test_server_listens_on_loopback_with_a_password(server: EmbeddedServer) -> N
         stranger.ping()
 
 
-def test_its_password_is_for_this_user_only(server: EmbeddedServer, tmp_path: Path) -> None:
+def test_password_file_is_private(server: EmbeddedServer, tmp_path: Path) -> None:
     folder = tmp_path / "valkey"
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     readable = {path.name for path in folder.iterdir() if path.is_file() and path.stat().st_mode & 0o077}
@@ -130,7 +130,7 @@ def test_taken_port_is_reported(tmp_path: Path) -> None:
             EmbeddedServer(tmp_path, port=port).start()
 
 
-def test_a_port_taken_since_the_last_run_is_replaced(tmp_path: Path) -> None:
+def test_port_used_since_the_last_run_is_replaced(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path, port=own_port(), bound=True) as first:
         port = port_of(first.url)
     with socket.create_server(("127.0.0.1", port)), EmbeddedServer(tmp_path, bound=True) as second:
@@ -158,20 +158,20 @@ def test_unresponsive_server_is_not_started_twice(server: EmbeddedServer, tmp_pa
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"url": "redis://127.0.0.1:1/0"}'])
-def test_a_record_that_cannot_be_read_counts_as_none(tmp_path: Path, content: str) -> None:
+def test_unreadable_record_counts_as_missing(tmp_path: Path, content: str) -> None:
     (tmp_path / "valkey").mkdir()
     (tmp_path / "valkey" / "server.json").write_text(content)
     assert ServerRecord.read(tmp_path) is None
     assert find_embedded_server(tmp_path) is None
 
 
-def test_the_url_before_the_start_is_an_error(tmp_path: Path) -> None:
+def test_url_before_the_start_raises(tmp_path: Path) -> None:
     with pytest.raises(EmbeddedServerError, match="has not been started"):
         _ = EmbeddedServer(tmp_path).url
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
-def test_it_dies_with_a_killed_parent(tmp_path: Path) -> None:
+def test_server_ends_with_a_killed_parent(tmp_path: Path) -> None:
     script = (
         "import sys, pathlib, time; from symposia.workers.local.embedded import EmbeddedServer;"
         "server = EmbeddedServer(pathlib.Path(sys.argv[1]), bound=True); server.start();"
@@ -186,7 +186,7 @@ def test_it_dies_with_a_killed_parent(tmp_path: Path) -> None:
     until(lambda: is_gone(server), what="the server dies with its parent")
 
 
-def test_ctrl_c_in_the_terminal_does_not_reach_it(server: EmbeddedServer) -> None:
+def test_terminal_ctrl_c_does_not_reach_the_server(server: EmbeddedServer) -> None:
     assert server.pid is not None
     assert os.getpgid(server.pid) != os.getpgid(0)
 

@@ -11,13 +11,13 @@ from servers.ports import own_port
 from symposia.workers.local.processes import end_process, free_port
 
 
-def test_a_process_that_listens_is_asked() -> None:
+def test_listening_process_is_asked_to_stop() -> None:
     process = subprocess.Popen(["sleep", "60"])
     end_process(process, timeout_s=patient(5))
     assert process.returncode == -signal.SIGTERM
 
 
-def test_a_process_that_does_not_listen_is_killed() -> None:
+def test_process_that_ignores_the_request_is_killed() -> None:
     process = subprocess.Popen(
         ["sh", "-c", "trap '' TERM; echo deaf; while :; do sleep 1; done"], stdout=subprocess.PIPE
     )
@@ -28,13 +28,13 @@ def test_a_process_that_does_not_listen_is_killed() -> None:
     assert process.returncode == -signal.SIGKILL
 
 
-def test_the_preferred_port_is_taken_when_it_is_free() -> None:
+def test_preferred_port_is_used_if_free() -> None:
     taken = own_port()
     with socket.create_server(("127.0.0.1", taken)):
         assert free_port("127.0.0.1", preferred=taken) != taken
     assert free_port("127.0.0.1", preferred=taken) == taken
 
 
-def test_a_host_that_is_not_ours_has_no_port() -> None:
+def test_foreign_host_has_no_port() -> None:
     with pytest.raises(OSError, match="no free port"):
         free_port("192.0.2.1")

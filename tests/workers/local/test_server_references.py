@@ -58,7 +58,7 @@ def test_leaving_a_killed_server_does_not_fail(tmp_path: Path) -> None:
         until(lambda: check_health(url) is Health.SILENT)
 
 
-def test_a_folder_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+def test_unusable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "valkey").write_text("a file")
     with pytest.raises(EmbeddedServerError, match="valkey cannot be used"), shared_server(tmp_path):
         pass

@@ -66,7 +66,7 @@ def supervisor(noted: Noted, *programs: ProcessService, **how) -> Supervisor:
     return Supervisor(programs, interrupts=Interrupts(), say=noted.said.append, **how)
 
 
-def test_the_last_to_come_is_the_first_to_go(noted):
+def test_services_stop_in_reverse_order(noted):
     with supervisor(noted, noted.steady("a"), noted.steady("b"), noted.steady("c")):
         until(lambda: len(noted.lines()) == 3)
     assert noted.lines()[3:] == ["-c", "-b", "-a"]
@@ -113,7 +113,7 @@ def test_failed_start_stops_the_other_services(noted):
     assert noted.lines() == ["+a", "-a"]
 
 
-def test_one_more_can_join(noted):
+def test_service_can_join_a_running_supervisor(noted):
     with supervisor(noted) as kept:
         kept.add_service(noted.steady("late"))
         until(noted.lines)

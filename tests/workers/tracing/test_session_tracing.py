@@ -124,7 +124,7 @@ def test_attempt_that_raises_has_an_error_span():
         (CollabStatus.CANCELLED, "failed", True),
     ],
 )
-def test_status_of_a_session(status, reason, is_error):
+def test_session_span_has_a_status(status, reason, is_error):
     span = Traced().end_session(status, reason, detail="ann: no disk")
     assert (span.status.status_code is StatusCode.ERROR) is is_error
     assert span.status.description == ("failed: ann: no disk" if is_error else None)

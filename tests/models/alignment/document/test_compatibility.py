@@ -89,13 +89,13 @@ HEADINGS = [
 
 
 @pytest.mark.parametrize("case", MARKERS, ids=lambda case: case.line)
-def test_markers_beside_the_alignment_parser(case):
+def test_marker_differences_are_deliberate(case):
     assert (extract_marker(case.line), seen_marker(case.line)) == (case.before, case.now)
     assert (case.before != case.now) == bool(case.deliberate)
 
 
 @pytest.mark.parametrize("case", HEADINGS, ids=lambda case: case.line)
-def test_headings_beside_the_linter(case):
+def test_heading_differences_are_deliberate(case):
     assert (linted_heading(case.line), seen_heading(case.line)) == (case.before, case.now)
     assert (case.before != case.now) == bool(case.deliberate)
 

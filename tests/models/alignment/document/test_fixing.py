@@ -66,7 +66,7 @@ def test_fixed_samples_keep_their_content():
         ("- [TENSION T1: x]\n\n    ```\n\n[RESOLVED T1]\n", ["marker-form", "fence-unclosed"]),
     ],
 )
-def test_a_fix_that_changes_the_reading_is_left_out(text, left):
+def test_fix_that_changes_the_content_is_omitted(text, left):
     assert fix(HEAD + text) == HEAD + text
     assert [it.code.value for it in lint(HEAD + text)] == left
     keeps_what_it_says(HEAD + "- [RESOLVED T2]: y\n\n" + text)

@@ -80,13 +80,13 @@ def test_canonical_document_has_no_strict_finding():
         ("## Round 0: Again", "round-duplicate", None),
     ],
 )
-def test_this_line_has_a_finding(line, code, hint):
+def test_noncanonical_line_has_a_finding(line, code, hint):
     at = (HEAD + ROUND).count("\n") + 1
     assert found(HEAD + ROUND + line + "\n") == [(code, at, hint)]
     assert {it.severity for it in lint(HEAD + ROUND + line, strict=True)} == {LintSeverity.ERROR}
 
 
-def test_metadata_with_its_colon_inside_has_a_finding():
+def test_metadata_with_an_inner_colon_has_a_finding():
     assert found(HEAD.replace("**Status**:", "**Status:**") + ROUND) == [
         ("metadata-form", 3, "**Status**: Open")
     ]
@@ -113,7 +113,7 @@ def board(*rows: str, total: str) -> str:
     )
 
 
-def test_scores_that_add_up_have_no_finding():
+def test_correct_scores_have_no_finding():
     rows = ("| 🧁 Muffin | 1 | 2 | 3 | 4 | **10** |", "| 🧁 Scone | 1.5 | 2 | 3 | 4 | 10.5 |")
     assert found(board(*rows, total="20.5 / 40 (51%) ✅"), strict=True) == []
 
@@ -138,7 +138,7 @@ def test_total_is_read_with_a_suffix(total, hint):
 
 
 @pytest.mark.parametrize("name", ["Total", "**Total**", "**Total ALIGNMENT**"])
-def test_a_row_of_totals_is_the_sum_of_the_rows_above(name):
+def test_total_row_is_the_sum_of_the_rows_above(name):
     rows = ("| 🧁 Muffin | 1 | 2 | 3 | 4 | 10 |", "| 🧁 Scone | 1 | 2 | 3 | 4 | 10 |")
     text = board(*rows, f"| {name} | 2 | 4 | 6 | 8 | **21** |", total="20")
     assert found(text) == [("score-total", 18, f"| {name} | 2 | 4 | 6 | 8 | **20** |")]
@@ -251,7 +251,7 @@ def test_fixing_keeps_every_other_line_byte_for_byte():
     assert fix(text) == "\ufeff# T  \r\n\r\n odd   prose\t\r\n## Round 1: X\r\n[RESOLVED T01: y]\r\n"
 
 
-def test_the_specification_shows_only_what_it_asks_for():
+def test_specification_has_only_expected_findings():
     assert lint(render(example()), strict=True) == ()
     assert render(example()).strip() in specification_markdown()
     for kind, marker in marker_examples().items():
@@ -278,6 +278,6 @@ def test_sarif_names_file_line_rule_and_fix():
     )
 
 
-def test_the_example_is_the_specifications():
+def test_example_is_the_one_of_the_specification():
     path = Path(__file__).parents[4] / "examples" / "decision.dialogue.md"
     assert path.read_text() == render(example())

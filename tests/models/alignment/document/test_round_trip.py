@@ -42,7 +42,7 @@ def settles(text):
 
 @given(documents)
 @often
-def test_every_document_is_read_back_as_it_was(document):
+def test_every_document_is_read_back_unchanged(document):
     reads_back(document)
 
 
@@ -54,7 +54,7 @@ def test_rendered_text_is_stable(text):
 
 @given(markdown)
 @often
-def test_the_raw_lines_of_a_scan_are_the_text(text):
+def test_raw_lines_of_a_scan_are_the_text(text):
     assert "".join(line.raw for line in scan(text)) == text
 
 
@@ -71,7 +71,7 @@ def test_quoted_code_below_an_unclosed_fence_is_kept(quoted):
 
 @pytest.mark.parametrize("blank", ["", " ", "\t", "\u2028"])
 @pytest.mark.parametrize("line", ["---", "==="])
-def test_a_line_of_dashes_below_nothing_is_no_heading(blank, line):
+def test_dashes_below_nothing_make_no_heading(blank, line):
     settles(f"a\n\n{blank}\n{line}")
 
 

@@ -87,7 +87,7 @@ def test_fixing_a_real_document_keeps_its_content(path):
     assert {f.code for f in lint(fix(text))} <= {"score-total", "marker-word"}
 
 
-def test_the_one_wrong_sum_of_the_samples_is_found():
+def test_wrong_sum_of_the_samples_is_found():
     errors = {
         path.name: [(f.code, f.line) for f in lint(text_of(path)) if f.severity is LintSeverity.ERROR]
         for path in SAMPLES.rglob("*.md")

@@ -46,7 +46,7 @@ def seen(room: Room, **how: object) -> dict:
     return json.loads(text)
 
 
-def test_memories_may_live_on_a_server_of_their_own(apart, elsewhere):
+def test_memory_may_use_its_own_server(apart, elsewhere):
     seen(apart, user_id=1, room_id="r", service="travel", said=TRIP)
     with connect(elsewhere.url) as client:
         assert client.exists("dialog:1:r")
@@ -70,7 +70,7 @@ def test_turn_runs_without_memory_during_an_outage(forlorn):
 
 
 @pytest.mark.long
-def test_a_memory_that_comes_back_is_used_again(tmp_path: Path):
+def test_memory_is_used_again_after_an_outage(tmp_path: Path):
     folder = tmp_path / "elsewhere"
     (tmp_path / "room").mkdir()
     with EmbeddedServer(folder, durable=True, bound=True) as server:

@@ -22,7 +22,7 @@ FIRST = "from: Nairobi, to: London, departure_date: 2026-02-10"
 SEARCHES = "last_searches: [{'results': 12, 'price_range': '180k-320k'}]"
 
 
-def test_a_travel_booking_in_three_turns(room):
+def test_travel_booking_takes_three_turns(room):
     said = room.said(room.submit("parser", "connector", turns=6, user_id=42, room_id="room_123"))
     searches = [it.removeprefix("searched with ") for it in said if it.startswith("searched with ")]
     assert searches == [
@@ -51,7 +51,7 @@ def test_second_payment_reuses_the_recipient(room):
     assert said[3] == "recipient: +254712345678, amount: 3000 | ask: "
 
 
-def test_a_context_that_expires_is_asked_for_again(room):
+def test_expired_context_is_asked_for_again(room):
     def turn(**message):
         return room.said(
             room.submit("teller", turns=1, user_id=44, room_id="r", service="travel", said=message)

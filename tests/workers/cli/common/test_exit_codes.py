@@ -46,7 +46,7 @@ def run(command: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> object:
 
 
 @pytest.mark.parametrize("command", [making_a_class, wrapped])
-def test_ctrl_c_is_ctrl_c_also_while_a_class_is_made(command, monkeypatch, capsys):
+def test_ctrl_c_during_a_class_body_exits_cleanly(command, monkeypatch, capsys):
     assert run(command, monkeypatch) == 130
     assert capsys.readouterr() == ("", "")
 

@@ -90,7 +90,7 @@ def test_long_text_stays_in_its_column():
     ]
 
 
-def test_paragraphs_stay_apart():
+def test_paragraphs_are_separated():
     assert shown(turn(messages=["one\n\ntwo"], outcome="message")) == [
         "   2 Bob    one",
         "",

@@ -39,13 +39,13 @@ def test_times_are_utc_by_default(text, ms):
     assert moment_ms(text, option="--since") == ms
 
 
-def test_an_age_is_a_moment_in_the_past():
+def test_age_is_a_time_in_the_past():
     now = moment_ms("1s", option="--since") + 1_000
     assert 172_800_000 - 5_000 <= now - moment_ms("2d", option="--since") <= 172_800_000 + 5_000
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-13-01", "2026-01-31T25:00"])
-def test_other_moments_are_refused(text):
+def test_other_times_are_refused(text):
     with pytest.raises(InvalidInput, match="--until: must be a date"):
         moment_ms(text, option="--until")
 

@@ -7,7 +7,7 @@ from servers.ports import own_port
 from servers.remote_system import post
 
 
-def test_it_listens_until_ctrl_c(terminal):
+def test_callbacks_server_listens_until_ctrl_c(terminal):
     port = own_port()
     running = terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
     url = f"http://127.0.0.1:{port}/replies"

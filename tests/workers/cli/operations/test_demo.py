@@ -29,7 +29,7 @@ def nothing_is_left(terminal: Terminal) -> None:
 
 
 @pytest.mark.parametrize("kind", ["local", "scripted"])
-def test_there_is_a_story_for_each_mode(kind):
+def test_each_mode_has_a_demo(kind):
     assert [it.collab.mode for it in demo_sessions(kind)] == [
         *("round_robin", "orchestrated", "pair", "broadcast", "swarm")
     ]
@@ -52,14 +52,14 @@ def test_one_mode_is_shown_with_its_messages_and_end(bare: Terminal):
 
 
 @pytest.mark.long
-def test_all_modes_end_as_they_should(bare: Terminal):
+def test_demo_of_all_modes_ends_as_expected(bare: Terminal):
     sessions = bare.run("demo", "--agents", "scripted", "--json").json()["sessions"]
     assert {it["collab"]["mode"]: (it["reason"], it["turns"]) for it in sessions} == FACTS
     nothing_is_left(bare)
 
 
 @pytest.mark.long
-def test_settings_of_the_user_have_no_part_in_it(bare: Terminal):
+def test_demo_ignores_user_settings(bare: Terminal):
     bare.settings |= {
         "redis_url": "redis://127.0.0.1:1/0",
         "broker_url": "amqp://127.0.0.1:1//",
@@ -110,7 +110,7 @@ def test_missing_local_model_names_an_alternative(bare: Terminal, monkeypatch):
 
 
 @pytest.mark.long
-def test_the_local_model_speaks(bare: Terminal):
+def test_demo_uses_the_local_model(bare: Terminal):
     try:
         find_weights()
         require_engine()

@@ -24,7 +24,7 @@ def findings(terminal: Terminal, subject: str) -> list[dict[str, str]]:
     return [it for it in terminal.call("doctor", "--json").json()["findings"] if it["subject"] == subject]
 
 
-def test_where_all_is_well_it_exits_with_0(busy: Terminal):
+def test_doctor_exits_with_0_if_all_is_well(busy: Terminal):
     said = busy.call("doctor", "--json").json()
     assert said["ok"]
     assert {it["subject"] for it in said["findings"]} == {
@@ -91,7 +91,7 @@ def test_without_a_worker_sessions_cannot_run(terminal: Terminal):
     }
 
 
-def test_a_server_that_forgets_is_warned_of(terminal: Terminal):
+def test_doctor_warns_of_a_server_without_persistence(terminal: Terminal):
     with connect(terminal.settings["redis_url"]) as client:
         client.config_set("maxmemory-policy", "allkeys-lru")
         told = [(it["grade"], it["text"]) for it in findings(terminal, "Redis")]
@@ -101,7 +101,7 @@ def test_a_server_that_forgets_is_warned_of(terminal: Terminal):
     assert "maxmemory-policy allkeys-lru" in told[2][1]
 
 
-def test_the_embedded_server_is_not_warned_of(bare: Terminal):
+def test_doctor_accepts_the_embedded_server(bare: Terminal):
     with EmbeddedServer(bare.folder / "data", bound=True):
         assert [it["grade"] for it in findings(bare, "Redis")] == ["ok"]
 
@@ -134,7 +134,7 @@ def test_tenant_limits_and_costly_agents_are_reported(terminal: Terminal):
     assert (warned["grade"], warned["text"].split(" may ")[0]) == ("warning", "a turn of local")
 
 
-def test_traces_that_cannot_be_exported_are_warned_of(terminal: Terminal, monkeypatch):
+def test_doctor_warns_of_unexportable_traces(terminal: Terminal, monkeypatch):
     assert findings(terminal, "traces")[0]["grade"] == "ok"
     monkeypatch.setenv("OTEL_TRACES_EXPORTER", "unknown")
     (warned,) = findings(terminal, "traces")
@@ -153,7 +153,7 @@ def test_doctor_warns_of_workers_with_different_agents(terminal: Terminal):
     assert told[2]["text"] == "not every worker has coder: sessions that use them are refused"
 
 
-def test_another_broker_is_asked_as_well(terminal: Terminal):
+def test_doctor_checks_a_separate_broker(terminal: Terminal):
     assert findings(terminal, "broker") == []
     terminal.settings["broker_url"] = "redis://:hush-hush@127.0.0.1:1/0"
     (finding,) = findings(terminal, "broker")

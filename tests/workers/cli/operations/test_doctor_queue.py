@@ -65,7 +65,7 @@ def test_doctor_finds_a_worker_that_takes_no_messages(terminal: Terminal, pair_f
         assert findings["broker"]["grade"] == "ok"
 
 
-def test_a_busy_worker_is_not_reproached(terminal: Terminal, gated_file: str, gate, monkeypatch):
+def test_busy_worker_is_not_reported(terminal: Terminal, gated_file: str, gate, monkeypatch):
     monkeypatch.setattr(server_checks, "IDLE_MS", 1_000)
     with worker(terminal):
         for _ in range(3):

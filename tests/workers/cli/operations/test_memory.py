@@ -81,12 +81,12 @@ def test_room_names_are_escaped(terminal, client):
     assert terminal.call("memory", "show", "42").out == "red [31m\n"
 
 
-def test_export_is_whole(terminal, spoken):
+def test_memory_export_is_complete(terminal, spoken):
     data = terminal.call("memory", "export", "42", "room_123").json()
     assert data["context"]["services"]["payment"]["parameters"]["recipient"]["value"] == "+254712345678"
 
 
-def test_forget_takes_names_or_everything(terminal, spoken):
+def test_forget_takes_names_or_all(terminal, spoken):
     assert terminal.call("memory", "forget", "42", "room_123", "from").out == "Deleted: from in room_123.\n"
     assert spoken.get(*HERE)["parameters"] == {"to": "London"}
     assert "Deleted on request: travel.from" in terminal.call("memory", "show", "42", "room_123").out
@@ -104,7 +104,7 @@ def test_forget_takes_names_or_everything(terminal, spoken):
     assert terminal.call("memory", "forget", "7", "r", "from").out == "Nothing to delete.\n"
 
 
-def test_share_shows_and_chooses(terminal, memory):
+def test_share_prints_and_changes_the_consent(terminal, memory):
     assert terminal.call("memory", "share", "42").out == "No shared parameters.\n"
     assert (
         terminal.call("memory", "share", "42", "travel.to", "travel.from").out == "travel.from, travel.to\n"
@@ -152,14 +152,14 @@ def test_share_shows_and_chooses(terminal, memory):
         ),
     ],
 )
-def test_bad_input_is_one_line(terminal, arguments, line):
+def test_bad_memory_input_is_one_line(terminal, arguments, line):
     said = terminal.call("memory", *arguments)
     assert (said.code, said.out) == (2, "")
     assert said.err.startswith(line)
     assert said.err.count("\n") == 1
 
 
-def test_without_redis_nothing_is_claimed(terminal):
+def test_memory_commands_fail_without_redis(terminal):
     terminal.settings["memory_redis_url"] = "redis://:hush-hush@127.0.0.1:1/0"
     for arguments in (("show", "42", "r"), ("export", "42", "r"), ("forget", "42", "--all"), ("share", "42")):
         said = terminal.call("memory", *arguments)
@@ -229,7 +229,7 @@ def test_invalid_value_is_named_by_its_option(monkeypatch, variable, value, line
     assert str(refused.value).startswith(line)
 
 
-def test_the_documented_time_to_live_holds(monkeypatch, redis_url):
+def test_documented_time_to_live_is_used(monkeypatch, redis_url):
     monkeypatch.setenv("REDIS_URL", redis_url)
     monkeypatch.setenv("DIALOG_STATE_TTL_SECONDS", "60")
     dialog_memory(load_settings()).store(*HERE, {"to": "London"}, service="travel")

@@ -47,13 +47,13 @@ def test_up_runs_sessions_and_ctrl_c_stops_everything(bare: Terminal, up: Runnin
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_other_signals_stop_it_as_well(bare: Terminal, up: Running, number):
+def test_other_signals_stop_up(bare: Terminal, up: Running, number):
     up.process.send_signal(number)
     assert up.ended().code == 0
     bare.wait_until_nothing_runs()
 
 
-def test_nothing_survives_its_sudden_death(bare: Terminal, up: Running):
+def test_no_process_survives_a_killed_up(bare: Terminal, up: Running):
     up.process.kill()
     bare.wait_until_nothing_runs()
 
@@ -64,7 +64,7 @@ def test_up_prints_ready_once_its_workers_are(bare: Terminal, up: Running):
     bare.wait_until_nothing_runs()
 
 
-def test_a_taken_port_of_flower_is_one_clear_line(bare: Terminal):
+def test_port_of_flower_in_use_is_one_line(bare: Terminal):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         busy = Terminal(bare.folder, {**bare.settings, "flower_port": str(port)})
@@ -92,7 +92,7 @@ def test_dead_processes_are_restarted(bare: Terminal, up: Running, pair_file):
 
 
 @pytest.mark.long
-def test_a_beat_is_part_of_it_and_comes_back(bare: Terminal, up: Running):
+def test_up_runs_and_restarts_a_beat(bare: Terminal, up: Running):
     def beats() -> str:
         found = [
             it["text"] for it in bare.call("doctor", "--json").json()["findings"] if it["subject"] == "beat"

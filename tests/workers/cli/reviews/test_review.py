@@ -118,7 +118,7 @@ def test_only_changed_files_are_reviewed(worked: Terminal, project):
     assert {place[0] for place in found(said)} == {"new.py"}
 
 
-def test_the_other_panels_need_no_model_either(worked: Terminal, project):
+def test_other_panels_need_no_model(worked: Terminal, project):
     (project / "notes.md").write_text("# Notes\n\nIt is is [here](#nowhere).\n")
     (project / "risky.py").write_text(RISKY)
     said = worked.call("review", str(project), "--panel", "document", "--json")
@@ -238,7 +238,7 @@ def test_worker_runs_no_code_of_the_reviewed_folder(bare: Terminal):
         (["--model", "nobody"], "panel code: must be a registered agent"),
     ],
 )
-def test_bad_input_costs_one_line(worked: Terminal, arguments, said):
+def test_bad_review_input_is_one_line(worked: Terminal, arguments, said):
     ended = worked.call("review", *arguments)
     assert ended.code == 2, ended
     assert said in ended.err

@@ -44,7 +44,7 @@ def test_nightly_review_uses_its_time_zone(terminal):
     assert datetime.fromisoformat(entry["next_due"]).astimezone(UTC).hour == 18
 
 
-def test_archived_sessions_every_week(terminal):
+def test_weekly_review_of_sessions_is_added(terminal):
     options = ("--tag", "support", "--newest", "50", "--panel", "document")
     code, text = add(terminal, "--cron", "@weekly", "--review-sessions", *options)
     assert (code, text.split(",")[0]) == (0, "nightly: review archived sessions by document")
@@ -52,7 +52,7 @@ def test_archived_sessions_every_week(terminal):
     assert entry["review"]["sessions"] == {"tag": "support", "newest": 50}
 
 
-def test_a_job_every_quarter_of_an_hour(terminal):
+def test_job_schedule_is_added_and_listed(terminal):
     code, text = add(terminal, "--every", "15m", "--job", "standup", "--overlap", "queue", "--missed", "once")
     assert (code, text.split(";")[0]) == (0, "nightly: job standup, every 15m")
     listed = terminal.call("schedule", "list").out
@@ -90,7 +90,7 @@ def test_invalid_schedule_is_refused_in_one_line(terminal, options, rule):
     assert terminal.call("schedule", "list", "--json").json() == []
 
 
-def test_a_name_is_taken_once_unless_it_is_replaced(terminal):
+def test_schedule_name_is_unique_unless_replaced(terminal):
     assert add(terminal, "--every", "1h", "--job", "x")[0] == 0
     code, text = add(terminal, "--every", "2h", "--job", "x")
     assert (code, "name: is already used" in text) == (2, True)

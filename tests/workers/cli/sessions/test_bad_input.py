@@ -117,7 +117,7 @@ def test_a_file_that_is_no_text_is_refused(terminal: Terminal, content, rule):
     assert rule in said.err
 
 
-def test_a_folder_is_no_file(terminal: Terminal):
+def test_folder_is_not_a_session_file(terminal: Terminal):
     said = terminal.call("submit", ".")
     assert (said.code, said.err) == (2, "symposia: .: cannot be read: Is a directory\n")
 

@@ -61,7 +61,7 @@ def test_invalid_change_is_refused_in_one_line(busy, waiting, gate):
 
 
 @pytest.mark.usefixtures("same_day")
-def test_a_tenants_day_is_shown(busy, waiting, gate):
+def test_tenant_usage_of_today_is_shown(busy, waiting, gate):
     gate.touch()
     assert busy.call("watch", waiting).code == 0
     until(

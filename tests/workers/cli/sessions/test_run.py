@@ -75,7 +75,7 @@ def test_agent_unknown_to_a_running_worker_is_reported(terminal: Terminal, pair_
     assert "agents.ann: must be a registered agent" in terminal.call("run", pair_file).err
 
 
-def test_a_worker_that_is_there_is_used(busy: Terminal, pair_file):
+def test_running_worker_is_used(busy: Terminal, pair_file):
     said = busy.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
 

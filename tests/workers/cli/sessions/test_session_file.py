@@ -90,7 +90,7 @@ def test_any_text_is_read_or_refused(text):
         ("nothing", None),
     ],
 )
-def test_a_fields_line_is_found(path, line):
+def test_line_of_a_field_is_found(path, line):
     assert line_of(TEXT, path) == line
 
 
@@ -141,7 +141,7 @@ def test_document_beyond_the_limits_is_refused_early(text, rule):
     assert str(caught.value) == rule
 
 
-def test_separators_in_json_strings_are_no_values():
+def test_separators_in_json_strings_are_text():
     text = json.dumps({"purpose": ',:[{\\"' * 100_000})
     with pytest.raises(InvalidSessionFile, match="title: is required"):
         SessionFile("talk.json", text).submission()

@@ -25,7 +25,7 @@ def waiting(busy: Terminal, gated_file: str) -> str:
     return session
 
 
-def test_submit_prints_the_id_and_nothing_else(busy, pair_file):
+def test_submit_prints_only_the_id(busy, pair_file):
     said = busy.call("submit", pair_file)
     assert (said.code, len(said.out), said.err) == (0, 37, "")
     assert busy.call("watch", said.out.strip()).code == 0
@@ -40,7 +40,7 @@ def test_show_has_the_end_and_the_messages(busy, spoken):
     assert busy.call("show", spoken, "--last", "1").out.count("Write one line") == 2
 
 
-def test_an_id_may_be_cut_to_eight_characters(busy, spoken):
+def test_id_may_be_cut_to_eight_characters(busy, spoken):
     assert busy.call("show", spoken[:8], "--json").json()["collab"]["collab_id"] == spoken
     short = busy.call("show", spoken[:7])
     assert (short.code, short.err.count("\n")) == (2, 1)

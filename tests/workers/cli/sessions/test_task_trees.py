@@ -97,7 +97,7 @@ def test_dot_is_understood_by_graphviz(story):
         subprocess.run(["dot", "-Tsvg"], input=drawn, text=True, check=True, stdout=subprocess.DEVNULL)
 
 
-def test_a_turn_under_way_is_drawn_as_such():
+def test_running_turn_is_drawn_as_such():
     trace = Trace()
     trace.speak("a", SESSION, 1, "ann", None)
     assert draw(trace.events, GraphFormat.TEXT) == "swarm: A talk · running\n… 1 ann  speaking"

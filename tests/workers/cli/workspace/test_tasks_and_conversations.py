@@ -100,7 +100,7 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
         terminal.close()
 
 
-def test_a_task_from_its_request_to_its_end(office: Office) -> None:
+def test_task_runs_from_request_to_end(office: Office) -> None:
     task, conversation = office.task()
     listed = office.call("task", "list", "--as", "ben", "--json").json()
     assert listed["tasks"][0]["id"] == task
@@ -196,7 +196,7 @@ def test_forbidden_call_is_refused_in_one_line(office: Office) -> None:
         assert (ended.code, said in ended.err, ended.err.count("\n")) == (code, True, 1), (command, ended)
 
 
-def test_an_agent_that_takes_its_time_may_approve(office: Office) -> None:
+def test_slow_agent_may_approve(office: Office) -> None:
     assert office.call("task", "request", "slow", "--as", "ann").code == 0
 
 

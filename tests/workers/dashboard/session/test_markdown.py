@@ -94,7 +94,7 @@ def test_any_text_becomes_known_elements_only(text: str):
     check(parse_markdown(text))
 
 
-def test_html_stays_text():
+def test_html_in_markdown_stays_text():
     text = '<b onclick="x()">bold</b> <script>alert(1)</script>'
     assert text_of(parse_markdown(text)) == text
 
@@ -146,5 +146,5 @@ def test_controls_are_shown_as_text():
 
 
 @given(st.text())
-def test_visible_text_stays_the_same(text: str):
+def test_make_visible_is_idempotent(text: str):
     assert make_visible(make_visible(text)) == make_visible(text)

@@ -35,7 +35,7 @@ Summary
 """
 
 
-def test_an_underlined_heading_is_one():
+def test_underlined_heading_is_a_heading():
     document = parse(UNDERLINED)
     assert document.title == "The title"
     assert [(it.number, it.label, it.agents) for it in document.rounds] == [(1, "X", ("Muffin",))]
@@ -44,7 +44,7 @@ def test_an_underlined_heading_is_one():
     assert parse(render(document)) == document
 
 
-def test_a_rule_below_words_makes_no_heading_of_them():
+def test_rule_below_text_makes_no_heading():
     (turn,) = parse(UNDERLINED).rounds[0].turns
     assert turn.body == "Some words\n---"
 

@@ -98,7 +98,7 @@ def test_turns_under_another_heading_are_reported(line, hint):
     assert fix(text) == text
 
 
-def test_a_number_that_is_used_again_is_reported():
+def test_reused_round_number_is_reported():
     text = f"{PANEL}{FIRST}## Round 1 Summary\n\n### Scone 🧁\n\nb\n"
     assert rounds(text) == [(1, "X", ("Muffin",)), (1, "Summary", ("Scone",))]
     assert [it[0] for it in found(text)] == ["round-form", "round-duplicate"]
@@ -128,7 +128,7 @@ def test_the_first_round_may_have_any_label(head, rest, line):
     assert parse(render(parse(text))) == parse(text)
 
 
-def test_a_summary_before_the_panel_is_no_round():
+def test_summary_before_the_panel_is_no_round():
     text = f"# T\n\n## Round 1 Summary\n\n### Muffin\n\na\n\n{PANEL[5:]}{FIRST}"
     assert rounds(text) == [(1, "X", ("Muffin",))]
     assert [it[0] for it in found(text)] == ["round-unclear"]

@@ -99,7 +99,7 @@ def test_a_round_is_read_in_this_spelling(line):
         "**Round 1**: in a sentence",
     ],
 )
-def test_this_begins_no_round(line):
+def test_other_heading_begins_no_round(line):
     document = parse(f"# T\n\n{line}\n\nwords\n")
     assert document.rounds == ()
     assert parse(render(document)) == document

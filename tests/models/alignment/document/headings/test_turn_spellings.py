@@ -106,7 +106,7 @@ def test_a_turn_is_read_in_this_spelling(line, name):
         "**Muffin** is right: x",
     ],
 )
-def test_this_begins_no_turn(line):
+def test_other_heading_begins_no_turn(line):
     document = parse(f"{PANEL}{line}\n\nWords.\n")
     assert [it.agents for it in document.rounds] == [()]
     assert parse(render(document)) == document

@@ -89,7 +89,7 @@ def test_quotation_that_begins_with_an_id_is_a_label():
         "\\［TENSION T01: x］",
     ],
 )
-def test_this_is_no_marker(text):
+def test_other_text_is_no_marker(text):
     assert parse_markers(text) == ()
     document = parse(text)
     assert parse(render(document)) == document

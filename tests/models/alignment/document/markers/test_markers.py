@@ -104,7 +104,7 @@ def test_a_marker_is_read_in_this_spelling(line):
         "[ ] todo",
     ],
 )
-def test_this_is_no_marker(line):
+def test_other_text_is_no_marker(line):
     assert parse_markers(line) == ()
 
 

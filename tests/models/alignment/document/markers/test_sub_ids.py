@@ -34,7 +34,7 @@ IDS = {
 
 
 @pytest.mark.parametrize("text", IDS)
-def test_a_sub_id_is_an_id_and_stays_one(text):
+def test_sub_id_is_an_id_and_is_kept(text):
     (marker,) = parse_markers(text)
     assert (" ".join(marker.ids), marker.label) == IDS[text]
     document = parse(HEAD + text + "\n")
@@ -100,7 +100,7 @@ def test_the_ledger_keeps_sub_ids_apart():
         ("[RESOLVED by T02]", ("T02",), "by T02"),
     ],
 )
-def test_a_marker_may_have_words_instead_of_a_colon(text, ids, label):
+def test_marker_may_have_words_instead_of_a_colon(text, ids, label):
     (marker,) = parse_markers(text)
     assert (marker.ids, marker.label) == (ids, label)
     assert "marker-form" in {it.code.value for it in lint(HEAD + text + "\n")}
@@ -116,5 +116,5 @@ def test_a_marker_may_have_words_instead_of_a_colon(text, ids, label):
         "a [concession to Ada on T01]",
     ],
 )
-def test_words_about_a_marker_are_no_marker(text):
+def test_text_about_a_marker_is_no_marker(text):
     assert parse_markers(text) == ()

@@ -48,7 +48,7 @@ def test_round_lookalike_is_reported_without_rounds(line, heading):
     assert [it.number for it in parse(text.replace(line, heading)).rounds] == [int(heading[9])]
 
 
-def test_a_title_may_be_of_a_round():
+def test_title_may_name_a_round():
     assert unread("# Round 1 — Muffin\n\nWords of one expert alone.\n") == []
 
 
@@ -162,7 +162,7 @@ def test_valid_document_has_no_lookalikes(document):
 
 @given(markdown)
 @often
-def test_a_heading_that_is_offered_instead_is_read(text):
+def test_suggested_heading_is_read(text):
     for code, line, hint in unread(text):
         assert line > 0
         found = parse(f"# T\n\n## Round 7\n\n{hint}\n\nx\n").rounds
