@@ -78,7 +78,7 @@ class ScheduledSession:
     def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
         """Cancel the session, unless it has ended."""
         try:
-            self._sessions.get(occurrence.id).cancel("overtaken")
+            self._sessions.get(occurrence.id).cancel("a newer run was due")
         except (LifecycleError, SessionNotFound):
             return
 

@@ -3,7 +3,7 @@
     [agents.linter]
     kind = "command"
     argv = ["my-linter", "--strict", "-"]
-    stdin = "text"                        # the newest message (default), "turn" (JSON), or "nothing"
+    stdin = "text"                        # the newest message; "turn" (JSON, default), or "nothing"
     exit_codes = { 1 = "say" }            # findings: the output is the message
     timeout_s = 20
     env = ["MY_LINTER_TOKEN"]             # names of variables that it gets

@@ -140,7 +140,7 @@ class RunOutcome(StrEnum):
     PARTIAL = "partial"
     FAILED = "failed"
     CANCELLED = "cancelled"
-    #: An earlier one was not done.
+    #: An earlier run had not finished.
     SKIPPED = "skipped"
     #: Missed: no worker was running while it was due.
     MISSED = "missed"

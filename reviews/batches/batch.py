@@ -99,7 +99,7 @@ def _state(review_context: ReviewContext, session_id: str) -> SessionState | Non
 
 
 def sweep_batches(review_context: ReviewContext) -> int:
-    """Send a message for every batch that is due. Raises BrokerAway, RedisUnavailable."""
+    """Send a message for every batch that is due. Raises BrokerConnectionError, RedisUnavailable."""
     sent = 0
     while True:
         claimed = review_context.index.claim(limit=_SWEEP_LIMIT, hold_ms=BATCH_CHECK_MS)

@@ -56,7 +56,7 @@ def deliver_task(self: Task[..., str], *, errand: str) -> str:
 
 
 def send_due_deliveries(app: Celery) -> int:
-    """Send a task for each due delivery. Raises BrokerAway, RedisUnavailable."""
+    """Send a task for each due delivery. Raises BrokerConnectionError, RedisUnavailable."""
 
     def send(delivery_job: DeliveryJob) -> None:
         app.send_task(

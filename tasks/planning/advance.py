@@ -108,7 +108,7 @@ def send_turns(
     """Send turns to the queue; without `parent`, as children of the Celery task that planned each.
 
     Raises:
-        BrokerAway.
+        BrokerConnectionError.
     """
     by_parent: dict[str, list[TurnCall]] = {}
     for number in numbers:

@@ -66,7 +66,7 @@ class TurnCall:
 
 
 class TaskGraph:
-    """Dispatch of turns and continuations of sessions to the queue. Raises BrokerAway if it fails.
+    """Dispatch of turns and continuations of sessions to the queue. Raises BrokerConnectionError if it fails.
 
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
     """
@@ -74,23 +74,23 @@ class TaskGraph:
     def __init__(self, app: Celery) -> None:
         self._app = app
         #: True if sending failed, and the broker has not been reached since.
-        self._is_away = False
+        self._is_broker_down = False
 
     def check(self) -> None:
-        """Raise BrokerAway if the broker was unavailable for the last message, and still is."""
-        if self._is_away:
+        """Raise BrokerConnectionError if the broker was unavailable for the last message, and still is."""
+        if self._is_broker_down:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=1, interval_start=0, timeout=_TIMEOUT_S)
-            self._is_away = False
+            self._is_broker_down = False
 
     @contextmanager
     def _sending(self) -> Iterator[None]:
         try:
             yield
         except BrokerConnectionError:
-            self._is_away = True
+            self._is_broker_down = True
             raise
-        self._is_away = False
+        self._is_broker_down = False
 
     def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
         """Send turns that may run in parallel."""
@@ -128,7 +128,7 @@ class TaskGraph:
         )
         with (
             self._app.producer_or_acquire() as producer,
-            # Converts any exception of the transport to BrokerAway.
+            # Converts any exception of the transport to BrokerConnectionError.
             producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
         ):
             amqp.send_task_message(producer, TURN, message, headers=headers)
@@ -163,7 +163,7 @@ class TaskGraph:
             event: Type of the event, such as `task-succeeded`.
             fields: Fields of the event.
         """
-        if self._is_away or not parked_by.worker or not self._app.conf.worker_send_task_events:
+        if self._is_broker_down or not parked_by.worker or not self._app.conf.worker_send_task_events:
             return
         # In the name of the worker that ran the Celery task: monitors list every sender as a worker.
         dispatcher = self._app.events.Dispatcher(hostname=parked_by.worker, enabled=False)

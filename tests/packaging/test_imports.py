@@ -1,6 +1,7 @@
 """The repository root is the package: nothing imports its rooms by bare name, and only `config` reads the environment."""
 
 import ast
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -39,6 +40,14 @@ def imported(tree: ast.AST) -> Iterator[str]:
 
 def named(path: Path) -> str:
     return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
+def test_documents_show_the_layers_that_are_checked(document: str) -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = [it["layers"] for it in contracts if it["id"] == "one-way"]
+    shown = [it.replace(" | ", ", ") for it in layers if it not in {"__main__", "testing"}]
+    assert f"\n    {' -> '.join(shown)}\n" in (ROOT / document).read_text()
 
 
 @pytest.mark.parametrize("path", sources(*HOLDERS), ids=named)

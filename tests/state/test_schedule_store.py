@@ -78,10 +78,10 @@ def test_skipped_runs_have_a_reason(book, claim):
     assert claim()[1] == "skipped"
     left_out = [(it.outcome, it.by_hand, it.detail) for it in book.history(NAME)]
     assert left_out == [
-        (RunOutcome.SKIPPED, False, "too many were waiting"),
+        (RunOutcome.SKIPPED, False, "the queue of runs is full"),
         (RunOutcome.SKIPPED, True, "a newer run was due"),
-        (RunOutcome.MISSED, False, "nobody could see to it while it was due"),
-        (RunOutcome.SKIPPED, False, "an earlier one was not done"),
+        (RunOutcome.MISSED, False, "no worker or beat was running when it was due"),
+        (RunOutcome.SKIPPED, False, "an earlier run had not finished"),
     ]
 
 

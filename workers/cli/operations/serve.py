@@ -49,7 +49,7 @@ def up(
     workers: Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")] = 1,
     concurrency: Concurrency = None,
     flower: Annotated[
-        bool, typer.Option(help="Start Flower, a web page that shows Celery tasks and workers.")
+        bool, typer.Option(help="Start Flower: web pages of sessions, Celery tasks and workers.")
     ] = True,
     beat: Annotated[
         bool, typer.Option(help="Start a beat, which sends due schedules to the workers.")
