@@ -47,17 +47,17 @@ class ScheduledSession:
     def _sessions(self) -> Sessions:
         return Sessions(self._settings, self._app)
 
-    def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
+    def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Submit the session, unless it is already submitted. Raises InvalidInput for an invalid job."""
         path = self._settings.jobs.get(str(schedule.job))
         if path is None:
             known = ", ".join(sorted(self._settings.jobs)) or "none"
             raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS (known: {known})")
         source = SessionFile.open(str(path))
-        run_parameters = {"schedule": schedule.name, "due": timestamp_from_ms(occurrence.due_ms)}
+        run_parameters = {"schedule": schedule.name, "due": timestamp_from_ms(schedule_run.due_ms)}
         with source.name_file_in_errors():
             asked = source.submission()
-            collab = asked.collab.changed(collab_id=occurrence.id)
+            collab = asked.collab.changed(collab_id=schedule_run.id)
             try:
                 self._sessions.submit(
                     replace(asked, collab=collab, parameters={**asked.parameters, **run_parameters})
@@ -65,20 +65,20 @@ class ScheduledSession:
             except SessionConflict:
                 return  # already submitted, and the file has changed since
 
-    def progress(self, _schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
+    def progress(self, _schedule: Schedule, schedule_run: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the session."""
         try:
-            state = self._sessions.get(occurrence.id).state()
+            state = self._sessions.get(schedule_run.id).state()
         except SessionNotFound:
             return None
         return ScheduleRunProgress(
             _outcome(state), state.usage, state.detail or state.reason or "", state.ended_ms or 0
         )
 
-    def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
+    def cancel(self, _schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Cancel the session, unless it has ended."""
         try:
-            self._sessions.get(occurrence.id).cancel("a newer run was due")
+            self._sessions.get(schedule_run.id).cancel("a newer run was due")
         except (LifecycleError, SessionNotFound):
             return
 

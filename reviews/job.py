@@ -38,7 +38,7 @@ class ReviewJob:
         None: no warning.
         """
         self.id = batch_id
-        self._office = review_context
+        self._context = review_context
         self._watch_workers = watch_workers
 
     def __repr__(self) -> str:
@@ -46,14 +46,14 @@ class ReviewJob:
 
     def progress(self) -> BatchView:
         """Return the progress."""
-        return self._office.store.view(self.id)
+        return self._context.store.view(self.id)
 
     def run(self) -> ReviewRun:
         """Return results, findings and cost so far."""
         try:
-            return read_run(self._office, self.id)
+            return read_run(self._context, self.id)
         except (ReviewNotFound, StateError, RedisError):
-            archive = self._office.archive
+            archive = self._context.archive
             if archive is None or archive.open_reader() is None or not archive.review_reader.ids(self.id):
                 raise
             return archive.review_reader.run(self.id)
@@ -114,7 +114,7 @@ class ReviewJob:
         Returns:
             False: it had already ended.
         """
-        return stop_batch(self._office, self.id, RunState.CANCELLED, reason)
+        return stop_batch(self._context, self.id, RunState.CANCELLED, reason)
 
     def retry(self) -> int:
         """Review again the items that failed or never started.
@@ -125,7 +125,7 @@ class ReviewJob:
         Raises:
             InvalidInput: The review has not ended.
         """
-        count = self._office.store.retry(self.id)
+        count = self._context.store.retry(self.id)
         if count is None:
             raise InvalidInput(
                 "review",
@@ -133,6 +133,6 @@ class ReviewJob:
                 "must have ended before its items are retried: wait for its end, or cancel it",
             )
         if count:
-            self._office.index.add_batch(self.id, self._office.store.now_ms())
-            advance_batch(self._office, self.id)
+            self._context.index.add_batch(self.id, self._context.store.now_ms())
+            advance_batch(self._context, self.id)
         return count

@@ -61,19 +61,19 @@ def run_turn(
     if call.participant not in facts.roster:
         return TurnEnd("unknown")
     policy = facts.spec.policy_of(call.participant)
-    seats = _seats(facts.spec.agents[call.participant], policy)
+    candidates = _candidate_agents(facts.spec.agents[call.participant], policy)
     claim = GrantRequest(
         number=call.turn,
         scope=call.scope,
         token=new_id(),
         lease_ms=runtime.limits.lease_ms,
         timeout_ms=int((turn_timeout_s(runtime, policy) + WRITE_GRACE_S) * 1000),
-        window=max(runtime.registry.window(seat) for seat in seats),
+        window=max(runtime.registry.window(candidate) for candidate in candidates),
         task_id=task_id,
         parent_id=parent_id or "",
-        limit_request=reservation_request(runtime.registry, facts, seats),
+        limit_request=reservation_request(runtime.registry, facts, candidates),
     )
-    admission = admit_turn(runtime, facts, call, seats, claim)
+    admission = admit_turn(runtime, facts, call, candidates, claim)
     if isinstance(admission, TurnEnd):
         return admission
     with admission:
@@ -178,7 +178,7 @@ def _speak(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> TurnE
     return commit_turn(runtime, active_turn, kind, outcome)
 
 
-def _seats(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
+def _candidate_agents(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
     """Return the agents that may take the turn; the grant decides between them."""
     return (binding,) if policy.substitute is None else (binding, binding.with_agent(policy.substitute))
 
@@ -205,13 +205,13 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
 
-    uses_desk = hasattr(agent, "speak_with_services")
+    uses_services = hasattr(agent, "speak_with_services")
 
     def ask(context: TurnContext) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - active_turn.since)
         turn_services = (
             active_turn.services.open_services(partial(runtime.registry.rate_limit, binding))
-            if uses_desk
+            if uses_services
             else None
         )
         speaking = runtime.runner.start(agent, context, timeout_s=left_s, turn_services=turn_services)
@@ -223,7 +223,7 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
     if active_turn.facts.spec.protocol is not None:
         outcome = correct_outcome(context, outcome, ask)
     if (
-        uses_desk and active_turn.own_usage != Usage()
+        uses_services and active_turn.own_usage != Usage()
     ):  # the reported usage includes answers that were corrected
         outcome = outcome.model_copy(update={"usage": active_turn.own_usage})
     return TurnToPark(active_turn, context, binding), outcome

@@ -192,9 +192,9 @@ class _NotFoundHandler(RequestHandler):
 class _Replies(_NotFoundHandler):
     """Handler of `POST /replies`."""
 
-    def initialize(self, receiver: Receiver, doubts: FailedAuthLimiter) -> None:
+    def initialize(self, receiver: Receiver, limiter: FailedAuthLimiter) -> None:
         self._receiver = receiver
-        self._limiter = doubts
+        self._limiter = limiter
 
     def prepare(self) -> None:
         """Override the base class, which answers 404."""
@@ -221,7 +221,7 @@ def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
         receiver: Checks the callbacks.
         max_message_bytes: Maximum size of an answer's text.
     """
-    routes = [(PATH, _Replies, {"receiver": receiver, "doubts": FailedAuthLimiter()})]
+    routes = [(PATH, _Replies, {"receiver": receiver, "limiter": FailedAuthLimiter()})]
     application = Application(routes, default_handler_class=_NotFoundHandler, log_function=_log_request)
     # JSON may encode one character with six bytes.
     return HTTPServer(application, max_body_size=6 * max_message_bytes + _REST_BYTES, xheaders=False)

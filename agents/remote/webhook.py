@@ -96,11 +96,11 @@ def _check_status(host: str, status: int, retry_after: str | None) -> None:
         return
     if 300 <= status < 400:
         raise AgentFailed(f"{host} answered HTTP {status}: redirects are not followed", retryable=False)
-    patience_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
+    retry_after_s = float(retry_after) if retry_after and retry_after.isdecimal() else None
     raise AgentFailed(
         f"{host} answered HTTP {status}",
         retryable=status >= 500 or status in _TRANSIENT_STATUSES,
-        retry_after_s=patience_s,
+        retry_after_s=retry_after_s,
     )
 
 

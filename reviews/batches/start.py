@@ -110,7 +110,7 @@ class _ItemUploader:
         self.unchanged = 0
         self.skipped: list[SkippedItem] = []
         self._bytes = 0
-        self._office = review_context
+        self._context = review_context
         self._head = head
         self._everything = everything
 
@@ -124,7 +124,7 @@ class _ItemUploader:
                 self._skip(SkippedItem(path=read.item.path, reason=f"over the limit of {MAX_ITEMS} items"))
             elif (result := known.get(read.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
-                self._office.store.add_known(
+                self._context.store.add_known(
                     self._head.batch_id, self.total, read.item, result.model_dump_json()
                 )
             elif self._bytes + read.item.size > MAX_TEXT_BYTES:
@@ -135,7 +135,7 @@ class _ItemUploader:
                 )
             else:
                 self.total, self._bytes = self.total + 1, self._bytes + read.item.size
-                self._office.store.add(self._head.batch_id, self.total, read.item, read.text)
+                self._context.store.add(self._head.batch_id, self.total, read.item, read.text)
 
     def _is_wanted(self, read: ReadItem) -> bool:
         if not panel_reviews(self._head.panel, read.item.path):
@@ -153,7 +153,7 @@ class _ItemUploader:
         return False
 
     def _known(self, reads: Iterable[ReadItem]) -> dict[str, ItemResult]:
-        archive = self._office.archive
+        archive = self._context.archive
         if archive is None or self._everything:
             return {}
         archive.prepare()

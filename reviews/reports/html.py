@@ -19,7 +19,7 @@ from .report_model import ReportModel, finding_details, more_suffix
 
 def to_html(run: ReviewRun) -> str:
     """Return the report of a run."""
-    return _template().render(outline=ReportModel(run))
+    return _template().render(report=ReportModel(run))
 
 
 @cache

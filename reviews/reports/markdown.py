@@ -26,31 +26,31 @@ def to_markdown(run: ReviewRun) -> str:
     return "\n".join(_lines(ReportModel(run))).rstrip() + "\n"
 
 
-def _lines(outline: ReportModel) -> Iterator[str]:
-    yield f"# {escape_text(outline.title)}"
+def _lines(report: ReportModel) -> Iterator[str]:
+    yield f"# {escape_text(report.title)}"
     yield ""
-    yield from (f"- **{name}**: {escape_text(fact)}" for name, fact in outline.facts)
+    yield from (f"- **{name}**: {escape_text(fact)}" for name, fact in report.facts)
     yield ""
-    if outline.summary:
-        yield from (*_quoted("\n\n".join(outline.summary)), "")
-    yield from _table(outline.counts)
+    if report.summary:
+        yield from (*_quoted("\n\n".join(report.summary)), "")
+    yield from _table(report.counts)
     yield "## Findings"
     yield ""
-    if not outline.open_by_path:
+    if not report.open_by_path:
         yield from ("No open findings.", "")
-    for path, found in outline.open_by_path:
+    for path, found in report.open_by_path:
         yield from (f"### {code_span(path)}", "")
         for finding in found:
             yield from _finding(finding)
         yield ""
-    yield from _section("Gone", [_line(it) for it in outline.gone])
-    yield from _section("Suppressed by the baseline", [_line(it) for it in outline.suppressed])
+    yield from _section("Gone", [_line(it) for it in report.gone])
+    yield from _section("Suppressed by the baseline", [_line(it) for it in report.suppressed])
     yield from _section(
-        "Not reviewed", [f"- {code_span(path)}: {escape_text(why)}" for path, why in outline.unreviewed]
+        "Not reviewed", [f"- {code_span(path)}: {escape_text(why)}" for path, why in report.unreviewed]
     )
-    if outline.remarks:
+    if report.remarks:
         yield from ("## Remarks", "")
-        for paths, said in outline.remarks:
+        for paths, said in report.remarks:
             yield from (f"### {code_span(paths[0])}{more_suffix(paths)}", "", *_quoted(said), "")
 
 

@@ -38,15 +38,15 @@ _TRANSIENT_ERRORS = (ConnectionError, TimeoutError, RedisError, ScriptError)
 class JobKind(Protocol):
     """A kind of job that can be scheduled. Each method may be called again for the same run."""
 
-    def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
+    def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Start the job under the run's id, unless it was started. Raises SymposiaError."""
         ...
 
-    def progress(self, schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
+    def progress(self, schedule: Schedule, schedule_run: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress; None: the job is unknown."""
         ...
 
-    def cancel(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
+    def cancel(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """End the job, if it has not ended."""
         ...
 

@@ -45,17 +45,17 @@ class ScheduledReview:
     """
 
     def __init__(self, review_context: Callable[[], ReviewContext], roots: Mapping[str, Path]) -> None:
-        self._office = review_context
+        self._context = review_context
         self._roots = roots
 
-    def start(self, schedule: Schedule, occurrence: ScheduleRun) -> None:
+    def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Start the batch, unless it was started.
 
         Raises:
             InvalidInput: the root, the panel or a revision does not exist, or there is no archive.
             ArchiveUnavailable, RedisUnavailable: no review begins.
         """
-        review, review_context = _review(schedule), self._office()
+        review, review_context = _review(schedule), self._context()
         order = (
             _of_sessions(review_context, review)
             if review.root is None
@@ -63,19 +63,19 @@ class ScheduledReview:
         )
         start_batch(
             review_context,
-            replace(order, batch_id=occurrence.id, then=_delivery_options(review, schedule.name)),
+            replace(order, batch_id=schedule_run.id, then=_delivery_options(review, schedule.name)),
         )
 
-    def progress(self, schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
+    def progress(self, schedule: Schedule, schedule_run: ScheduleRun) -> ScheduleRunProgress | None:
         """Return the progress of the batch. Raises ArchiveUnavailable."""
-        review_context = self._office()
+        review_context = self._context()
         try:
-            view = review_context.store.view(occurrence.id)
+            view = review_context.store.view(schedule_run.id)
             if view.state == "opening":
                 return None
             if not view.has_ended:
                 return ScheduleRunProgress(usage=Usage(cost_micros=view.spent_cost_micros))
-            run = read_run(review_context, occurrence.id)
+            run = read_run(review_context, schedule_run.id)
         except ReviewNotFound:
             return None
         outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
@@ -84,10 +84,10 @@ class ScheduledReview:
             outcome = RunOutcome.FINDINGS
         return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
 
-    def cancel(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
+    def cancel(self, _schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Cancel the batch, and keep the findings so far."""
         try:
-            stop_batch(self._office(), occurrence.id, RunState.CANCELLED, "a newer run was due")
+            stop_batch(self._context(), schedule_run.id, RunState.CANCELLED, "a newer run was due")
         except ReviewNotFound:
             return
 

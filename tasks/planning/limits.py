@@ -24,13 +24,13 @@ _CODES = {"tokens": "token_budget", "cost": "cost_budget"}
 
 
 def reservation_request(
-    registry: Registry, facts: SessionFacts, seats: Sequence[AgentBinding]
+    registry: Registry, facts: SessionFacts, candidates: Sequence[AgentBinding]
 ) -> ReservationRequest | None:
-    """Return the reservation of a turn for any of `seats`; None in a session without limits."""
+    """Return the reservation of a turn for any of `candidates`; None in a session without limits."""
     session, turn = facts.limits, facts.spec.limits
     if not facts.has_budget:
         return None
-    most = max_turn_spend(turn, [registry.spending_bound(seat) for seat in seats])
+    most = max_turn_spend(turn, [registry.spending_bound(candidate) for candidate in candidates])
     return ReservationRequest(
         tokens=_want(session.tokens, most.tokens, must=turn.turn_tokens is not None),
         cost=_want(session.cost_micros, most.cost_micros, must=turn.turn_usd is not None),

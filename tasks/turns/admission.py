@@ -118,20 +118,26 @@ def reservation_of(call: TurnCall) -> str:
 
 
 def admit_turn(
-    runtime: Runtime, facts: SessionFacts, call: TurnCall, seats: Sequence[AgentBinding], claim: GrantRequest
+    runtime: Runtime,
+    facts: SessionFacts,
+    call: TurnCall,
+    candidates: Sequence[AgentBinding],
+    claim: GrantRequest,
 ) -> Admission | TurnEnd:
     """Reserve what a turn may need outside its session.
 
     Returns:
         The admission; or the end of this delivery if the turn may not begin now.
     """
-    sitting = _current_agent(runtime, call, seats)
-    if _is_for_other_worker(runtime, call, sitting.agent):
+    current = _current_agent(runtime, call, candidates)
+    if _is_for_other_worker(runtime, call, current.agent):
         return _defer_turn(runtime, call, OTHER_WORKER_DELAY_MS)
-    tenant, rate = facts.spec.tenant, runtime.registry.rate_limit(sitting)
+    tenant, rate = facts.spec.tenant, runtime.registry.rate_limit(current)
     admission = Admission(runtime.store.client, call, claim.token)
     if tenant is not None:
-        most = max_turn_spend(facts.spec.limits, [runtime.registry.spending_bound(seat) for seat in seats])
+        most = max_turn_spend(
+            facts.spec.limits, [runtime.registry.spending_bound(candidate) for candidate in candidates]
+        )
         word = _reserve(runtime, tenant, most, call, claim)
         is_reserved = word in ("reserved", "found")
         if not is_reserved and not _still_needs_worker(runtime, call):
@@ -155,12 +161,12 @@ def admit_turn(
     return admission
 
 
-def _current_agent(runtime: Runtime, call: TurnCall, seats: Sequence[AgentBinding]) -> AgentBinding:
+def _current_agent(runtime: Runtime, call: TurnCall, candidates: Sequence[AgentBinding]) -> AgentBinding:
     """Return the agent that has the turn now. Reads the state only if another agent may have taken it."""
-    if len(seats) == 1 and not runtime.registry.answers_later(seats[0]):
-        return seats[0]
+    if len(candidates) == 1 and not runtime.registry.answers_later(candidates[0]):
+        return candidates[0]
     record = runtime.store.state(call.session).records.get(call.turn)
-    return seats[0].with_agent(record.agent if record else None)
+    return candidates[0].with_agent(record.agent if record else None)
 
 
 def _is_for_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> bool:

@@ -144,8 +144,8 @@ def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
             ready = ready_messages(broker)
         except Exception:  # noqa: BLE001 - each transport raises its own
             return
-        book, patience_s = WorkerPresence(client), settings.sweep_interval_s + _ANNOUNCE_TIMEOUT_S
-        stuck = list(_stuck(book, lambda: _still_ready(broker), patience_s)) if ready else []
+        book, wait_s = WorkerPresence(client), settings.sweep_interval_s + _ANNOUNCE_TIMEOUT_S
+        stuck = list(_stuck(book, lambda: _still_ready(broker), wait_s)) if ready else []
     yield from _findings(ready, stuck, is_any_left=len(stuck) < len(book.list_alive()))
 
 
@@ -183,11 +183,11 @@ def _still_ready(broker: Connection) -> int:
         return 0
 
 
-def _stuck(book: WorkerPresence, ready: Callable[[], int], patience_s: float) -> Iterator[WorkerEntry]:
+def _stuck(book: WorkerPresence, ready: Callable[[], int], wait_s: float) -> Iterator[WorkerEntry]:
     """Yield idle workers that announce themselves as idle again while messages are still ready."""
     began = time.monotonic()
     suspects = {it.name for it in book.list_alive() if _is_idle(it)}
-    while suspects and time.monotonic() < began + patience_s:
+    while suspects and time.monotonic() < began + wait_s:
         time.sleep(_LOOK_EVERY_S)
         if not ready():
             return

@@ -63,7 +63,7 @@ def start_demo(*, local_model: bool, say: Callable[[str], None]) -> Iterator[tup
         }
         settings = load_settings(**chosen, redis_url=server.url, broker_url=server.url)
         services: list[SupervisedService] = [
-            worker_service(settings, f"worker{number}", heard=_ignore_output, patience_s=_STOP_TIMEOUT_S)
+            worker_service(settings, f"worker{number}", heard=_ignore_output, stop_timeout_s=_STOP_TIMEOUT_S)
             for number in range(1, WORKERS + 1)
         ]
         if local_model:

@@ -122,7 +122,7 @@ def worker_service(
     name: str,
     *,
     heard: OutputHandler,
-    patience_s: float | None = None,
+    stop_timeout_s: float | None = None,
     folder: Path | None = None,
 ) -> ProcessService:
     """Return a Celery worker as a child process.
@@ -137,7 +137,7 @@ def worker_service(
         worker_command(name=f"{name}@%h", loglevel=settings.log_level, banner=False),
         environment=environment,
         heard=lambda line: heard(name, line),
-        patience_s=patience_s,
+        stop_timeout_s=stop_timeout_s,
         folder=folder,
     )
 

@@ -76,7 +76,7 @@ class LocalModelService:
             return _exit_of(self._model.pid)
         return None if find_local_model(self._data_dir) else "does not answer"
 
-    def stop(self, _hurry: ShutdownFlag) -> None:
+    def stop(self, _shutdown: ShutdownFlag) -> None:
         """Stop it, if it was started here."""
         if self._model is not None:
             self._model.stop()
@@ -90,7 +90,7 @@ class ProcessService:
         command: Program and arguments. They must not contain a secret: every user can read them.
         environment: Environment variables.
         heard: Callback for each line of output, called in a separate thread.
-        patience_s: Maximum seconds from the request to stop until it is killed; None: no limit.
+        stop_timeout_s: Maximum seconds from the request to stop until it is killed; None: no limit.
         folder: Working folder; None: that of this process.
     """
 
@@ -101,7 +101,7 @@ class ProcessService:
         *,
         environment: Mapping[str, str],
         heard: Callable[[str], None],
-        patience_s: float | None = None,
+        stop_timeout_s: float | None = None,
         folder: Path | None = None,
     ) -> None:
         self.name = name
@@ -109,7 +109,7 @@ class ProcessService:
         self._command = command
         self._environment = environment
         self._on_output = heard
-        self._stop_timeout_s = patience_s
+        self._stop_timeout_s = stop_timeout_s
         self._process: subprocess.Popen[str] | None = None
         self._listener: threading.Thread | None = None
         self._last: deque[str] = deque(maxlen=_KEPT_LINES)

@@ -197,7 +197,7 @@ def _make_services(
                 command,
                 environment=environment,
                 heard=lambda line: heard("flower", line),
-                patience_s=_FLOWER_STOP_TIMEOUT_S,
+                stop_timeout_s=_FLOWER_STOP_TIMEOUT_S,
             )
         )
     if service_selection.beat:
@@ -207,7 +207,7 @@ def _make_services(
                 beat_command(banner=False),
                 environment=child_environment(settings),
                 heard=lambda line: heard("beat", line),
-                patience_s=_BEAT_STOP_TIMEOUT_S,
+                stop_timeout_s=_BEAT_STOP_TIMEOUT_S,
             )
         )
     return services + [worker_service(settings, name, heard=heard) for name in service_selection.worker_names]

@@ -20,19 +20,19 @@ if running_count + redis.call('ZCARD', waiting) == 0 then return { 'idle' } end
 if state == 'stopping' then return { 'stopping', overdue } end
 if number_of('deadline_ms') > 0 and number_of('deadline_ms') <= NOW then return { 'late' } end
 
---- Return the share of one of `seats` items in the rest of the limit, or nil without a limit.
-local function share(unit, seats)
+--- Return the share of one of `remaining` items in the rest of the limit, or nil without a limit.
+local function share(unit, remaining)
   local limit = number_of('limit_' .. unit)
   if limit == 0 then return nil end
-  return math.floor((limit - number_of('spent_' .. unit) - number_of('held_' .. unit)) / seats)
+  return math.floor((limit - number_of('spent_' .. unit) - number_of('held_' .. unit)) / remaining)
 end
 
 local free = math.max(number_of('parallel') - running_count, 0)
 local candidates = redis.call('ZRANGEBYSCORE', waiting, '-inf', 'inf', 'LIMIT', 0, free)
 local claimed, short = {}, nil
 for at, number in ipairs(candidates) do
-  local seats = #candidates - at + 1
-  local tokens, cost = share('tokens', seats), share('cost', seats)
+  local remaining = #candidates - at + 1
+  local tokens, cost = share('tokens', remaining), share('cost', remaining)
   short = tokens and tokens < 1 and 'tokens' or cost and cost < 1 and 'cost' or nil
   if short then break end
   redis.call('ZREM', waiting, number)

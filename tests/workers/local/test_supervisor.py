@@ -39,14 +39,14 @@ class Noted:
         self.said: list[str] = []
         self.heard: list[str] = []
 
-    def program(self, name: str, script: str, *, patience_s: float | None = None) -> ProcessService:
+    def program(self, name: str, script: str, *, stop_timeout_s: float | None = None) -> ProcessService:
         environment = {**os.environ, "DIARY": str(self.diary)}
         return ProcessService(
             name,
             ["sh", "-c", script],
             environment=environment,
             heard=self.heard.append,
-            patience_s=patience_s,
+            stop_timeout_s=stop_timeout_s,
         )
 
     def steady(self, name: str) -> ProcessService:
@@ -122,7 +122,7 @@ def test_service_can_join_a_running_supervisor(noted):
 
 @pytest.mark.parametrize("how", ["hurry", "patience"])
 def test_unresponsive_service_is_killed(noted, how):
-    program = noted.program("deaf", DEAF, patience_s=0.2 if how == "patience" else None)
+    program = noted.program("deaf", DEAF, stop_timeout_s=0.2 if how == "patience" else None)
     program.start()
     until(lambda: noted.heard)
     hurry = ShutdownFlag()

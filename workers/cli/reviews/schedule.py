@@ -228,11 +228,11 @@ def run_now(name: Name, as_json: AsJson = False) -> None:
     """
     from ..common.screen import print_json
 
-    occurrence = _schedules().run_now(name)
+    run_id = _schedules().run_now(name)
     if as_json:
-        print_json({"schedule": name, "id": occurrence})
+        print_json({"schedule": name, "id": run_id})
     else:
-        typer.echo(occurrence)
+        typer.echo(run_id)
 
 
 def history(
