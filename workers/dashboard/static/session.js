@@ -32,6 +32,8 @@ let eventsBefore = null;
 let readTimer = null;
 let readAt = -READ_MS;
 let drawTimer = null;
+let memoryTurns = -1; // turns of the session when its memory was read
+const known = new Set(); // ids of the events in the list
 
 const timeline = new TimelineView({ names: at("timeline-names"), canvas: at("timeline"), taskUrl });
 const turns = new TurnsView({ body: at("turns"), taskUrl });
@@ -58,6 +60,7 @@ async function readState() {
   drawState();
   draw();
   if (!session.usage_is_complete) readLater(100);
+  await loadMemory();
 }
 
 // Read the state soon, and at most once in READ_MS.
@@ -140,13 +143,16 @@ async function loadTurns() {
 
 async function loadEvents() {
   const page = await getJson(`${api}/events${eventsBefore ? `?before=${eventsBefore}` : ""}`);
-  at("events").append(...page.events.map(panels.eventRow));
+  const missing = page.events.filter((event) => !known.has(event.id));
+  for (const event of missing) known.add(event.id);
+  at("events").append(...missing.map(panels.eventRow));
   eventsBefore = page.before;
   at("older-events").hidden = eventsBefore === null;
 }
 
 async function loadMemory() {
-  if (!session.has_memory) return;
+  if (!session.has_memory || memoryTurns === session.turns) return;
+  memoryTurns = session.turns;
   const { memory } = await getJson(`${api}/memory`);
   if (memory) fillCard("memory", panels.memoryRows(memory));
 }
@@ -171,8 +177,6 @@ function addEvent(event) {
   if (at("events").children.length > EVENTS_KEPT) at("events").lastElementChild.remove();
 }
 
-const known = new Set();
-
 function fill(name, nodes) {
   at(name).replaceChildren(...nodes);
 }
@@ -194,12 +198,13 @@ async function start() {
   at("events-details").addEventListener("toggle", () => {
     if (!at("events-details").open) return;
     at("events").replaceChildren();
+    known.clear();
     eventsBefore = null;
     loadEvents().catch(showError);
   });
   await readState();
   const since = session.live_from;
-  await Promise.all([transcript.loadNewest(), loadTurns(), loadMemory()]);
+  await Promise.all([transcript.loadNewest(), loadTurns()]);
   draw();
   if (session.is_final || !session.is_live) {
     showState("ended");
@@ -214,7 +219,10 @@ async function start() {
       changes.forEach(take);
       return changes.some((it) => it.event?.type === LAST_EVENT);
     },
-    state: showState,
+    state: (state) => {
+      showState(state);
+      if (state === "ended") readLater(0);
+    },
   });
 }
 

@@ -140,7 +140,7 @@ export class TimelineView {
 // Return the buttons that change the scale.
 export function zoomButtons(view, redraw) {
   const button = (text, label, change) => {
-    const node = make("button", { type: "button", class: "btn btn-sm btn-outline-secondary", "aria-label": label }, text);
+    const node = make("button", { type: "button", class: "btn btn-sm btn-outline-primary", "aria-label": label }, text);
     node.addEventListener("click", () => {
       view.zoom = change(view.zoom);
       redraw();

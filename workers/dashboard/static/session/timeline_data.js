@@ -46,6 +46,11 @@ export class TimelineData {
     return [...this.parked.values()].flatMap((own) => [...own.values()]);
   }
 
+  // Whether a turn waits for an answer now.
+  isParked(turn) {
+    return [...(this.parked.get(turn)?.values() ?? [])].some((wait) => wait.until_ms === null);
+  }
+
   // Whether the attempt of a turn has ended, so that its live output is no longer shown.
   hasEnded(turn, attempt) {
     return this.spans.get(`${turn}.${attempt}`)?.ended_ms !== undefined;

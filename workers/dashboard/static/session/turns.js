@@ -21,16 +21,17 @@ export class TurnsView {
       name: names.get(span.participant) ?? span.participant,
       isBeside: (groups.get(span.parent_id)?.size ?? 0) > 1,
       planner: planned(span),
+      isParked: span.ended_ms === undefined && data.isParked(span.turn),
       waitMs: waits.has(span.key) ? span.began_ms - waits.get(span.key) : null,
       nowMs,
     })));
   }
 
-  row(span, { name, isBeside, planner, waitMs, nowMs }) {
+  row(span, { name, isBeside, isParked, planner, waitMs, nowMs }) {
     const cells = [
       name,
       `${span.attempt}`,
-      outcomeCell(span),
+      outcomeCell(span, isParked),
       span.began_ms ? clock(span.began_ms) : "earlier",
       span.began_ms ? duration((span.ended_ms ?? nowMs) - span.began_ms) : "–",
       duration(waitMs),
@@ -52,8 +53,9 @@ export class TurnsView {
   }
 }
 
-function outcomeCell(span) {
-  return make("span", {}, make("span", { class: `state state-${kindOf(span)}` }, outcomeOf(span)),
+function outcomeCell(span, isParked) {
+  const [kind, text] = isParked ? ["parked", "waiting for an answer"] : [kindOf(span), outcomeOf(span)];
+  return make("span", {}, make("span", { class: `state state-${kind}` }, text),
     span.error ? make("span", { class: "turn-error" }, span.error) : null);
 }
 
