@@ -82,7 +82,7 @@ class SessionIndex(DueIndex):
 
     def mark_cancelled(self, session_id: str) -> None:
         """Make the archiving of a cancelled session due soon, and its next sweep, which marks it as ended."""
-        self._client.zadd(DUE, {session_id: 0}, xx=True, lt=True)
+        self.set_due_by(session_id, self.now_ms())
         self._archive_soon(session_id)
         self._count_end(session_id)
 
