@@ -101,7 +101,7 @@ class FlowerServer:
 
     def post(self, path: str, body: object = None, **headers: str) -> Answer:
         return self.request(
-            "POST", path, {"Content-Type": "application/json", **headers}, json.dumps(body or {})
+            "POST", path, {"Content_Type": "application/json", **headers}, json.dumps(body or {})
         )
 
     def json(self, path: str, **headers: str) -> Any:

@@ -87,6 +87,12 @@ class Hub:
             asyncio.create_task(self._repeat(self._find)),
         ]
 
+    async def stop(self) -> None:
+        """End the loops."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     def now_ms(self) -> int:
         """Return the time by the server's clock, in milliseconds since the epoch."""
         return int(time.monotonic() * 1000 + self._clock_ms)

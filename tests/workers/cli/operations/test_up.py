@@ -163,6 +163,8 @@ def test_flower_shows_workers_without_passwords(bare: Terminal):
     running = bare.start("up", "--no-local-model").until("ready.")
     page = f"http://127.0.0.1:{port}/workers"
     until(lambda: "worker1@" in opened(page), timeout_s=30, what="Flower shows the worker")
+    assert 'href="/collabs"' in opened(page)
+    assert '"collabs": []' in opened(f"http://127.0.0.1:{port}/api/collabs")
     password = (bare.folder / "data" / "valkey" / "password").read_text()
     for process in bare.processes():
         assert password not in " ".join(process.cmdline())

@@ -1,0 +1,113 @@
+"""The reader of all changes, on one server, on a cluster, and over the loss of its server."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from scaling import patient
+from servers.redis_nodes import own_cluster
+from sessions.submitted import submit_two
+from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.state.redis.connect import aconnect
+from symposia.workers.dashboard.live.hub import Hub
+from symposia.workers.dashboard.live.positions import BEGINNING
+from symposia.workers.dashboard.live.session_list import SessionList
+from symposia.workers.local.embedded import EmbeddedServer
+
+
+@pytest.fixture(params=["server", "cluster"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The URL of a server, and of a cluster."""
+    if request.param == "server":
+        with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
+            yield server.url
+        return
+    with own_cluster(tmp_path / "cluster") as cluster:
+        yield cluster.url
+
+
+async def until(sessions: SessionList, condition: Callable[[], object]) -> None:
+    """Waits for changes of the list until the condition is true."""
+    async with asyncio.timeout(patient(30)):
+        while not condition():
+            await sessions.wait_for_change(sessions.revision, timeout_s=0.1)
+
+
+def statuses(sessions: SessionList) -> dict[str, str]:
+    return {row["title"]: row["status"] for row in sessions.rows()}
+
+
+@asynccontextmanager
+async def hub_of(url: str) -> AsyncIterator[tuple[Hub, SessionList]]:
+    """A hub that runs while the context lasts."""
+    redis, sessions = aconnect(url), SessionList()
+    hub = Hub(redis, sessions, late_ms=60_000, retention_ms=60_000)
+    try:
+        await hub.start()
+        yield hub, sessions
+    finally:
+        await hub.stop()
+        await redis.aclose()
+
+
+async def parts_of(hub: Hub, session_id: str, wanted: str) -> str:
+    """The stream of the first entry of a session with a text."""
+    async with (
+        asyncio.timeout(patient(30)),
+        aclosing(hub.streams.follow(session_id, since=BEGINNING)) as found,
+    ):
+        async for entry in found:
+            if entry is not None and wanted in entry.text:
+                return entry.part
+    raise AssertionError("the stream has ended")
+
+
+def test_all_sessions_and_single_streams_are_followed(url: str, redis_url: str, tmp_path: Path):
+    settings = load_settings(redis_url=url, broker_url=redis_url, data_dir=str(tmp_path))
+
+    async def follow(client: Client) -> None:
+        first = submit_two(client, "Before")
+        async with hub_of(url) as (hub, sessions):
+            assert statuses(sessions) == {"Before": "active"}
+            jobs = [submit_two(client, f"Line {number}") for number in range(4)]
+            await until(sessions, lambda: len(sessions) == 5)
+            assert await parts_of(hub, first.id, "MAPSessionStarted") == "events"
+            posted = asyncio.create_task(parts_of(hub, first.id, "message.posted"))
+            await asyncio.sleep(0)
+            first.post("hello")
+            assert await posted == "journal"
+            jobs[2].suspend()
+            await until(sessions, lambda: statuses(sessions)["Line 2"] == "suspended")
+            jobs[3].cancel()
+            await until(sessions, lambda: statuses(sessions)["Line 3"] == "cancelled")
+            assert sessions.counts["active"] == 3
+
+    with Client(settings, worker_grace_s=1) as client:
+        asyncio.run(follow(client))
+
+
+def test_it_continues_when_its_server_is_back(
+    redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    async def follow(server: EmbeddedServer) -> None:
+        settings = load_settings(redis_url=server.url, broker_url=redis_url, data_dir=str(tmp_path))
+        with Client(settings, worker_grace_s=1) as client:
+            kept = submit_two(client, "Kept")
+            async with hub_of(server.url) as (_, sessions):
+                server.stop()
+                await until(sessions, lambda: "live pages are delayed" in caplog.text)
+                assert statuses(sessions) == {"Kept": "active"}
+                server.start()
+                kept.suspend()
+                submit_two(client, "Afterwards")
+                wanted = {"Kept": "suspended", "Afterwards": "active"}
+                await until(sessions, lambda: statuses(sessions) == wanted)
+
+    with EmbeddedServer(tmp_path / "server", bound=True) as server:
+        asyncio.run(follow(server))
