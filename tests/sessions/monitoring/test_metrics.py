@@ -119,7 +119,7 @@ def test_a_message_delivered_twice_finds_the_lock_held(stage):
     graph.send_turns([TurnCall(job.id, 1, "ann", CollabMode.PAIR, "floor")], parent=job.id, sent_ms=0)
     counted(stage, lambda it: it.total("symposia_lock_waits_total", mode="pair") == 1)
     gate.touch()
-    job.result(timeout=20)
+    result_of(job)
 
 
 def test_a_worker_that_lost_its_turn_is_counted(stage):
@@ -133,7 +133,7 @@ def test_a_worker_that_lost_its_turn_is_counted(stage):
     stage.start_worker()
     until(lambda: len(stage.calls()) == 2, what="another worker takes the turn")
     gate.touch()
-    job.result(timeout=20)
+    result_of(job)
     frozen.thaw()
 
     def gone(scrape: Scrape) -> bool:
