@@ -2,7 +2,7 @@
 
 from setuptools import find_packages, setup
 
-ROOMS = (
+PACKAGES = (
     "agents",
     "archive",
     "client",
@@ -18,7 +18,7 @@ ROOMS = (
     "workers",
 )
 
-found = find_packages(include=[*ROOMS, *(f"{room}.*" for room in ROOMS)])
+found = find_packages(include=[*PACKAGES, *(f"{package}.*" for package in PACKAGES)])
 setup(
     packages=["symposia", *(f"symposia.{package}" for package in found)],
     # By this name it is recognized, and stays out of the package that its own folder is.

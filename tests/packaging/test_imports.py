@@ -1,4 +1,4 @@
-"""The repository root is the package: nothing imports its rooms by bare name, and only `config` reads the environment."""
+"""The repository root is the package: nothing imports its sub-packages by bare name, and only `config` reads the environment."""
 
 import ast
 import tomllib
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = {
+PACKAGES = {
     "agents",
     "archive",
     "client",
@@ -22,7 +22,7 @@ ROOMS = {
     "tasks",
     "workers",
 }
-HOLDERS = sorted(ROOMS | {"benchmarks", "examples", "tests"})
+HOLDERS = sorted(PACKAGES | {"benchmarks", "examples", "tests"})
 
 
 def sources(*folders: str) -> list[Path]:
@@ -53,16 +53,16 @@ def test_documents_show_the_layers_that_are_checked(document: str) -> None:
 @pytest.mark.parametrize("path", sources(*HOLDERS), ids=named)
 def test_no_package_is_imported_by_its_bare_name(path: Path) -> None:
     names = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}
-    assert names.isdisjoint(ROOMS)
+    assert names.isdisjoint(PACKAGES)
 
 
-@pytest.mark.parametrize("path", sources(*sorted(ROOMS - {"config"})), ids=named)
+@pytest.mark.parametrize("path", sources(*sorted(PACKAGES - {"config"})), ids=named)
 def test_the_environment_is_read_by_config_alone(path: Path) -> None:
     read = {"environ", "environb", "getenv", "getenvb"}
     names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
     assert names.isdisjoint(read)
 
 
-@pytest.mark.parametrize("path", sources(*sorted(ROOMS)), ids=named)
+@pytest.mark.parametrize("path", sources(*sorted(PACKAGES)), ids=named)
 def test_inside_the_package_imports_are_relative(path: Path) -> None:
     assert "symposia" not in {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-ROOMS = (
+PACKAGES = (
     "agents",
     "client",
     "config",
@@ -56,7 +56,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 
 
 def test_wheel_holds_every_module_of_every_package(wheel: set[str]) -> None:
-    modules = {path for room in ROOMS for path in (ROOT / room).rglob("*.py")} | set(ROOT.glob("*.py"))
+    inside = {path for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    modules = {*inside, *ROOT.glob("*.py")}
     expected = {f"symposia/{path.relative_to(ROOT)}" for path in modules - {ROOT / "setup.py"}}
     assert expected <= wheel
 
@@ -65,8 +66,8 @@ def test_wheel_holds_scripts_data_and_py_typed(wheel: set[str]) -> None:
     data = {
         path
         for kind in ("*.css", "*.html", "*.jinja", "*.js", "*.lua", "*.toml")
-        for room in ROOMS
-        for path in (ROOT / room).rglob(kind)
+        for package in PACKAGES
+        for path in (ROOT / package).rglob(kind)
     }
     assert any(path.suffix == ".lua" for path in data)
     assert {f"symposia/{path.relative_to(ROOT)}" for path in data} <= wheel
@@ -76,6 +77,6 @@ def test_wheel_holds_scripts_data_and_py_typed(wheel: set[str]) -> None:
 def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
     inside = {name.removeprefix("symposia/") for name in wheel if name.startswith("symposia/")}
     outside = {name.partition("/")[0] for name in wheel} - {"symposia"}
-    assert {name.partition("/")[0] for name in inside if "/" in name} <= {*ROOMS, "archive"}
+    assert {name.partition("/")[0] for name in inside if "/" in name} <= {*PACKAGES, "archive"}
     assert inside.isdisjoint({"pyproject.toml", "setup.py"})
     assert all(name.endswith(".dist-info") for name in outside)
