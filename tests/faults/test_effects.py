@@ -10,7 +10,7 @@ import pytest
 from chaos.arena import Arena, Pace
 from chaos.faults import workers
 from chaos.plays import round_robin
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.requests import GrantRequest
@@ -38,7 +38,9 @@ def test_repeated_turn_keeps_its_effect_id(tmp_path):
 
 @pytest.mark.parametrize(("then", "reason"), [("skip", "all_turns_failed"), ("abort", "failed")])
 def test_turn_that_kills_workers_fails_by_policy(tmp_path, redis_url, then, reason):
-    office = Office(tmp_path, redis_url, '[agents.deadly]\nkind = "scripted"\nreplies = ["never said"]\n')
+    office = InlineRuntime(
+        tmp_path, redis_url, '[agents.deadly]\nkind = "scripted"\nreplies = ["never said"]\n'
+    )
     job = office.submit(
         "round_robin", {"ann": "deadly"}, stop={"max_turns": 1}, policy={"attempts": 1, "then": then}
     )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from servers.remote_system import SECRET, RemoteSystem
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.agents.remote.webhook import SIGNATURE, signed_headers
 from symposia.jobs.collab import CollabJob
 from symposia.workers.callbacks import Receiver
@@ -43,15 +43,15 @@ def system() -> Iterator[RemoteSystem]:
 @pytest.fixture
 def office(
     tmp_path: Path, redis_url: str, system: RemoteSystem, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Office]:
+) -> Iterator[InlineRuntime]:
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
-    office = Office(tmp_path, redis_url, REGISTRY.replace("{url}", system.url))
+    office = InlineRuntime(tmp_path, redis_url, REGISTRY.replace("{url}", system.url))
     yield office
     office.close()
 
 
 @pytest.fixture
-def asked(office: Office) -> CollabJob:
+def asked(office: InlineRuntime) -> CollabJob:
     """A session that waits for a person."""
     job = office.submit("pair", {"ann": "noop"}, people=["ben"])
     office.work()
@@ -59,7 +59,7 @@ def asked(office: Office) -> CollabJob:
 
 
 @pytest.fixture
-def letter(office: Office, system: RemoteSystem) -> dict[str, Any]:
+def letter(office: InlineRuntime, system: RemoteSystem) -> dict[str, Any]:
     """What a remote system was told of its turn."""
     office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
@@ -81,7 +81,7 @@ def test_fuzzed_answers_of_people(asked: CollabJob, examples: int) -> None:
 
 
 @depths
-def test_fuzzed_signed_callbacks(office: Office, letter: dict[str, Any], examples: int) -> None:
+def test_fuzzed_signed_callbacks(office: InlineRuntime, letter: dict[str, Any], examples: int) -> None:
     receiver = Receiver(office.client, office.runtime.registry)
     fields = {name: letter[name] for name in ("session_id", "turn_number", "participant", "reply_token")}
     bodies = garbled(as_json(nearly({**fields, "text": "hello"}))) | as_json(JSON) | TEXTS
@@ -96,7 +96,7 @@ def test_fuzzed_signed_callbacks(office: Office, letter: dict[str, Any], example
 
 
 @depths
-def test_fuzzed_callback_headers(office: Office, letter: dict[str, Any], examples: int) -> None:
+def test_fuzzed_callback_headers(office: InlineRuntime, letter: dict[str, Any], examples: int) -> None:
     receiver = Receiver(office.client, office.runtime.registry)
     body = f'{{"session_id": "{letter["session_id"]}", "turn_number": 2, "participant": "bot", '
     body += f'"reply_token": "{letter["reply_token"]}", "text": "hello"}}'

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from redis import Redis
 
 from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import SymposiaError
 from symposia.state.redis.keys import PREFIX, session_key
@@ -45,14 +45,14 @@ LOOKS: list[Callable[[CollabJob], object]] = [
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
-    office = Office(tmp_path, redis_url, REGISTRY)
+def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
+    office = InlineRuntime(tmp_path, redis_url, REGISTRY)
     yield office
     office.close()
 
 
 @pytest.fixture(params=["planned", "parked"])
-def job(request: pytest.FixtureRequest, office: Office) -> CollabJob:
+def job(request: pytest.FixtureRequest, office: InlineRuntime) -> CollabJob:
     """A session whose first turn is about to be spoken, or whose turn waits for a person."""
     job = office.submit("round_robin", {"ann": "ann"}, people=["zoe"], stop={"max_rounds": 2})
     office.deliver()
@@ -62,7 +62,7 @@ def job(request: pytest.FixtureRequest, office: Office) -> CollabJob:
     return job
 
 
-def used(office: Office, job: CollabJob) -> None:
+def used(office: InlineRuntime, job: CollabJob) -> None:
     """Everybody has a go at it; what one of them refuses does not spare the others."""
     for look in LOOKS:
         with suppress(SymposiaError):
@@ -91,7 +91,9 @@ def kept(redis: Redis, session_id: str) -> Callable[[], None]:
     return restore
 
 
-def spoilt(office: Office, job: CollabJob, key: str, values: st.SearchStrategy[Any], examples: int) -> None:
+def spoilt(
+    office: InlineRuntime, job: CollabJob, key: str, values: st.SearchStrategy[Any], examples: int
+) -> None:
     redis = office.runtime.store.client
     restore = kept(redis, job.id)
 
@@ -106,7 +108,7 @@ def spoilt(office: Office, job: CollabJob, key: str, values: st.SearchStrategy[A
 
 
 @depths
-def test_fuzzed_session_fields(office: Office, job: CollabJob, examples: int) -> None:
+def test_fuzzed_session_fields(office: InlineRuntime, job: CollabJob, examples: int) -> None:
     names = st.sampled_from([*view_fields(), "collab", "spec", "posts", "reserved_tokens", "next_spec"])
     texts = (
         TEXTS | as_json(JSON) | as_json(nearly({"cursor": 1, "queue": [], "silent": ["ann"], "rounds": 3}))
@@ -115,7 +117,7 @@ def test_fuzzed_session_fields(office: Office, job: CollabJob, examples: int) ->
 
 
 @depths
-def test_fuzzed_turn_records(office: Office, job: CollabJob, examples: int) -> None:
+def test_fuzzed_turn_records(office: InlineRuntime, job: CollabJob, examples: int) -> None:
     key = session_key(job.id, "turns")
     there = office.runtime.store.client.hgetall(key)
     parts = [

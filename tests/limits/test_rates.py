@@ -11,7 +11,7 @@ import pytest
 from checks import ledger
 from live import result_of
 from servers.model_stub import StubModel, completion, refusal
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.models.sessions.limits import Rate
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.turns.turn import Usage
@@ -125,7 +125,7 @@ model = "house"
 @pytest.fixture
 def busy(tmp_path, redis_url):
     with StubModel() as stub:
-        office = Office(tmp_path, redis_url, REGISTRY.format(url=stub.url))
+        office = InlineRuntime(tmp_path, redis_url, REGISTRY.format(url=stub.url))
         yield office, stub
         office.close()
     with connect(redis_url) as client:
@@ -226,7 +226,7 @@ fallback = ["house", "last"]
 @pytest.fixture
 def falling(tmp_path, redis_url):
     with StubModel() as stub:
-        office = Office(tmp_path, redis_url, FALLBACKS.format(url=stub.url))
+        office = InlineRuntime(tmp_path, redis_url, FALLBACKS.format(url=stub.url))
         yield office, stub
         office.close()
     with connect(redis_url) as client:

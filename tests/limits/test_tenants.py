@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from live import result_of, until
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.limits import DailyLimits, SpendingBounds
 from symposia.models.sessions.stop_conditions import MaxRounds
@@ -144,7 +144,7 @@ DETAIL = "tenant acme: 10 tokens left today, but the next turn may use 30 tokens
 
 @pytest.fixture
 def frugal(tmp_path, redis_url):
-    office = Office(tmp_path, redis_url, tenant_daily_tokens=100)
+    office = InlineRuntime(tmp_path, redis_url, tenant_daily_tokens=100)
     yield office
     office.close()
 
@@ -187,7 +187,7 @@ def test_a_tenant_is_a_plain_name(frugal, costing):
 
 def test_parked_turn_needs_no_tenant_budget(tmp_path, redis_url):
     """Nor does a message for a turn that is over: only who is to speak is refused."""
-    office = Office(tmp_path, redis_url, tenant_daily_turns=1)
+    office = InlineRuntime(tmp_path, redis_url, tenant_daily_turns=1)
     wait = {"deadline_s": 0.05, "then": "default", "default": "No objection."}
     waiting = office.submit(
         "round_robin",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from checks import ledger
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.state.redis.connect import connect
 
 REGISTRY = """
@@ -22,9 +22,9 @@ callable = "stub_agents.live:gated"
 
 
 @pytest.fixture
-def office(tmp_path, redis_url) -> Iterator[Office]:
+def office(tmp_path, redis_url) -> Iterator[InlineRuntime]:
     """One worker; when the test is over, all sessions are audited from their raw keys."""
-    office = Office(tmp_path, redis_url, REGISTRY)
+    office = InlineRuntime(tmp_path, redis_url, REGISTRY)
     yield office
     office.close()
     with connect(redis_url) as client:

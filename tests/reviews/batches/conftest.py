@@ -10,32 +10,32 @@ import pytest
 
 from checks.expiry import wrong_keys
 from live import until
-from review_tools.rooms import AGENTS, Desk
+from review_tools.fixture import AGENTS, ReviewFixture
 from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture
-def desk(tmp_path: Path, redis_url: str) -> Iterator[Desk]:
+def desk(tmp_path: Path, redis_url: str) -> Iterator[ReviewFixture]:
     (tmp_path / "agents.toml").write_text(AGENTS)
-    desk = Desk(tmp_path, redis_url)
+    desk = ReviewFixture(tmp_path, redis_url)
     yield desk
     desk.close()
 
 
 @pytest.fixture(scope="module")
-def shared_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+def shared_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewFixture]:
     folder = tmp_path_factory.mktemp("shared")
     (folder / "agents.toml").write_text(AGENTS)
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
         # Nobody dies here: the lease is long, as one that is lost would be asked for again.
-        desk = Desk(folder, server.url, lease_s=60)
+        desk = ReviewFixture(folder, server.url, lease_s=60)
         desk.start_worker()
         yield desk
         desk.close()
 
 
 @pytest.fixture
-def shared(shared_desk: Desk) -> Iterator[Desk]:
+def shared(shared_desk: ReviewFixture) -> Iterator[ReviewFixture]:
     """A desk with a worker that neither the test stops nor another; its folder has no file of a test before."""
     for name in ("calls.txt", "gate", "mended"):
         (shared_desk.folder / name).unlink(missing_ok=True)

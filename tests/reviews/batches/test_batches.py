@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from live import result_of, until
-from review_tools.rooms import Desk, panel, read
+from review_tools.fixture import ReviewFixture, panel, read
 from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
 from symposia.models.review.runs import ItemState, RunState
 from symposia.models.text.ids import new_id
@@ -31,7 +31,7 @@ def states(run):
     return {it.item.path: it.state.value for it in run.results}
 
 
-def test_each_item_is_reviewed_once(shared: Desk):
+def test_each_item_is_reviewed_once(shared: ReviewFixture):
     run = result_of(shared.review(panel("finds"), texts(6)), timeout_s=DEADLINE_S)
     assert (run.state, run.summary) == (RunState.COMPLETED, "6 items: 6 done.")
     assert sorted(shared.calls()) == sorted(it.item.path for it in texts(6))
@@ -42,7 +42,7 @@ def test_each_item_is_reviewed_once(shared: Desk):
     assert {it.summary for it in run.results} == {"one in line 1"}
 
 
-def test_panel_limits_the_parallel_sessions(shared: Desk):
+def test_panel_limits_the_parallel_sessions(shared: ReviewFixture):
     job = shared.review(panel("gated", parallel=2), texts(5))
     until(lambda: len(shared.calls()) == 2, timeout_s=DEADLINE_S, what="two are at work")
     view = job.progress()
@@ -53,7 +53,7 @@ def test_panel_limits_the_parallel_sessions(shared: Desk):
 
 
 @pytest.mark.leaves_keys
-def test_known_items_are_not_reviewed_again(desk: Desk):
+def test_known_items_are_not_reviewed_again(desk: ReviewFixture):
     desk.archive = True
     desk.start_worker()
     first = result_of(desk.review(panel("finds"), texts(3)), timeout_s=DEADLINE_S)
@@ -68,7 +68,7 @@ def test_known_items_are_not_reviewed_again(desk: Desk):
     assert set(states(third).values()) == {"done"}
 
 
-def test_failed_item_is_reported_beside_the_findings(shared: Desk):
+def test_failed_item_is_reported_beside_the_findings(shared: ReviewFixture):
     reads = [read("good.txt", "x"), read("bad.txt", "x")]
     run = result_of(shared.review(panel("finds", "fails", attempts=2), reads), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
@@ -79,7 +79,7 @@ def test_failed_item_is_reported_beside_the_findings(shared: Desk):
     assert shared.calls().count("bad.txt") == 4, "both reviewers, in both attempts"
 
 
-def test_failed_items_are_retried(shared: Desk):
+def test_failed_items_are_retried(shared: ReviewFixture):
     job = shared.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
     assert result_of(job, timeout_s=DEADLINE_S).state is RunState.PARTIAL
     (shared.folder / "mended").touch()
@@ -90,7 +90,7 @@ def test_failed_items_are_retried(shared: Desk):
     assert job.retry() == 0
 
 
-def test_cancelled_batch_keeps_its_findings(shared: Desk):
+def test_cancelled_batch_keeps_its_findings(shared: ReviewFixture):
     job = shared.review(panel("gated", parallel=1), texts(3))
     until(shared.calls, timeout_s=DEADLINE_S, what="the first is at work")
     with pytest.raises(InvalidInput, match="must have ended"):
@@ -107,7 +107,7 @@ def test_cancelled_batch_keeps_its_findings(shared: Desk):
     assert set(states(run).values()) <= {"done", "cancelled"}
 
 
-def test_item_of_a_stopped_batch_is_cancelled(desk: Desk):
+def test_item_of_a_stopped_batch_is_cancelled(desk: ReviewFixture):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -123,7 +123,7 @@ def test_item_of_a_stopped_batch_is_cancelled(desk: Desk):
 
 
 @pytest.mark.parametrize("is_settled", [False, True], ids=["under-way", "settled"])
-def test_session_opened_after_the_stop_is_cancelled(desk: Desk, is_settled: bool):
+def test_session_opened_after_the_stop_is_cancelled(desk: ReviewFixture, is_settled: bool):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -143,7 +143,7 @@ def test_session_opened_after_the_stop_is_cancelled(desk: Desk, is_settled: bool
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
-def test_open_session_of_a_stopped_batch_is_settled(desk: Desk):
+def test_open_session_of_a_stopped_batch_is_settled(desk: ReviewFixture):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -161,7 +161,7 @@ def test_open_session_of_a_stopped_batch_is_settled(desk: Desk):
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
-def test_item_retried_meanwhile_begins_once(desk: Desk):
+def test_item_retried_meanwhile_begins_once(desk: ReviewFixture):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -186,7 +186,7 @@ def test_item_retried_meanwhile_begins_once(desk: Desk):
 
 
 @pytest.mark.parametrize("who", ["who ends it", "who finds that it has ended"])
-def test_batch_retried_meanwhile_is_checked(desk: Desk, who: str):
+def test_batch_retried_meanwhile_is_checked(desk: ReviewFixture, who: str):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -207,7 +207,7 @@ def test_batch_retried_meanwhile_is_checked(desk: Desk, who: str):
     assert office.index.time_of(job.id) is not None
 
 
-def test_text_is_deleted_after_the_opener_died(desk: Desk):
+def test_text_is_deleted_after_the_opener_died(desk: ReviewFixture):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
     advance_batch(office, job.id)
@@ -225,7 +225,7 @@ def test_text_is_deleted_after_the_opener_died(desk: Desk):
     assert office.store.text(job.id, 1) is None
 
 
-def test_second_interrupt_reports_at_once(desk: Desk, monkeypatch):
+def test_second_interrupt_reports_at_once(desk: ReviewFixture, monkeypatch):
     monkeypatch.setattr(reviewing_here, "_INTERRUPT_GRACE_S", 3_600)
     job = desk.review(panel("finds"), texts(2))
     advance_batch(desk.client._installation.reviews, job.id)  # no worker will ever look at them
@@ -245,7 +245,7 @@ def test_second_interrupt_reports_at_once(desk: Desk, monkeypatch):
     assert (run.state, job.progress().state) == (RunState.CANCELLED, "stopping")
 
 
-def test_cancelled_items_can_be_retried(desk: Desk):
+def test_cancelled_items_can_be_retried(desk: ReviewFixture):
     job = desk.review(panel("finds", parallel=1), texts(3))
     job.cancel("no worker yet")
     desk.start_worker()
@@ -257,7 +257,7 @@ def test_cancelled_items_can_be_retried(desk: Desk):
     assert (run.state, sorted(desk.calls())) == (RunState.COMPLETED, ["f1.txt", "f2.txt", "f3.txt"])
 
 
-def test_batch_stays_within_its_budget(shared: Desk):
+def test_batch_stays_within_its_budget(shared: ReviewFixture):
     asked = panel("spends", parallel=1, batch={"max_tokens": 250})
     run = result_of(shared.review(asked, texts(5)), timeout_s=DEADLINE_S)
     assert run.state is RunState.PARTIAL
@@ -267,7 +267,7 @@ def test_batch_stays_within_its_budget(shared: Desk):
 
 
 @pytest.mark.long
-def test_batch_over_time_ends_with_its_findings(desk: Desk):
+def test_batch_over_time_ends_with_its_findings(desk: ReviewFixture):
     desk.start_worker()
     job = desk.review(panel("gated", parallel=1, batch={"max_s": 1}), texts(2))
     run = result_of(job, timeout_s=DEADLINE_S)
@@ -276,12 +276,12 @@ def test_batch_over_time_ends_with_its_findings(desk: Desk):
     assert set(states(run).values()) == {"cancelled"}
 
 
-def test_empty_source_makes_an_empty_run(desk: Desk):
+def test_empty_source_makes_an_empty_run(desk: ReviewFixture):
     run = result_of(desk.review(panel("finds"), []), timeout_s=DEADLINE_S)
     assert (run.state, run.results, run.summary) == (RunState.COMPLETED, (), "Nothing to review.")
 
 
-def test_items_outside_the_panel_are_skipped(desk: Desk):
+def test_items_outside_the_panel_are_skipped(desk: ReviewFixture):
     run = result_of(
         desk.review(panel("finds", files=["*.py"]), [*texts(1), read("blank.py", " \n")]),
         timeout_s=DEADLINE_S,
@@ -292,20 +292,20 @@ def test_items_outside_the_panel_are_skipped(desk: Desk):
     }
 
 
-def test_unknown_agent_fails_the_items(shared: Desk):
+def test_unknown_agent_fails_the_items(shared: ReviewFixture):
     run = result_of(shared.review(panel("nobody", attempts=1), texts(1)), timeout_s=DEADLINE_S)
     assert run.state is RunState.FAILED
     assert "nobody" in run.results[0].error
 
 
-def test_batch_started_twice_is_one(shared: Desk):
+def test_batch_started_twice_is_one(shared: ReviewFixture):
     batch_id = new_id()
     for _ in range(2):
         job = shared.review(panel("finds"), texts(2), batch_id=batch_id)
     assert len(result_of(job, timeout_s=DEADLINE_S).results) == len(shared.calls()) == 2
 
 
-def test_text_of_an_item_is_kept_by_its_session_alone(shared: Desk):
+def test_text_of_an_item_is_kept_by_its_session_alone(shared: ReviewFixture):
     job = shared.review(panel("finds"), texts(2))
     run = result_of(job, timeout_s=DEADLINE_S)
     keys = [
@@ -319,7 +319,7 @@ def test_text_of_an_item_is_kept_by_its_session_alone(shared: Desk):
     assert session.usage()["finds"] == Usage()
 
 
-def test_unknown_batch_has_no_state(desk: Desk):
+def test_unknown_batch_has_no_state(desk: ReviewFixture):
     job = desk.client.get_review(new_id())
     for ask in (job.progress, job.run, job.cancel, job.retry):
         with pytest.raises(ReviewNotFound):

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from live import result_of, until
-from review_tools.rooms import Desk, panel, read
+from review_tools.fixture import ReviewFixture, panel, read
 from symposia.models.review.runs import ReviewRun, RunState
 from symposia.reviews.batches.item_sessions import item_session_id
 from symposia.reviews.panels import find_panel
@@ -15,7 +15,7 @@ from symposia.reviews.panels import find_panel
 CODE = "import os\n\n\ndef number_{0}():\n    return {0}\n"
 
 
-def check(desk: Desk, run: ReviewRun, count: int) -> None:
+def check(desk: ReviewFixture, run: ReviewRun, count: int) -> None:
     """Each item has one result, of its first session; the run was reported once."""
     assert (run.state, len(run.results)) == (RunState.COMPLETED, count)
     assert {it.state.value for it in run.results} == {"done"}
@@ -33,7 +33,7 @@ def check(desk: Desk, run: ReviewRun, count: int) -> None:
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_batch_survives_one_of_two_workers_killed(desk: Desk):
+def test_batch_survives_one_of_two_workers_killed(desk: ReviewFixture):
     desk.lease_s = 2.0
     first, _ = desk.start_worker(), desk.start_worker()
     names = ["held.txt", *(f"f{number}.txt" for number in range(59))]
@@ -47,7 +47,7 @@ def test_batch_survives_one_of_two_workers_killed(desk: Desk):
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_new_worker_finishes_the_batch_of_a_killed_one(desk: Desk):
+def test_new_worker_finishes_the_batch_of_a_killed_one(desk: ReviewFixture):
     desk.lease_s = 2.0
     desk.start_worker()
     job = desk.review(panel("gated", parallel=2), [read(f"f{number}.txt", "text") for number in range(4)])
@@ -60,7 +60,7 @@ def test_new_worker_finishes_the_batch_of_a_killed_one(desk: Desk):
 
 @pytest.mark.soak
 @pytest.mark.timeout(1_800)
-def test_batch_of_500_files_survives_a_killed_worker(desk: Desk):
+def test_batch_of_500_files_survives_a_killed_worker(desk: ReviewFixture):
     desk.start_worker(concurrency=4)
     desk.start_worker(concurrency=4)
     count = 500

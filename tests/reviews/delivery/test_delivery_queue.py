@@ -36,8 +36,8 @@ from symposia.state.reviews.records import BatchHead
 NEWS = (a_finding(status=FindingStatus.NEW),)
 
 
-class Desk:
-    """A courier, with a webhook and a folder to deliver to."""
+class DeliveryFixture:
+    """A deliverer with a webhook and a folder as destinations."""
 
     def __init__(self, client: Redis, folder: Path, system: RemoteSystem) -> None:
         self.client = client
@@ -94,10 +94,10 @@ class Desk:
 
 
 @pytest.fixture
-def desk(redis_url: str, tmp_path: Path) -> Iterator[Desk]:
+def desk(redis_url: str, tmp_path: Path) -> Iterator[DeliveryFixture]:
     system = RemoteSystem()
     with connect(redis_url) as client:
-        yield Desk(client, tmp_path, system)
+        yield DeliveryFixture(client, tmp_path, system)
     system.close()
 
 

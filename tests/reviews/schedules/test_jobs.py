@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.factories.schedules import ScheduledSession
 from symposia.models.schedules.schedule import RunOutcome, Schedule, ScheduleRun
 from symposia.workers.worker_app import create_worker_app
@@ -66,7 +66,7 @@ def test_job_that_cannot_begin_has_a_one_line_error(place):
     ("is_cancelled", "outcome"), [(False, RunOutcome.FAILED), (True, RunOutcome.CANCELLED)]
 )
 def test_job_with_only_failed_turns_has_failed(tmp_path, redis_url, is_cancelled, outcome):
-    office = Office(tmp_path, redis_url, FAILING)
+    office = InlineRuntime(tmp_path, redis_url, FAILING)
     policy = {"attempts": 1, "then": "skip"}
     job = office.submit("round_robin", {"ann": "failing"}, stop={"max_turns": 1}, policy=policy)
     if is_cancelled:

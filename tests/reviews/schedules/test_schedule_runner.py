@@ -20,8 +20,8 @@ from symposia.state.schedule_store import MOST_KEPT, MOST_QUEUED, ScheduleStore
 
 
 @dataclass
-class Desk:
-    """Work that is done when the test says so."""
+class ManualRuns:
+    """Runs that end when the test ends them."""
 
     begun: list[str] = field(default_factory=list)
     ended: dict[str, ScheduleRunProgress] = field(default_factory=dict)
@@ -50,7 +50,7 @@ class Room:
     """One schedule, who sees to it, and a way to let time pass."""
 
     client: Redis
-    desk: Desk = field(default_factory=Desk)
+    runs: ManualRuns = field(default_factory=ManualRuns)
 
     @property
     def book(self) -> ScheduleStore:
@@ -62,7 +62,7 @@ class Room:
 
     def keeper(self, **more: int) -> ScheduleRunner:
         return ScheduleRunner(
-            self.book, {"job": self.desk}, **{"grace_ms": 2_000, "lease_ms": 30_000, **more}
+            self.book, {"job": self.runs}, **{"grace_ms": 2_000, "lease_ms": 30_000, **more}
         )
 
     def add(self, *, times: int, grace_s: int = 3_600, **more: object) -> None:
@@ -95,15 +95,15 @@ def room(redis_url) -> Iterator[Room]:
 def test_due_runs_start_one_by_one_in_order(room):
     room.add(times=3, overlap="queue")
     room.tend()
-    assert (len(room.desk.begun), room.book.get("often").queued) == (1, 2)
+    assert (len(room.runs.begun), room.book.get("often").queued) == (1, 2)
     for count in (2, 3):
-        room.desk.end()
+        room.runs.end()
         room.tend()
-        assert len(room.desk.begun) == count
-    room.desk.end()
+        assert len(room.runs.begun) == count
+    room.runs.end()
     room.tend()
     assert room.history() == [(RunOutcome.COMPLETED, 1), (RunOutcome.COMPLETED, 2), (RunOutcome.COMPLETED, 3)]
-    assert len(set(room.desk.begun)) == 3
+    assert len(set(room.runs.begun)) == 3
 
 
 def test_repeated_notices_start_nothing_twice(room):
@@ -111,7 +111,7 @@ def test_repeated_notices_start_nothing_twice(room):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: room.tend(), range(40)))
     room.tend()
-    assert len(room.desk.begun) == 1
+    assert len(room.runs.begun) == 1
     assert room.book.get("often").queued == 1
 
 
@@ -133,7 +133,7 @@ def test_overlapping_run_is_skipped_on_record(room):
     room.add(times=2, overlap="skip")
     room.tend()
     assert room.history() == [(RunOutcome.SKIPPED, 2)]
-    assert len(room.desk.begun) == 1
+    assert len(room.runs.begun) == 1
     assert "an earlier run had not finished" in room.book.history("often")[0].detail
 
 
@@ -143,15 +143,15 @@ def test_new_run_cancels_the_older_one(room):
     room.one_more_is_due()
     room.tend()
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.CANCELLED]
-    assert len(room.desk.begun) == 2
+    assert len(room.runs.begun) == 2
 
 
 def test_only_the_newest_missed_run_begins(room):
     room.add(times=3, overlap="cancel")
     room.tend()
     assert room.history() == [(RunOutcome.SKIPPED, 1), (RunOutcome.SKIPPED, 2)]
-    assert len(room.desk.begun) == 1
-    room.desk.end()
+    assert len(room.runs.begun) == 1
+    room.runs.end()
     room.tend()
     assert room.history()[-1] == (RunOutcome.COMPLETED, 3)
 
@@ -159,7 +159,7 @@ def test_only_the_newest_missed_run_begins(room):
 def test_run_that_ended_before_cancel_keeps_its_outcome(room):
     room.add(times=1, overlap="cancel")
     room.tend()
-    room.desk.end(detail="in time")
+    room.runs.end(detail="in time")
     room.one_more_is_due()
     room.tend()
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.COMPLETED]
@@ -169,13 +169,13 @@ def test_missed_times_are_one_line_in_the_history(room):
     room.add(times=12, grace_s=60, missed="skip")
     room.tend()
     assert room.history() == [(RunOutcome.MISSED, 12)]
-    assert room.desk.begun == []
+    assert room.runs.begun == []
 
 
 def test_latest_missed_time_runs_once(room):
     room.add(times=12, grace_s=60, missed="once")
     room.tend()
-    room.desk.end()
+    room.runs.end()
     room.tend()
     assert room.history() == [(RunOutcome.COMPLETED, 12)]
 
@@ -184,14 +184,14 @@ def test_missed_time_does_not_run_if_another_is_due(room):
     room.add(times=3, grace_s=1_000, missed="once", overlap="queue")
     room.tend()
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.MISSED]
-    assert room.book.get("often").queued + len(room.desk.begun) == 2
+    assert room.book.get("often").queued + len(room.runs.begun) == 2
 
 
 def test_run_that_cannot_begin_fails(room):
     def refuse() -> None:
         raise InvalidInput("job", "x", "must be a job of SYMPOSIA_JOBS")
 
-    room.desk.on_start = refuse
+    room.runs.on_start = refuse
     room.add(times=2, overlap="queue")
     room.tend()
     assert room.history() == [(RunOutcome.FAILED, 1), (RunOutcome.FAILED, 2)]
@@ -199,7 +199,7 @@ def test_run_that_cannot_begin_fails(room):
 
 
 def test_defect_in_a_run_does_not_block_the_schedule(room, caplog):
-    room.desk.on_start = lambda: {}["missing"]
+    room.runs.on_start = lambda: {}["missing"]
     room.add(times=1)
     room.tend()
     assert room.history() == [(RunOutcome.FAILED, 1)]
@@ -210,20 +210,20 @@ def test_temporary_failure_delays_a_run(room):
     def away() -> None:
         raise RedisUnavailable("redis://elsewhere")
 
-    room.desk.on_start = away
+    room.runs.on_start = away
     room.add(times=1)
     with pytest.raises(RedisUnavailable):
         room.tend()
-    room.desk.on_start = lambda: None
+    room.runs.on_start = lambda: None
     room.tend()
-    assert len(room.desk.begun) == 1
+    assert len(room.runs.begun) == 1
     assert room.history() == []
 
 
 def test_forgotten_run_has_failed(room):
     room.add(times=1)
     room.tend()
-    room.desk.begun.clear()
+    room.runs.begun.clear()
     room.tend()
     assert room.history() == [(RunOutcome.FAILED, 1)]
 
@@ -231,7 +231,7 @@ def test_forgotten_run_has_failed(room):
 def test_history_has_the_usage(room):
     room.add(times=1)
     room.tend()
-    room.desk.end(usage=Usage(input_tokens=70, output_tokens=30, cost_micros=1_500), detail="two\nlines")
+    room.runs.end(usage=Usage(input_tokens=70, output_tokens=30, cost_micros=1_500), detail="two\nlines")
     room.tend()
     (record,) = room.schedules.history("often")
     assert (record.usage.tokens, record.usage.cost_micros, record.detail) == (100, 1_500, "two lines")
@@ -242,12 +242,12 @@ def test_paused_schedule_runs_only_by_hand(room):
     room.add(times=1)
     room.schedules.pause("often")
     room.tend()
-    assert room.desk.begun == []
+    assert room.runs.begun == []
     asked = room.schedules.run_now("often")
     room.tend()
-    assert room.desk.begun == [asked]
+    assert room.runs.begun == [asked]
     room.schedules.resume("often")
-    room.desk.end()
+    room.runs.end()
     room.tend()
     (record,) = room.book.history("often")
     assert (record.id, record.by_hand) == (asked, True)
@@ -255,7 +255,7 @@ def test_paused_schedule_runs_only_by_hand(room):
 
 def test_schedule_may_be_removed_while_it_is_processed(room):
     room.add(times=1)
-    room.desk.on_start = lambda: room.schedules.remove("often")
+    room.runs.on_start = lambda: room.schedules.remove("often")
     room.tend()
     with pytest.raises(ScheduleNotFound):
         room.book.get("often")
@@ -267,11 +267,11 @@ def test_notice_during_a_claim_is_not_lost(room):
     room.add(times=1, overlap="queue")
 
     def word_comes() -> None:
-        room.desk.on_start = lambda: None
+        room.runs.on_start = lambda: None
         room.schedules.run_now("often")
         assert room.book.take_lease("often", "another", lease_ms=1_000) == "other"
 
-    room.desk.on_start = word_comes
+    room.runs.on_start = word_comes
     room.tend()
     assert room.book.get("often").queued == 1
     assert room.book.take_lease("often", "another", lease_ms=1_000) == "mine"
@@ -281,10 +281,10 @@ def test_another_worker_takes_over_a_due_run(room):
     room.add(times=1)
     assert room.book.take_lease("often", "who died", lease_ms=60_000) == "mine"
     room.tend()
-    assert room.desk.begun == []
+    assert room.runs.begun == []
     room.client.hset(schedule_keys("often")["entry"], "keeper", "who died|0")  # its lease has run out
     room.tend()
-    assert len(room.desk.begun) == 1
+    assert len(room.runs.begun) == 1
 
 
 def test_waiting_runs_and_history_are_capped(room):
@@ -304,13 +304,13 @@ def test_changed_schedule_does_not_run_missed_times(room):
     room.add(times=12, grace_s=60, missed="once")
     room.schedules.add("often", every="11m", job="x", missed="once", replace=True)
     room.tend()
-    assert (room.desk.begun, room.history()) == ([], [])
+    assert (room.runs.begun, room.history()) == ([], [])
 
 
 @pytest.mark.parametrize("overlap", ["skip", "cancel"])
 def test_running_job_survives_a_change_of_its_schedule(room, overlap):
-    reviews = Desk()
-    keeper = ScheduleRunner(room.book, {"job": room.desk, "review": reviews}, grace_ms=2_000, lease_ms=30_000)
+    reviews = ManualRuns()
+    keeper = ScheduleRunner(room.book, {"job": room.runs, "review": reviews}, grace_ms=2_000, lease_ms=30_000)
     room.add(times=1)
     keeper.process_schedule("often")
     review = {"panel": "code", "root": "shop"}
@@ -322,9 +322,9 @@ def test_running_job_survives_a_change_of_its_schedule(room, overlap):
     if overlap == "cancel":
         room.client.hincrby(schedule_keys("often")["entry"], "last_ms", -900_000)
         keeper.process_schedule("often")
-        assert list(room.desk.ended) == room.desk.begun
+        assert list(room.runs.ended) == room.runs.begun
         assert len(reviews.begun) == 1
     else:
-        room.desk.end()
+        room.runs.end()
         keeper.process_schedule("often")
         assert [outcome for outcome, _ in room.history()] == [RunOutcome.COMPLETED]

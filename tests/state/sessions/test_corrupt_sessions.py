@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.models.errors import CorruptSession
 from symposia.state.redis.keys import DUE, session_key
 from symposia.tasks.planning.advance import advance
@@ -20,13 +20,13 @@ SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
-    office = Office(tmp_path, redis_url, SAY)
+def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
+    office = InlineRuntime(tmp_path, redis_url, SAY)
     yield office
     office.close()
 
 
-def read_all_of_it(office: Office, session_id: str) -> None:
+def read_all_of_it(office: InlineRuntime, session_id: str) -> None:
     """As whoever looks at the session, plans on, or speaks."""
     job = office.client.get_job(session_id)
     assert job.status()
@@ -53,7 +53,7 @@ def read_all_of_it(office: Office, session_id: str) -> None:
     ],
 )
 def test_corrupt_session_field_is_named_with_its_rule(
-    office: Office, name: str, value: str, told: str
+    office: InlineRuntime, name: str, value: str, told: str
 ) -> None:
     job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
     office.runtime.store.client.hset(session_key(job.id, "session"), name, value)
@@ -78,7 +78,9 @@ def test_corrupt_session_field_is_named_with_its_rule(
         ),
     ],
 )
-def test_corrupt_turn_record_is_named_with_its_rule(office: Office, name: str, value: str, told: str) -> None:
+def test_corrupt_turn_record_is_named_with_its_rule(
+    office: InlineRuntime, name: str, value: str, told: str
+) -> None:
     job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 2})
     office.deliver()
     assert list(job.state().records) == [1]
@@ -87,7 +89,9 @@ def test_corrupt_turn_record_is_named_with_its_rule(office: Office, name: str, v
         read_all_of_it(office, job.id)
 
 
-def test_sweep_logs_a_corrupt_session_and_continues(office: Office, caplog: pytest.LogCaptureFixture) -> None:
+def test_sweep_logs_a_corrupt_session_and_continues(
+    office: InlineRuntime, caplog: pytest.LogCaptureFixture
+) -> None:
     bad, good = (office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1}) for _ in range(2))
     client = office.runtime.store.client
     client.hset(session_key(bad.id, "session"), "status", "odd")

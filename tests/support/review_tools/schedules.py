@@ -15,7 +15,7 @@ import pytest
 
 from live import REGISTRY, SUPPORT, LiveWorker
 from processes.beats import LiveBeat
-from review_tools.rooms import AGENTS
+from review_tools.fixture import AGENTS
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from live import result_of
 from servers.model_stub import StubModel, completion
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.models.protocol import collab
 from symposia.models.protocol.collab import Collab, CollabMode
 from symposia.models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
@@ -66,9 +66,9 @@ def mode() -> Iterator[CollabMode]:
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str, mode: CollabMode) -> Iterator[tuple[Office, StubModel]]:
+def office(tmp_path: Path, redis_url: str, mode: CollabMode) -> Iterator[tuple[InlineRuntime, StubModel]]:
     with StubModel() as stub:
-        office = Office(tmp_path, redis_url, REGISTRY.format(url=stub.url))
+        office = InlineRuntime(tmp_path, redis_url, REGISTRY.format(url=stub.url))
         yield office, stub
         office.close()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 
 REGISTRY = """
 [agents.say]
@@ -26,8 +26,8 @@ replies = [{ say = "Somebody else.", hand_off = "ghost" }]
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
-    office = Office(tmp_path, redis_url, REGISTRY)
+def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
+    office = InlineRuntime(tmp_path, redis_url, REGISTRY)
     yield office
     office.close()
 

@@ -8,20 +8,20 @@ from pathlib import Path
 
 import pytest
 
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
 
 SAY = '[agents.say]\nkind = "scripted"\nreplies = ["a word"]\n'
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
-    office = Office(tmp_path, redis_url, SAY)
+def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
+    office = InlineRuntime(tmp_path, redis_url, SAY)
     yield office
     office.close()
 
 
-def test_turn_passes_every_boundary_in_order(office: Office) -> None:
+def test_turn_passes_every_boundary_in_order(office: InlineRuntime) -> None:
     passed: list[tuple[Boundary, str, int]] = []
     office.runtime = dataclasses.replace(office.runtime, fault_hook=lambda *where: passed.append(where))
     job = office.submit("round_robin", {"ann": "say"}, stop={"max_turns": 1})
@@ -36,5 +36,5 @@ def test_turn_passes_every_boundary_in_order(office: Office) -> None:
     assert passed == [(Boundary.BEFORE_BEGIN, job.id, 1)]
 
 
-def test_production_runtime_has_no_fault_hook(office: Office) -> None:
+def test_production_runtime_has_no_fault_hook(office: InlineRuntime) -> None:
     assert office.runtime.fault_hook is no_fault_hook

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.redis.keys import DUE
 from symposia.tasks.sessions import sweep as sweeping
@@ -18,12 +18,12 @@ GRACE = 60_000
 
 @pytest.fixture
 def office(tmp_path: Path, redis_url: str):
-    office = Office(tmp_path, redis_url, AGENTS, redispatch_after_s=GRACE // 1_000)
+    office = InlineRuntime(tmp_path, redis_url, AGENTS, redispatch_after_s=GRACE // 1_000)
     yield office
     office.close()
 
 
-def waiting(office: Office, count: int) -> None:
+def waiting(office: InlineRuntime, count: int) -> None:
     """Sessions whose first message was sent some graces ago."""
     client = office.runtime.store.client
     for _ in range(count):
@@ -34,13 +34,13 @@ def waiting(office: Office, count: int) -> None:
     office.queue.waiting.clear()
 
 
-def look_now(office: Office) -> None:
+def look_now(office: InlineRuntime) -> None:
     """Makes all sessions due."""
     client = office.runtime.store.client
     client.zadd(DUE, dict.fromkeys(client.zrange(DUE, 0, -1), 0))
 
 
-def looks_in_ms(office: Office) -> list[float]:
+def looks_in_ms(office: InlineRuntime) -> list[float]:
     """For each session, milliseconds until the next look at it, in order."""
     now_ms = office.runtime.index.now_ms()
     return [at_ms - now_ms for _, at_ms in office.runtime.store.client.zrange(DUE, 0, -1, withscores=True)]
@@ -50,14 +50,14 @@ def busy() -> bool:
     return False
 
 
-def test_busy_worker_sends_a_probe_for_a_free_one(office: Office) -> None:
+def test_busy_worker_sends_a_probe_for_a_free_one(office: InlineRuntime) -> None:
     """The session is claimed by any worker, and by the free one of many only now and then."""
     waiting(office, 1)
     office.runtime.queue_progress.publish(is_free=True)
     assert sweep(office.runtime, is_free=busy) == 1
 
 
-def test_no_probe_is_sent_while_all_are_busy(office: Office) -> None:
+def test_no_probe_is_sent_while_all_are_busy(office: InlineRuntime) -> None:
     waiting(office, 1)
     assert sweep(office.runtime, is_free=busy) == 0
     (in_ms,) = looks_in_ms(office)
@@ -66,7 +66,7 @@ def test_no_probe_is_sent_while_all_are_busy(office: Office) -> None:
     assert sweep(office.runtime) == 1
 
 
-def test_sessions_are_checked_soon_after_a_probe(office: Office) -> None:
+def test_sessions_are_checked_soon_after_a_probe(office: InlineRuntime) -> None:
     waiting(office, 3)
     assert sweep(office.runtime) == 1
     soon, later, probed = looks_in_ms(office)
@@ -76,14 +76,16 @@ def test_sessions_are_checked_soon_after_a_probe(office: Office) -> None:
     assert sweep(office.runtime) == 2
 
 
-def test_sessions_are_checked_rarely_if_many_wait(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sessions_are_checked_rarely_if_many_wait(
+    office: InlineRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(office.runtime.index, "unfinished", lambda: 100_000)
     waiting(office, 2)
     sweep(office.runtime, is_free=busy)
     assert min(looks_in_ms(office)) > 100_000 * PAUSE_MS - 10_000
 
 
-def test_long_sweep_checks_the_queue_again(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sweep_checks_the_queue_again(office: InlineRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting(office, 3)
     office.runtime.queue_progress.publish()
     claim = office.runtime.index.claim
@@ -98,7 +100,9 @@ def test_long_sweep_checks_the_queue_again(office: Office, monkeypatch: pytest.M
     assert sweep(office.runtime, is_free=busy) == 3
 
 
-def test_long_sweep_leaves_the_rest_to_the_next(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_sweep_leaves_the_rest_to_the_next(
+    office: InlineRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waiting(office, BATCH + 1)
     monkeypatch.setattr(sweeping, "LONGEST_S", 0)
     sweep(office.runtime, is_free=busy)

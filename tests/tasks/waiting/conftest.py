@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from checks import ledger
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.state.redis.connect import connect
 
 
 @pytest.fixture
-def make_office(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., Office]]:
+def make_office(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., InlineRuntime]]:
     """Makes offices; when the test is over, all sessions are audited from their raw keys."""
-    made: list[Office] = []
+    made: list[InlineRuntime] = []
 
-    def make(registry: str = "", **settings: Any) -> Office:
-        made.append(Office(tmp_path, redis_url, registry, **settings))
+    def make(registry: str = "", **settings: Any) -> InlineRuntime:
+        made.append(InlineRuntime(tmp_path, redis_url, registry, **settings))
         return made[-1]
 
     yield make
@@ -31,6 +31,6 @@ def make_office(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., Office
 
 
 @pytest.fixture
-def office(make_office: Callable[..., Office]) -> Office:
+def office(make_office: Callable[..., InlineRuntime]) -> InlineRuntime:
     """An office with the built-in agents."""
     return make_office()

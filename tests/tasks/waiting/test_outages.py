@@ -13,7 +13,7 @@ from chaos.machinery.spawning import from_the_staying_thread
 from live import until
 from servers.killing import kill_server
 from servers.ports import own_port
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.tasks.runtime.runtime import Boundary
 from symposia.workers.local.embedded import EmbeddedServer
 
@@ -25,14 +25,14 @@ def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture
-def office(tmp_path: Path, server: EmbeddedServer) -> Iterator[Office]:
-    office = Office(tmp_path, server.url, lease_s=60)
+def office(tmp_path: Path, server: EmbeddedServer) -> Iterator[InlineRuntime]:
+    office = InlineRuntime(tmp_path, server.url, lease_s=60)
     yield office
     office.close()
 
 
 def test_turn_is_parked_once_redis_is_back(
-    office: Office, server: EmbeddedServer, caplog: pytest.LogCaptureFixture
+    office: InlineRuntime, server: EmbeddedServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     def lose_it(boundary: Boundary, _session_id: str, _number: int) -> None:
         if boundary is Boundary.SPEAKING:

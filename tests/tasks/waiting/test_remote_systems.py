@@ -15,7 +15,7 @@ from live import result_of, until
 from scaling import patient
 from servers.ports import own_port
 from servers.remote_system import SECRET, RemoteSystem, call, post
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from symposia.agents.remote.webhook import refusal
 from symposia.workers.callbacks import FailedAuthLimiter, Receiver, make_server, serve
 
@@ -46,7 +46,7 @@ def system():
 
 
 @pytest.fixture
-def open_office(make_office, system, monkeypatch) -> Callable[..., Office]:
+def open_office(make_office, system, monkeypatch) -> Callable[..., InlineRuntime]:
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     monkeypatch.setenv("STRANGER_SECRET", "whsec_c29tZWJvZHkgZWxzZQ==")
     monkeypatch.setattr("symposia.tasks.waiting.due_work.FIRST_RETRY_S", 0.01)
@@ -54,7 +54,7 @@ def open_office(make_office, system, monkeypatch) -> Callable[..., Office]:
 
 
 @pytest.fixture
-def office(open_office) -> Office:
+def office(open_office) -> InlineRuntime:
     return open_office()
 
 

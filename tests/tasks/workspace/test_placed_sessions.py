@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sessions.archiving import NOTHING, archiver
-from sessions.office import Office
+from sessions.inline_runtime import InlineRuntime
 from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import (
@@ -28,24 +28,24 @@ COLLAB = Collab(title="t", purpose="p", mode="round_robin", participants=[{"part
 
 
 @pytest.fixture
-def office(tmp_path: Path, redis_url: str) -> Iterator[Office]:
+def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
     """An office with an archive of its own."""
-    office = Office(tmp_path, redis_url, archive=True)
+    office = InlineRuntime(tmp_path, redis_url, archive=True)
     yield office
     office.close()
     office.client.archive.close()
 
 
 @pytest.fixture
-def room(office: Office) -> TaskRoom:
+def room(office: InlineRuntime) -> TaskRoom:
     return TaskRoom(office.client.archive)
 
 
-def submitted(office: Office, **how: Any) -> CollabJob:
+def submitted(office: InlineRuntime, **how: Any) -> CollabJob:
     return office.client.submit(COLLAB, agents={ANN: "noop"}, stop=MaxRounds(1), **how)
 
 
-def test_session_is_found_without_its_conversation(office: Office, room: TaskRoom) -> None:
+def test_session_is_found_without_its_conversation(office: InlineRuntime, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     first = submitted(office, conversation=conversation.id)
     changes = (
@@ -60,14 +60,14 @@ def test_session_is_found_without_its_conversation(office: Office, room: TaskRoo
             assert (again.id, again.spec) == (first.id, first.spec)
 
 
-def test_session_in_a_closed_task_is_found(office: Office, room: TaskRoom) -> None:
+def test_session_in_a_closed_task_is_found(office: InlineRuntime, room: TaskRoom) -> None:
     task = room.task(BEN)
     first = submitted(office, task=task.id)
     room.desk.task_close(CHAIR, task.id)
     assert submitted(office, task=task.id).id == first.id
 
 
-def test_conflicting_session_of_the_same_id_is_refused(office: Office, room: TaskRoom) -> None:
+def test_conflicting_session_of_the_same_id_is_refused(office: InlineRuntime, room: TaskRoom) -> None:
     conversation, other = room.conversation(ANN), room.conversation(ANN)
     submitted(office, conversation=conversation.id)
     for it in (conversation, other):
@@ -80,14 +80,14 @@ def test_conflicting_session_of_the_same_id_is_refused(office: Office, room: Tas
         submitted(office, conversation=conversation.id, task=other.task_id)
 
 
-def test_new_session_is_refused_as_before(office: Office, room: TaskRoom) -> None:
+def test_new_session_is_refused_as_before(office: InlineRuntime, room: TaskRoom) -> None:
     conversation = room.conversation(ANN)
     room.desk.archive(CHAIR, conversation.id)
     with pytest.raises(ConversationArchivedError):
         submitted(office, conversation=conversation.id)
 
 
-def test_opening_messages_speak_for_no_member(office: Office, room: TaskRoom) -> None:
+def test_opening_messages_speak_for_no_member(office: InlineRuntime, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     told = {"participant_id": BEN, "turn_number": 1, "token_id": conversation.id, "fence": 1}
     event = {"event_type": "dialog.message", "source": "collab", "data": told}
@@ -99,7 +99,7 @@ def test_opening_messages_speak_for_no_member(office: Office, room: TaskRoom) ->
     assert (said.sender, said.message.content, said.message.former_speaker) == (None, "I agree.", BEN)
 
 
-def test_only_members_join_a_session_of_a_conversation(office: Office, room: TaskRoom) -> None:
+def test_only_members_join_a_session_of_a_conversation(office: InlineRuntime, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     job = submitted(office, conversation=conversation.id)
     for name in (CYD, EVE):
@@ -111,14 +111,14 @@ def test_only_members_join_a_session_of_a_conversation(office: Office, room: Tas
     job.add_participant(CYD, "noop")
 
 
-def test_only_admitted_agents_join_a_session_of_a_task(office: Office, room: TaskRoom) -> None:
+def test_only_admitted_agents_join_a_session_of_a_task(office: InlineRuntime, room: TaskRoom) -> None:
     job = submitted(office, task=room.task(BEN).id)
     with pytest.raises(ParticipantNotAdmittedError, match=r"not participants of task .*'eve'"):
         job.add_participant(EVE, "noop")
     job.add_participant(BEN, "noop")
 
 
-def test_joined_participant_is_not_checked_again(office: Office, room: TaskRoom) -> None:
+def test_joined_participant_is_not_checked_again(office: InlineRuntime, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     job = submitted(office, conversation=conversation.id)
     job.add_participant(BEN, "noop", key="once")

@@ -51,7 +51,7 @@ LATE_MS = 1_000_000
 
 
 @dataclasses.dataclass
-class Office:
+class WorkspaceCommands:
     terminal: Terminal
     folder: Path
 
@@ -79,7 +79,7 @@ def leave_waiting(data_dir: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
+def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkspaceCommands]:
     folder = tmp_path_factory.mktemp("office")
     (folder / "agents.toml").write_text(AGENTS)
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
@@ -95,12 +95,12 @@ def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Office]:
         worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=2)
         client = connect(server.url)
         until(lambda: WorkerPresence(client).list_alive(), timeout_s=50, what="a worker is there")
-        yield Office(terminal, folder)
+        yield WorkspaceCommands(terminal, folder)
         worker.close()
         terminal.close()
 
 
-def test_task_runs_from_request_to_end(office: Office) -> None:
+def test_task_runs_from_request_to_end(office: WorkspaceCommands) -> None:
     task, conversation = office.task()
     listed = office.call("task", "list", "--as", "ben", "--json").json()
     assert listed["tasks"][0]["id"] == task
@@ -135,7 +135,7 @@ def test_task_runs_from_request_to_end(office: Office) -> None:
     )
 
 
-def assert_listing_and_update(office: Office, conversation: str) -> None:
+def assert_listing_and_update(office: WorkspaceCommands, conversation: str) -> None:
     """A conversation of ann is renamed and tagged; archived, it is listed only on request."""
 
     def call(command: str, *options: str) -> Said:
@@ -166,7 +166,7 @@ def assert_listing_and_update(office: Office, conversation: str) -> None:
     assert next(it for it in lines if it.startswith(conversation)).endswith("The roof (archived)")
 
 
-def test_forbidden_call_is_refused_in_one_line(office: Office) -> None:
+def test_forbidden_call_is_refused_in_one_line(office: WorkspaceCommands) -> None:
     task, conversation = office.task()
     for command, code, said in (
         (
@@ -196,11 +196,11 @@ def test_forbidden_call_is_refused_in_one_line(office: Office) -> None:
         assert (ended.code, said in ended.err, ended.err.count("\n")) == (code, True, 1), (command, ended)
 
 
-def test_slow_agent_may_approve(office: Office) -> None:
+def test_slow_agent_may_approve(office: WorkspaceCommands) -> None:
     assert office.call("task", "request", "slow", "--as", "ann").code == 0
 
 
-def test_without_an_archive_there_are_no_tasks(office: Office) -> None:
+def test_without_an_archive_there_are_no_tasks(office: WorkspaceCommands) -> None:
     bare = Terminal(office.folder, {**office.terminal.settings, "archive": "false"})
     said = bare.call("task", "list", "--as", "ann")
     assert said.code == ExitCode.MISSING
@@ -209,7 +209,7 @@ def test_without_an_archive_there_are_no_tasks(office: Office) -> None:
     )
 
 
-def test_notifications_continue_after_the_cursor(office: Office) -> None:
+def test_notifications_continue_after_the_cursor(office: WorkspaceCommands) -> None:
     task, conversation = office.task()
     told = office.call("conversation", "notices", "--as", "ben", "--limit", "100", "--json").json()
     mine = [it for it in told if it["taskId"] == task]
@@ -223,7 +223,7 @@ def test_notifications_continue_after_the_cursor(office: Office) -> None:
     assert after.out.count("\n") == 1
 
 
-def test_session_messages_reach_the_conversation(office: Office) -> None:
+def test_session_messages_reach_the_conversation(office: WorkspaceCommands) -> None:
     task, conversation = office.task()
     (office.folder / "pair.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
     ended = office.call("run", "pair.yaml", "--json")
@@ -239,7 +239,7 @@ def test_session_messages_reach_the_conversation(office: Office) -> None:
     assert exported["dialog"]["thread_id"] == task
 
 
-def test_session_of_a_non_member_is_refused(office: Office) -> None:
+def test_session_of_a_non_member_is_refused(office: WorkspaceCommands) -> None:
     _, conversation = office.task()
     office.call("conversation", "remove", conversation, "ben", "--as", "chair")
     (office.folder / "refused.yaml").write_text(PAIR.replace("CONVERSATION", conversation))
@@ -250,7 +250,7 @@ def test_session_of_a_non_member_is_refused(office: Office) -> None:
     )
 
 
-def test_worker_fails_abandoned_requests_at_start(office: Office) -> None:
+def test_worker_fails_abandoned_requests_at_start(office: WorkspaceCommands) -> None:
     def status() -> str:
         (task,) = office.call("task", "list", "--as", "zoe", "--json").json()["tasks"]
         return task["status"]

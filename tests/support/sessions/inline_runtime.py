@@ -42,7 +42,7 @@ class Queue(TaskGraph):
         self.waiting.append(session_id)
 
 
-class Office:
+class InlineRuntime:
     """One worker and one client, in this process."""
 
     def __init__(self, folder: Path, redis_url: str, registry: str = "", **settings: Any) -> None:

@@ -54,7 +54,7 @@ def panel(*agents: str, **more: Any) -> Panel:
 
 
 @dataclass
-class Desk:
+class ReviewFixture:
     """One test's workers and client."""
 
     folder: Path
