@@ -44,13 +44,11 @@ def dashboard_handlers() -> list[Any]:
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
         *session_handlers(SESSION_ID),
+        *inbox_routes(),
+        *schedule_routes(),
+        *review_routes(),
         url(r"/collabs/static/(.*)", AssetHandler, {"path": str(STATIC_PATH)}, name="collabs_static"),
     ]
-
-
-def further_routes() -> list[Any]:
-    """Return the routes of the inbox, schedules and reviews."""
-    return [*inbox_routes(), *schedule_routes(), *review_routes()]
 
 
 def replaced_handlers() -> list[Any]:
@@ -68,7 +66,7 @@ def install_dashboard() -> None:
     if flower_settings.get(_MARK):
         return
     flower_settings[_MARK] = True
-    flower_handlers[-1:-1] = [*dashboard_handlers(), *further_routes()]  # before the catch-all
+    flower_handlers[-1:-1] = dashboard_handlers()  # before the catch-all
     flower_handlers[:0] = replaced_handlers()  # the first route that fits is used
     add_columns()
     flower_settings["template_loader"] = DashboardLoader(flower_settings["template_path"])

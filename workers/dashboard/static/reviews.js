@@ -4,7 +4,7 @@ import { perform, refresh } from "./refresh.js";
 
 const body = document.getElementById("rows");
 const more = document.getElementById("more");
-//: Rows by id: the pages that were shown further down stay.
+// Rows by id: the pages that were shown further down stay.
 const shown = new Map();
 let cursor = null;
 let reachedEnd = false;

@@ -7,7 +7,7 @@ const MOST = 200;
 const COLUMNS = 7;
 const body = document.getElementById("rows");
 const more = document.getElementById("more");
-//: Names of the schedules whose history is shown.
+// Names of the schedules whose history is shown.
 const opened = new Set();
 let limit = PAGE;
 
