@@ -29,7 +29,7 @@ FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide
 	--ignore=tests/models/alignment/document/test_linear.py
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
-DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server
+DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium
 
 .PHONY: help
 help: ## List the targets
@@ -97,6 +97,11 @@ soak: $(INSTALLED) ## Run random sessions with random faults for MINUTES (defaul
 .PHONY: mutants
 mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test detects: ARGS="parked/reply turns/commit --minutes 10"
 	@$(ALL_EXAMPLES) PYTHONPATH=tests/support $(BIN)/python -m mutants $(ARGS)
+
+.PHONY: screenshots
+screenshots: $(INSTALLED) ## Take the pictures of docs/screenshots anew, with a real browser
+	@mkdir -p docs/screenshots
+	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/workers/dashboard/browser
 
 .PHONY: pins
 pins: ## Update constraints.txt to the newest versions

@@ -30,10 +30,11 @@ TEST_SETTINGS = {
     "SYMPOSIA_SEEDS_DIR",
     "SYMPOSIA_TEST_EXAMPLES",
     "SYMPOSIA_TEST_PATIENCE",
+    "SYMPOSIA_TEST_SCREENSHOTS",
 }
 
 #: Fixtures of modules that start a worker: the tests of such a module run in one process, with one worker.
-WITH_A_WORKER = {"busy", "shared"}
+WITH_A_WORKER = {"busy", "shared", "services"}
 
 # Tests share the cores with the servers and workers they start: an example has no deadline.
 hypothesis_settings.register_profile(

@@ -1,0 +1,79 @@
+"""A real Chromium, and pages that report their errors."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+
+from scaling import patient
+
+MISSING = "needs Chromium: make debian-packages"
+#: Chromium reaches no other host, and starts without the questions of a first start.
+OPTIONS = [
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-quic",
+    "--disable-sync",
+    "--no-first-run",
+    "--no-sandbox",
+]
+
+
+def program() -> str | None:
+    """The browser of this machine, if there is one."""
+    return shutil.which("chromium") or shutil.which("google-chrome")
+
+
+@contextmanager
+def own_browser(path: str) -> Iterator[Browser]:
+    """A browser without windows, gone afterwards."""
+    expect.set_options(timeout=patient(30_000))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=OPTIONS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Tab:
+    """A page and all that it reported to the console."""
+
+    context: BrowserContext
+    page: Page
+    errors: list[str] = field(default_factory=list)
+
+    def serious_findings(self) -> list[str]:
+        """Findings of axe-core that keep a person from using the page."""
+        found = Axe().run(self.page).response["violations"]
+        return [
+            f"{it['id']} ({it['impact']}): {node['html']} {node['failureSummary']}"
+            for it in found
+            if it["impact"] in ("serious", "critical")
+            for node in it["nodes"]
+        ]
+
+
+@contextmanager
+def own_tab(browser: Browser, url: str, credentials: str | None = None, **options: object) -> Iterator[Tab]:
+    """A tab of a fresh profile. `options`: those of Playwright's `new_context`."""
+    if credentials is not None:
+        name, _, password = credentials.partition(":")
+        options["http_credentials"] = {"username": name, "password": password}
+    context = browser.new_context(base_url=url, **options)  # type: ignore[arg-type]
+    context.set_default_timeout(patient(30_000))
+    tab = Tab(context, context.new_page())
+    tab.page.on("pageerror", lambda error: tab.errors.append(error.stack or str(error)))
+    tab.page.on(
+        "console", lambda it: tab.errors.append(f"{it.text} {it.location}") if it.type == "error" else None
+    )
+    try:
+        yield tab
+    finally:
+        context.close()

@@ -1,0 +1,114 @@
+"""`symposia up` with Flower, and a browser on its pages; the tests of a module share both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from playwright.sync_api import Browser
+
+from live import REGISTRY
+from processes.terminal import Terminal
+from servers.browser import MISSING, Tab, own_browser, own_tab, program
+from servers.dashboard_place import AGENTS, CREDENTIALS
+from servers.model_stub import StubModel
+from servers.ports import own_port
+from symposia.client import Client
+from symposia.config.settings import load_settings
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+
+#: Opens a path of Flower in a tab of its own.
+OpenTab = Callable[..., Tab]
+
+
+@dataclass
+class Services:
+    """What `symposia up` runs."""
+
+    folder: Path
+    url: str
+    client: Client
+    model: StubModel
+
+
+class Stage:
+    """Submits sessions whose agents wait for a gate."""
+
+    def __init__(self, services: Services) -> None:
+        self.services = services
+        self.title = f"Session {uuid4().hex[:8]}"
+        self.gate = services.folder / self.title.replace(" ", "-")
+
+    def submit(self, mode: str, agents: dict[str, Any], **options: Any) -> CollabJob:
+        people = [Participant(participant_id=it) for it in agents]
+        collab = Collab(title=self.title, purpose="see that it works", mode=mode, participants=people)
+        options.setdefault("parameters", {"gate": str(self.gate)})
+        return self.services.client.submit(collab, agents=agents, **options)
+
+    def open_gate(self) -> None:
+        self.gate.touch()
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+    """All services of one machine, started by the command that a person types."""
+    folder = tmp_path_factory.mktemp("up")
+    port = own_port()
+    with ExitStack() as stack:
+        model = stack.enter_context(StubModel())
+        (folder / "agents.toml").write_text(REGISTRY + AGENTS.format(url=model.url))
+        settings = {
+            "data_dir": str(folder / "data"),
+            "agents_file": str(folder / "agents.toml"),
+            "archive": "true",
+            "flower_port": str(port),
+            "sweep_interval_s": "0.2",
+        }
+        terminal = Terminal(folder, settings)
+        stack.callback(terminal.close)
+        environment = stack.enter_context(pytest.MonkeyPatch.context())
+        environment.setenv("FLOWER_BASIC_AUTH", CREDENTIALS)
+        running = terminal.start("up", "--no-local-model", "--concurrency", "8")
+        running.until("ready.", timeout_s=60)
+        client = stack.enter_context(Client(load_settings(**settings)))
+        yield Services(folder, f"http://127.0.0.1:{port}", client, model)
+        assert running.interrupt().ended().code == 0
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A browser."""
+    if (path := program()) is None:
+        pytest.skip(MISSING)
+    with own_browser(path) as browser:
+        yield browser
+
+
+@pytest.fixture
+def open_tab(services: Services, browser: Browser) -> Iterator[OpenTab]:
+    """Opens tabs, which must not report an error until the end of the test."""
+    tabs: list[Tab] = []
+    with ExitStack() as stack:
+
+        def open_tab(path: str, *, credentials: str | None = CREDENTIALS, **options: object) -> Tab:
+            tab = stack.enter_context(own_tab(browser, services.url, credentials, **options))
+            tabs.append(tab)
+            tab.page.goto(path)
+            return tab
+
+        yield open_tab
+        assert [tab.errors for tab in tabs if tab.errors] == []
+
+
+@pytest.fixture
+def stage(services: Services) -> Iterator[Stage]:
+    """Submits sessions whose agents wait for a gate, which is open after the test."""
+    stage = Stage(services)
+    yield stage
+    stage.open_gate()

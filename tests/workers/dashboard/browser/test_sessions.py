@@ -1,0 +1,175 @@
+"""What a person sees in a browser while sessions run."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from live import until
+from servers.model_stub import completion
+from symposia.jobs.collab import CollabJob
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.connect import connect
+
+#: A browser and all services share the cores.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+
+#: Agents and options of a session in each mode. The agent `gated` speaks once the gate is open.
+MODES: dict[str, dict[str, Any]] = {
+    "round_robin": {"agents": {"ann": "gated", "bob": "say"}, "stop": MaxTurns(2)},
+    "pair": {"agents": {"ann": "gated", "bob": "navigator"}},
+    "broadcast": {
+        "agents": {"ann": "gated", "bob": "gated", "cyd": "say"},
+        "options": {"aggregator": "cyd"},
+        "stop": MaxTurns(3),
+    },
+    "orchestrated": {
+        "agents": {"orchestrator": "lead", "coder": "gated", "tester": "say", "writer": "say"},
+    },
+    "swarm": {
+        "agents": {"ann": "gated", "bob": "gated"},
+        "options": {"items": [{"text": "paint"}, {"text": "build"}]},
+    },
+}
+#: The participant who waits for the gate.
+SPEAKERS = {"orchestrated": "coder"}
+
+
+def row(page: Page, stage):
+    return page.locator("#rows tr", has_text=stage.title)
+
+
+def expire(services, job: CollabJob) -> None:
+    """Removes the session from Redis once the archive has its end."""
+    reader = services.client.archived()
+    until(lambda: reader.has_ended(job.id), what="the session is archived")
+    with connect(services.client.redis_url) as redis:
+        redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_session_appears_moves_and_is_archived(services, stage, open_tab, mode):
+    session_list = open_tab("/collabs").page
+    expect(session_list.locator("#live-status")).to_have_text(re.compile("live", re.IGNORECASE))
+    job = stage.submit(mode, **MODES[mode])
+    expect(row(session_list, stage)).to_be_visible()
+    expect(row(session_list, stage)).to_contain_text(SPEAKERS.get(mode, "ann"))
+
+    row(session_list, stage).get_by_role("link", name=stage.title).click()
+    page = session_list
+    expect(page.locator("#now")).to_contain_text(SPEAKERS.get(mode, "ann"))
+    expect(page.locator("#open-turns")).to_contain_text("s")
+    stage.open_gate()
+    expect(page.locator("#status")).to_have_text("completed")
+    expect(page.locator("#messages li").last).to_be_visible()
+    turns = job.result(timeout=60).turns
+    expect(page.locator("#messages")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
+    assert page.locator("#messages > li").count() >= turns
+
+    page.goto("/collabs")
+    expect(row(page, stage)).to_contain_text("completed")
+    expire(services, job)
+    page.goto(f"/collabs/{job.id}")
+    expect(page.locator("#live-status")).to_contain_text("Archived")
+    expect(page.locator("#messages")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
+
+
+def test_text_of_a_model_is_shown_while_it_is_produced(services, stage, open_tab):
+    pause = threading.Event()
+    words = "one two three four five"
+    services.model.answers(completion(words, pause=pause, pause_after=3))
+    agents = {"bob": "gated", "ann": "model"}
+    job = stage.submit(
+        "round_robin",
+        agents,
+        stop=MaxTurns(2),
+        parameters={"gate": str(stage.gate), "gate_turn": 1},
+    )
+    page = open_tab(f"/collabs/{job.id}").page
+    try:
+        expect(page.locator("#live-status")).to_have_text(re.compile("live", re.IGNORECASE))
+        stage.open_gate()
+        expect(page.locator("#drafts")).to_contain_text("one two three")
+        expect(page.locator("#messages")).not_to_contain_text("one two three")
+    finally:
+        pause.set()
+    expect(page.locator("#messages")).to_contain_text(words)
+    expect(page.locator("#drafts")).not_to_contain_text("one")
+
+
+def test_session_is_suspended_and_resumed_by_keyboard(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+    expect(page.locator("#now")).to_contain_text("ann")
+    page.get_by_role("button", name="Suspend").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_have_text("suspended")
+    stage.open_gate()
+    page.get_by_role("button", name="Resume").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#status")).to_have_text("completed")
+
+
+def test_session_is_cancelled_after_a_confirmation(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+    page.get_by_role("button", name="Cancel").click()
+    page.keyboard.press("Escape")
+    expect(page.locator("#status")).to_have_text("active")
+    page.get_by_role("button", name="Cancel").click()
+    dialog = page.get_by_role("dialog")
+    dialog.get_by_role("textbox").fill("no longer needed")
+    dialog.get_by_role("button").filter(
+        has_text=re.compile("cancel the session|cancel session", re.IGNORECASE)
+    ).click()
+    expect(page.locator("#status")).to_have_text("cancelled")
+    expect(page.locator("#reason")).to_contain_text("no longer needed")
+
+
+def test_question_is_answered_in_the_page(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+    page.locator("#questions textarea").fill("Paint it **green**.")
+    page.get_by_role("button", name="Answer").click()
+    expect(page.locator("#status")).to_have_text("completed")
+    expect(page.locator("#messages strong")).to_have_text("green")
+
+
+def test_message_is_posted(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+    page.get_by_label("Message to the session").fill("Mind the door.")
+    page.get_by_role("button", name="Post").click()
+    stage.open_gate()
+    expect(page.locator("#messages")).to_contain_text("Mind the door.")
+
+
+def test_failed_turn_is_marked_in_the_page_and_in_the_task_list(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
+    job.result(timeout=60)
+    page = open_tab(f"/collabs/{job.id}").page
+    expect(page.locator("#timeline .tl-failed").first).to_be_attached()
+    expect(page.locator("#turns")).to_contain_text("failed")
+    page.goto("/tasks")
+    failed = page.locator("#tasks-table tr", has_text=job.id[:8]).filter(has_text="FAILURE")
+    expect(failed.first).to_be_visible()
+
+
+def test_hostile_text_stays_text(stage, open_tab):
+    hostile = "<img src=x onerror=\"document.title='owned'\"> [x](javascript:alert(1)) \x1b[31m \u202e"
+    job = stage.submit(
+        "round_robin",
+        {"ann": "say"},
+        stop=MaxTurns(1),
+        messages=[hostile + "<script>document.title='owned'</script>"],
+    )
+    job.result(timeout=60)
+    tab = open_tab(f"/collabs/{job.id}")
+    expect(tab.page.locator("#messages")).to_contain_text("<img src=x")
+    assert tab.page.locator("#messages img, #messages script, #messages a").count() == 0
+    assert "owned" not in tab.page.title()
+    assert "\u202e" not in tab.page.locator("#messages").inner_text()
