@@ -43,7 +43,7 @@ def named(path: Path) -> str:
 
 
 @pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
-def test_documents_show_the_layers_that_are_checked(document: str) -> None:
+def test_documents_show_the_checked_layers(document: str) -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (layers,) = [it["layers"] for it in contracts if it["id"] == "one-way"]
     shown = [it.replace(" | ", ", ") for it in layers if it not in {"__main__", "testing"}]

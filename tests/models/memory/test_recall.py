@@ -53,7 +53,7 @@ def test_new_values_beat_remembered_and_defaults():
     }
 
 
-def test_required_parameters_are_checked_after_the_merge():
+def test_merge_precedes_the_required_check():
     assert view(after(spoken(9 * HOUR, said={"from": "Nairobi", "to": "London"}))).missing == ()
     seen = view(after(spoken(9 * HOUR, said={"return_date": "2026-02-20"})))
     assert seen.missing == ("from", "to")

@@ -156,7 +156,7 @@ def test_only_the_newest_missed_run_begins(room):
     assert room.history()[-1] == (RunOutcome.COMPLETED, 3)
 
 
-def test_run_that_ended_before_cancel_keeps_its_outcome(room):
+def test_run_ended_before_cancel_keeps_its_outcome(room):
     room.add(times=1, overlap="cancel")
     room.tend()
     room.runs.end(detail="in time")

@@ -108,7 +108,7 @@ def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
     assert scrape.total("symposia_parked_turns") == 0
 
 
-def test_a_message_delivered_twice_finds_the_lock_held(stage):
+def test_repeated_message_finds_the_lock_held(stage):
     stage.start_worker()
     gate = stage.folder / "gate"
     job = stage.submit(
@@ -122,7 +122,7 @@ def test_a_message_delivered_twice_finds_the_lock_held(stage):
     result_of(job)
 
 
-def test_a_worker_that_lost_its_turn_is_counted(stage):
+def test_lost_turns_of_a_worker_are_counted(stage):
     gate = stage.folder / "gate"
     frozen = stage.start_worker()
     job = stage.submit(

@@ -127,7 +127,7 @@ def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
     until(lambda: not [it for it in tasks_of(monitor, job)[1] if it[0] == "AWAITING_HUMAN"], what="it ended")
 
 
-def test_a_turn_of_a_remote_system_is_shown_as_waiting_for_it(stage, monitor, monkeypatch):
+def test_turn_waiting_for_a_remote_system_is_shown(stage, monitor, monkeypatch):
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     system = RemoteSystem()
     stage.agents_file = stage.folder / "partner.toml"

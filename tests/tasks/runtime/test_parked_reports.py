@@ -9,7 +9,7 @@ from symposia.state.sessions.turn_records import ParkedBy
 from symposia.tasks.runtime.graph import TaskGraph
 
 
-def test_an_event_is_dropped_while_the_broker_is_away(redis_url: str) -> None:
+def test_event_is_dropped_during_a_broker_outage(redis_url: str) -> None:
     app = create_app(
         load_settings(redis_url=redis_url, broker_url=f"amqp://guest:guest@127.0.0.1:{own_port()}//")
     )

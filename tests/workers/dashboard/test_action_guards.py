@@ -46,7 +46,7 @@ def test_every_route_has_the_base_handler():
         assert fits or not issubclass(route.handler_class, ActionHandler), route
 
 
-def test_actions_of_other_sites_and_without_a_user_are_refused(shared):
+def test_cross_site_or_anonymous_action_is_refused(shared):
     flower = shared.flower
     anonymous, headers = replace(flower, credentials=""), action_headers(flower, flower.credentials)
     without_user = {name: value for name, value in headers.items() if name != "Authorization"}
@@ -62,12 +62,12 @@ def test_actions_of_other_sites_and_without_a_user_are_refused(shared):
 
 
 @pytest.mark.parametrize("environment", [{}, {"FLOWER_UNAUTHENTICATED_API": "true"}])
-def test_without_authentication_there_are_no_actions(start_flower, environment):
+def test_no_authentication_means_no_actions(start_flower, environment):
     flower = start_flower(environment=environment)
     assert no_actions(flower)
 
 
-def test_in_read_only_mode_there_are_no_actions(start_flower):
+def test_read_only_mode_has_no_actions(start_flower):
     user = "ann:as-long-as-it-is-secret"
     flower = start_flower("--read-only", environment={"FLOWER_BASIC_AUTH": user}, credentials=user)
     assert no_actions(flower)

@@ -147,7 +147,7 @@ def test_unacknowledged_messages_are_counted_by_queue():
     assert count_unacked(stored) == {"symposia": 1, "other": 1}
 
 
-def test_queues_of_rabbitmq_are_read_without_its_management_plugin(amqp_url: str, redis_url: str):
+def test_rabbitmq_queues_are_read_without_the_plugin(amqp_url: str, redis_url: str):
     app = create_app(load_settings(redis_url=redis_url, broker_url=amqp_url))
     with app.connection_for_write() as connection:
         queue = connection.SimpleQueue("symposia")

@@ -68,7 +68,7 @@ async def parts_of(hub: Hub, session_id: str, wanted: str) -> str:
     raise AssertionError("the stream has ended")
 
 
-def test_all_sessions_and_single_streams_are_followed(url: str, redis_url: str, tmp_path: Path):
+def test_hub_follows_all_sessions_and_single_streams(url: str, redis_url: str, tmp_path: Path):
     settings = load_settings(redis_url=url, broker_url=redis_url, data_dir=str(tmp_path))
 
     async def follow(client: Client) -> None:
@@ -92,7 +92,7 @@ def test_all_sessions_and_single_streams_are_followed(url: str, redis_url: str, 
         asyncio.run(follow(client))
 
 
-def test_it_continues_when_its_server_is_back(
+def test_hub_continues_when_its_server_is_back(
     redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):
     async def follow(server: EmbeddedServer) -> None:

@@ -134,7 +134,7 @@ def test_findings_are_sorted_and_paged():
         finding_page(found, severity="", status="", limit=1, after="none")
 
 
-def test_a_format_with_a_file_per_session_is_one_zip_file():
+def test_format_with_many_files_is_one_zip_file():
     files = [
         ReportFile("1.dialogue.md", "text/markdown", "# Ä"),
         ReportFile("2.dialogue.md", "text/markdown", "b"),

@@ -41,7 +41,7 @@ def test_pages_are_strict_and_complete_below_a_prefix(start_flower):
 
 
 @pytest.mark.leaves_keys
-def test_a_read_only_flower_offers_and_accepts_no_action(start_flower, client):
+def test_read_only_flower_accepts_no_action(start_flower, client):
     flower: FlowerServer = start_flower("--read-only", environment={"FLOWER_BASIC_AUTH": CREDENTIALS})
     user = basic(CREDENTIALS)
     client.schedules.add("nightly", every="1h", job="talk")

@@ -27,7 +27,7 @@ def remembered(by_hand, user: int) -> tuple[dict, int]:
     return stored.get("parameters", {}), stored.get("metadata", {}).get("message_count", 0)
 
 
-def test_worker_dying_before_the_memory_write_is_harmless(by_hand):
+def test_crash_before_the_memory_write_is_harmless(by_hand):
     job = by_hand.open("parser", turns=2, user_id=1, room_id="r")
     with pytest.raises(Killed):
         by_hand.turn(job, 1, fault_hook=dying_at(Boundary.AFTER_COMMIT))

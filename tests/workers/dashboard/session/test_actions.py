@@ -32,7 +32,7 @@ def waiting(shared, **options):
     return job, gate
 
 
-def test_suspend_post_resume_and_stop(shared):
+def test_page_can_suspend_post_resume_and_stop(shared):
     job, gate = waiting(shared)
     session = shared.get(job)
     assert session["actions"] == ["suspend", "stop", "cancel", "post"]
@@ -56,7 +56,7 @@ def test_suspend_post_resume_and_stop(shared):
     assert {"session.suspended", "session.active", "message.posted", "session.stop.requested"} <= set(marks)
 
 
-def test_cancel_with_a_reason(shared):
+def test_page_can_cancel_with_a_reason(shared):
     job, gate = waiting(shared)
     assert shared.act(job, "cancel", {"reason": "enough"}).json() == {"status": "cancelled"}
     gate.touch()
@@ -65,7 +65,7 @@ def test_cancel_with_a_reason(shared):
     assert shared.act(job, "cancel").status == 409
 
 
-def test_answer_without_the_reply_token_which_stays_on_the_server(shared):
+def test_page_answers_without_the_reply_token(shared):
     job = shared.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
     (pending,) = until(job.pending, what="bob is asked")
     session = until(lambda: (it := shared.get(job))["questions"] and it)
@@ -108,7 +108,7 @@ def test_reply_needs_a_turn_number(shared, turn):
     result_of(job, timeout_s=60)
 
 
-def test_without_right_no_action_works(shared):
+def test_action_without_permission_is_refused(shared):
     job, gate = waiting(shared)
     right = action_headers(shared.flower, CREDENTIALS)
     changed = {
@@ -134,7 +134,7 @@ def test_without_right_no_action_works(shared):
     assert result_of(job, timeout_s=60).reason == "max_rounds"
 
 
-def test_open_and_read_only_flowers_have_no_actions(shared):
+def test_open_or_read_only_flower_has_no_actions(shared):
     job, gate = waiting(shared)
     for environment, options in (({}, ()), ({"FLOWER_BASIC_AUTH": CREDENTIALS}, ("--read-only",))):
         flower = FlowerServer(shared.folder, shared.settings, environment, options=options)
@@ -152,7 +152,7 @@ def test_open_and_read_only_flowers_have_no_actions(shared):
     result_of(job, timeout_s=60)
 
 
-def test_archived_session_permits_nothing(shared):
+def test_archived_session_allows_no_actions(shared):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     result_of(job, timeout_s=60)
     shared.expire(job)

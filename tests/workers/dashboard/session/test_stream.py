@@ -47,7 +47,7 @@ def keys(events: list[Any]) -> list[str]:
     return [it["id"] for it in named if it]
 
 
-def test_stream_has_everything_until_the_end_and_resumes(shared):
+def test_stream_is_complete_and_resumes(shared):
     job, gate = gated(shared, ann="say")
     with stream(shared, job) as live:
         assert live.headers["content-type"].startswith("text/event-stream")
@@ -101,7 +101,7 @@ def ids(shared, job, part: str) -> list[str]:
         return [it for it, _ in redis.xrange(session_key(job.id, part))]
 
 
-def test_output_of_a_model_is_sent_while_it_writes(shared, model):
+def test_model_output_is_streamed(shared, model):
     pause = threading.Event()
     model.answers(completion(TEXT, pause=pause, pause_after=3))
     job, gate = gated(shared, ann="model")
@@ -128,7 +128,7 @@ def test_output_of_a_model_is_sent_while_it_writes(shared, model):
     assert TEXT.startswith(said)
 
 
-def test_polling_gives_the_same_changes_in_pages(shared):
+def test_polling_returns_the_same_changes_in_pages(shared):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(3))
     result_of(job, timeout_s=60)
     position, found = "0-0", []
