@@ -21,6 +21,7 @@ from .collabs import read_filter
 PING_S = 15.0
 #: Start of every stream: milliseconds after which a browser reconnects.
 OPENING = "retry: 1000\n\n"
+_RELOAD = "event: reload\ndata: {}\n\n"
 
 
 class StreamHandler(DashboardHandler):
@@ -70,14 +71,21 @@ class StreamHandler(DashboardHandler):
 
 
 class CollabsStream(StreamHandler):
-    """Changes of the list of sessions: `collab` with a row, `gone` for one outside the filter, and `counts`."""
+    """Changes of the list of sessions.
+
+    The events are `collab` with a row, `gone` for a session outside the filter, `counts`, and `reload` if changes
+    since the position are not in memory.
+    """
 
     async def send_events(self, *_parts: str) -> None:
         """Send the rows that changed since the position of the page, then each change."""
         sessions, wanted, position = self.services.sessions, read_filter(self), self.position()
         revision = sessions.revision
-        changed = list(sessions.changed_since(position)) if position != BEGINNING else []
-        await self.send(OPENING + _row_events(changed, wanted) + self._counts())
+        start = ""
+        if position != BEGINNING:
+            start = "" if sessions.has_all_since(position) else _RELOAD
+            start += _row_events(list(sessions.changed_since(position)), wanted)
+        await self.send(OPENING + start + self._counts())
         while True:
             if not await sessions.wait_for_change(revision, timeout_s=PING_S):
                 await self.send(": ping\n\n")
@@ -103,6 +111,7 @@ class CollabsChanges(DataHandler):
             "position": sessions.position,
             "counts": sessions.counts,
             "collabs": [row for row in rows if wanted.matches(row)],
+            "reload": not sessions.has_all_since(position),
             "gone": [row["id"] for row in rows if not wanted.matches(row)],
         }
 

@@ -199,6 +199,9 @@ class Hub:
     async def _load_ended(self) -> None:
         listed = await self._listed(0.0)
         await self._load_listed(listed)
+        if len(listed) == KEPT_ENDED:
+            # Others may have ended at any time until now.
+            self._sessions.mark_incomplete(self.now_ms())
 
     async def _listed(self, low: float) -> list[tuple[str, float]]:
         """Return the newest sessions in the list, opened at `low` milliseconds or later."""

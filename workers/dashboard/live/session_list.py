@@ -46,6 +46,7 @@ class SessionList:
         self._changed = asyncio.Event()
         #: Newest removed sessions, with the revision of each.
         self._removed: deque[tuple[int, str]] = deque(maxlen=KEPT_ENDED)
+        self._incomplete_until_ms = 0
         self._counts: dict[str, int] = {}
         self._counts_text = ""
         #: Revision of the counts.
@@ -84,6 +85,17 @@ class SessionList:
             ended.sort(key=lambda row: row["ended_ms"] or 0)
             for row in ended[: len(ended) - KEPT_ENDED]:
                 del self._rows[row["id"]]
+                self.mark_incomplete(position_key(row["position"])[0])
+
+    def mark_incomplete(self, until_ms: int) -> None:
+        """Record that sessions that changed until a time (milliseconds since the epoch) may not be in memory."""
+        self._incomplete_until_ms = max(self._incomplete_until_ms, until_ms)
+        # A page that is loaded now is complete: its position must not be before this time.
+        self.position = newest_position((self.position, f"{until_ms}-0"))
+
+    def has_all_since(self, position: str) -> bool:
+        """Return whether all sessions that changed since a position are in memory."""
+        return position_key(position)[0] >= self._incomplete_until_ms
 
     def remove(self, session_id: str) -> None:
         """Remove a session that has expired; readers see it after `notify`."""

@@ -43,8 +43,12 @@ async function load() {
     stream = follow("/api/collabs", {
       position: page.position,
       query: filterQuery(),
-      events: { collab: put, gone: (row) => remove(row.id), counts: showCounts },
+      events: { collab: put, gone: (row) => remove(row.id), counts: showCounts, reload: load },
       polled: (answer) => {
+        if (answer.reload) {
+          load();
+          return;
+        }
         answer.collabs.forEach(put);
         answer.gone.forEach(remove);
         showCounts(answer.counts);
