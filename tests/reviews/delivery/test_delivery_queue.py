@@ -1,4 +1,4 @@
-"""Reports that are owed: noted once, tried until they arrive or are given up, and taken up again when a worker dies."""
+"""The delivery queue: reports are queued once, retried until delivered or given up, and survive their worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from symposia.models.review.findings import FindingStatus
 from symposia.models.review.panels import Panel, Seat
 from symposia.models.review.runs import DeliveryJob, ReviewRun, RunState
 from symposia.models.text.ids import new_id
-from symposia.reviews.delivery import deliverer as courier
+from symposia.reviews.delivery import deliverer
 from symposia.reviews.delivery.deliverer import (
     FIRST_DELAY_MS,
     HOLD_MS,
@@ -29,7 +29,7 @@ from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DELIVERIES
-from symposia.state.reviews import queues as errands
+from symposia.state.reviews import queues
 from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.reviews.records import BatchHead
 
@@ -55,37 +55,37 @@ class DeliveryFixture:
             },
         }
         self.folder = folder
-        self.book = Destinations(DeliveriesFile.model_validate(entries), getenv={"BOARD": SECRET}.get)
-        self.courier = Deliverer(lambda: self.book, self.index, read_run=self.read)
+        self.destinations = Destinations(DeliveriesFile.model_validate(entries), getenv={"BOARD": SECRET}.get)
+        self.deliverer = Deliverer(lambda: self.destinations, self.index, read_run=self.read)
 
     def read(self, run_id: str) -> ReviewRun:
         if run_id not in self.runs:
             raise ReviewNotFound(run_id)
         return self.runs[run_id]
 
-    def note(self, run: ReviewRun | None = None, **wishes: object) -> ReviewRun:
-        """A run that has ended, and what is wished for it."""
+    def queue(self, run: ReviewRun | None = None, **options: object) -> ReviewRun:
+        """Queue the deliveries of an ended run."""
         run = run or a_run(findings=NEWS)
         self.runs[run.id] = run
         panel = Panel(name="p", mode=CollabMode.PAIR, purpose="x", seats=(Seat(name="a", agent="noop"),))
-        head = BatchHead(batch_id=run.id, root_name="shop", panel=panel, panel_sha="1", then=wishes)
-        self.courier.queue_deliveries(run, head)
+        head = BatchHead(batch_id=run.id, root_name="shop", panel=panel, panel_sha="1", then=options)
+        self.deliverer.queue_deliveries(run, head)
         return run
 
-    def owed(self) -> list[DeliveryJob]:
+    def jobs(self) -> list[DeliveryJob]:
         return [DeliveryJob.model_validate_json(it) for it in self.client.zrange(DELIVERIES, 0, -1)]
 
     def wait_ms(self) -> float:
-        """Until the next try of the only errand."""
+        """Return the milliseconds until the next attempt of the only job."""
         ((_, due_ms),) = self.client.zrange(DELIVERIES, 0, -1, withscores=True)
         seconds, micros = self.client.time()
         return due_ms - seconds * 1000 - micros / 1000
 
     def sweep(self) -> int:
-        return sweep_deliveries(self.index, self.courier.deliver)
+        return sweep_deliveries(self.index, self.deliverer.deliver)
 
-    def hurry(self) -> None:
-        """Lets the time pass until the next tries."""
+    def make_due(self) -> None:
+        """Make all jobs due."""
         for text in self.client.zrange(DELIVERIES, 0, -1):
             self.client.zadd(DELIVERIES, {text: 0})
 
@@ -102,7 +102,7 @@ def desk(redis_url: str, tmp_path: Path) -> Iterator[DeliveryFixture]:
 
 
 def test_report_is_delivered_to_every_destination(desk):
-    run = desk.note(deliver=["shelf", "board", "shelf"], formats=["markdown", "sarif"])
+    run = desk.queue(deliver=["shelf", "board", "shelf"], formats=["markdown", "sarif"])
     assert desk.index.waiting() == 2
     assert desk.sweep() == 2
     assert desk.written() == ["review.md", "review.sarif", "run.json", "summary.txt"]
@@ -111,17 +111,17 @@ def test_report_is_delivered_to_every_destination(desk):
 
 
 def test_repeated_notes_and_messages_change_nothing(desk):
-    run = desk.note(deliver=["board"])
-    desk.note(run, deliver=["board"])
-    (errand,) = desk.owed()
+    run = desk.queue(deliver=["board"])
+    desk.queue(run, deliver=["board"])
+    (job,) = desk.jobs()
     for _ in range(3):
-        desk.courier.deliver(errand)
+        desk.deliverer.deliver(job)
     assert len(desk.system.deliveries) == 1
 
 
 def test_unqueued_report_is_not_delivered(desk):
-    run = desk.note()
-    desk.courier.deliver(DeliveryJob(run=run.id, to="board", formats=()))
+    run = desk.queue()
+    desk.deliverer.deliver(DeliveryJob(run=run.id, to="board", formats=()))
     assert desk.system.deliveries == []
 
 
@@ -134,21 +134,21 @@ def test_unqueued_report_is_not_delivered(desk):
     ],
 )
 def test_destination_may_take_changes_only(desk, findings, state, delivered):
-    desk.note(a_run(findings=findings, state=state), deliver=["board"], only_on_change=True)
+    desk.queue(a_run(findings=findings, state=state), deliver=["board"], only_on_change=True)
     assert desk.sweep() == delivered
 
 
 def test_failed_delivery_is_retried_under_its_id(desk):
-    desk.note(deliver=["board"])
+    desk.queue(deliver=["board"])
     desk.system.answers = [(503, {}), (503, {})]
     for failed in (1, 2):
         assert desk.sweep() == 1
-        ((errand),) = desk.owed()
-        assert errand.failed == failed
+        (job,) = desk.jobs()
+        assert job.failed == failed
         delay_ms = FIRST_DELAY_MS * failed
         assert delay_ms - 9_000 < desk.wait_ms() <= delay_ms
         assert desk.sweep() == 0
-        desk.hurry()
+        desk.make_due()
     assert desk.sweep() == 1
     assert desk.index.waiting() == 0
     assert len({headers["webhook-id"] for headers, _ in desk.system.deliveries}) == 1
@@ -156,21 +156,21 @@ def test_failed_delivery_is_retried_under_its_id(desk):
 
 
 def test_retry_after_is_respected_within_bounds(desk):
-    desk.note(deliver=["board"])
+    desk.queue(deliver=["board"])
     desk.system.answers = [(503, {"Retry-After": "600"}), (503, {"Retry-After": "9999999"})]
     desk.sweep()
     assert 590_000 < desk.wait_ms() <= 600_000
-    desk.hurry()
+    desk.make_due()
     desk.sweep()
     assert LONGEST_DELAY_MS - 10_000 < desk.wait_ms() <= LONGEST_DELAY_MS
 
 
 def test_delivery_is_given_up_after_all_attempts(desk, caplog):
-    run = desk.note(deliver=["board"])
+    run = desk.queue(deliver=["board"])
     desk.system.answers = [(503, {})] * 3
     for _ in range(3):
         desk.sweep()
-        desk.hurry()
+        desk.make_due()
     assert desk.index.waiting() == 0
     (told,) = desk.index.failures(count=9)
     assert told.endswith(f"board, review {run.id}: 127.0.0.1 answered HTTP 503")
@@ -178,68 +178,68 @@ def test_delivery_is_given_up_after_all_attempts(desk, caplog):
 
 
 @pytest.mark.parametrize(
-    ("wishes", "why"),
+    ("options", "why"),
     [
         ({"deliver": ["nowhere"]}, "deliver: must be a delivery of the deliveries file: "),
         ({"deliver": ["board"], "formats": ["pdf"]}, "formats: must be one of markdown, html"),
     ],
 )
-def test_impossible_delivery_is_given_up_at_once(desk, wishes, why):
-    desk.note(**wishes)
+def test_impossible_delivery_is_given_up_at_once(desk, options, why):
+    desk.queue(**options)
     desk.sweep()
     assert desk.index.waiting() == 0
     assert why in desk.index.failures(count=1)[0]
 
 
 def test_lost_run_and_permanent_refusal_are_given_up(desk):
-    desk.runs.pop(desk.note(deliver=["board"]).id)
+    desk.runs.pop(desk.queue(deliver=["board"]).id)
     desk.system.answers = [(410, {})]
-    desk.note(deliver=["board"])
+    desk.queue(deliver=["board"])
     desk.sweep()
     assert desk.index.waiting() == 0
     assert len(desk.index.failures(count=9)) == 2
 
 
 def test_invalid_queue_entries_are_dropped(desk, caplog):
-    desk.note(deliver="board")
-    desk.note(deliver=["../etc"])
+    desk.queue(deliver="board")
+    desk.queue(deliver=["../etc"])
     assert desk.index.waiting() == 0
     assert caplog.text.count("not delivering the report") == 2
 
 
 def test_delivery_waits_until_its_run_has_ended(desk):
-    run = desk.note(deliver=["board"])
+    run = desk.queue(deliver=["board"])
     desk.runs[run.id] = run.model_copy(update={"state": RunState.RUNNING})
     desk.sweep()
     assert desk.system.deliveries == []
     assert desk.wait_ms() <= 1_000
-    assert desk.owed()[0].failed == 0
+    assert desk.jobs()[0].failed == 0
     desk.runs[run.id] = run
-    desk.hurry()
+    desk.make_due()
     desk.sweep()
     assert len(desk.system.deliveries) == 1
 
 
 def test_delivery_is_claimed_by_one_worker(desk):
-    desk.note(deliver=["board"])
+    desk.queue(deliver=["board"])
     assert sweep_deliveries(desk.index, lambda _: None) == 1  # and its worker dies
     assert desk.sweep() == 0
     assert HOLD_MS - 10_000 < desk.wait_ms() <= HOLD_MS + 1
-    desk.hurry()
+    desk.make_due()
     assert desk.sweep() == 1
     assert len(desk.system.deliveries) == 1
 
 
 def test_delivery_queue_is_limited_and_sent_in_batches(desk, monkeypatch):
-    monkeypatch.setattr(courier, "_SWEEP_LIMIT", 2)
-    monkeypatch.setattr(errands, "MOST", 5)
+    monkeypatch.setattr(deliverer, "_SWEEP_LIMIT", 2)
+    monkeypatch.setattr(queues, "MOST", 5)
     desk.index.add_deliveries([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])
     assert desk.index.waiting() == 5
     assert sweep_deliveries(desk.index, lambda _: None) == 5
 
 
 def test_delivery_job_holds_names_only():
-    errand = DeliveryJob(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
-    assert errand.model_dump_json() == (
+    job = DeliveryJob(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
+    assert job.model_dump_json() == (
         '{"run":"0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11","to":"board","formats":["sarif"],"failed":0}'
     )

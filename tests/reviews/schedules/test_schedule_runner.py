@@ -1,4 +1,4 @@
-"""What is due is begun once, what overlaps or was missed is met as the schedule says, and what ends is written down."""
+"""Due runs start once, overlapping and missed runs follow the schedule, and the end of a run is recorded."""
 
 from __future__ import annotations
 
@@ -46,29 +46,29 @@ class ManualRuns:
 
 
 @dataclass
-class Room:
-    """One schedule, who sees to it, and a way to let time pass."""
+class ScheduleFixture:
+    """One schedule, its runner, and a way to let time pass."""
 
     client: Redis
     runs: ManualRuns = field(default_factory=ManualRuns)
 
     @property
-    def book(self) -> ScheduleStore:
+    def store(self) -> ScheduleStore:
         return ScheduleStore(self.client)
 
     @property
     def schedules(self) -> Schedules:
-        return Schedules(self.book, [].append)
+        return Schedules(self.store, [].append)
 
-    def keeper(self, **more: int) -> ScheduleRunner:
+    def runner(self, **more: int) -> ScheduleRunner:
         return ScheduleRunner(
-            self.book, {"job": self.runs}, **{"grace_ms": 2_000, "lease_ms": 30_000, **more}
+            self.store, {"job": self.runs}, **{"grace_ms": 2_000, "lease_ms": 30_000, **more}
         )
 
     def add(self, *, times: int, grace_s: int = 3_600, **more: object) -> None:
         """A schedule every ten minutes that was due so many times unseen, the last of them five minutes ago."""
         self.schedules.add("often", every="10m", job="x", grace_s=grace_s, **more)
-        origin_ms = self.book.now_ms() - (times * 600 + 300) * 1_000
+        origin_ms = self.store.now_ms() - (times * 600 + 300) * 1_000
         seen = {"origin_ms": origin_ms, "last_ms": origin_ms + 1_000}
         self.client.hset(schedule_keys("often")["entry"], mapping=seen)
 
@@ -76,32 +76,32 @@ class Room:
         """Moves the grid, so that its last time is 50 seconds ago instead of five minutes."""
         self.client.hincrby(schedule_keys("often")["entry"], "origin_ms", 250_000)
 
-    def tend(self) -> None:
-        self.keeper().process_schedule("often")
+    def process(self) -> None:
+        self.runner().process_schedule("often")
 
     def history(self) -> list[tuple[RunOutcome, int]]:
         """Outcomes, oldest first, with how many intervals after the origin each was due."""
-        state = self.book.get("often")
-        records = self.book.history("often", count=MOST_KEPT)[::-1]
+        state = self.store.get("often")
+        records = self.store.history("often", count=MOST_KEPT)[::-1]
         return [(it.outcome, (it.due_ms - state.origin_ms) // 600_000) for it in records]
 
 
 @pytest.fixture
-def room(redis_url) -> Iterator[Room]:
+def room(redis_url) -> Iterator[ScheduleFixture]:
     with connect(redis_url) as client:
-        yield Room(client)
+        yield ScheduleFixture(client)
 
 
 def test_due_runs_start_one_by_one_in_order(room):
     room.add(times=3, overlap="queue")
-    room.tend()
-    assert (len(room.runs.begun), room.book.get("often").queued) == (1, 2)
+    room.process()
+    assert (len(room.runs.begun), room.store.get("often").queued) == (1, 2)
     for count in (2, 3):
         room.runs.end()
-        room.tend()
+        room.process()
         assert len(room.runs.begun) == count
     room.runs.end()
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.COMPLETED, 1), (RunOutcome.COMPLETED, 2), (RunOutcome.COMPLETED, 3)]
     assert len(set(room.runs.begun)) == 3
 
@@ -109,19 +109,19 @@ def test_due_runs_start_one_by_one_in_order(room):
 def test_repeated_notices_start_nothing_twice(room):
     room.add(times=2, overlap="queue")
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: room.tend(), range(40)))
-    room.tend()
+        list(pool.map(lambda _: room.process(), range(40)))
+    room.process()
     assert len(room.runs.begun) == 1
-    assert room.book.get("often").queued == 1
+    assert room.store.get("often").queued == 1
 
 
 def test_concurrent_claims_are_granted_once_in_order(room):
     room.schedules.add("often", every=1, job="x")
-    now_ms = room.book.now_ms()
+    now_ms = room.store.now_ms()
 
     def claim(number: int) -> tuple[str, int]:
         due_ms = now_ms + 1_000 * (number // 4)
-        return room.book.claim("often", f"{number}", due_ms=due_ms, overlap="queue"), due_ms
+        return room.store.claim("often", f"{number}", due_ms=due_ms, overlap="queue"), due_ms
 
     with ThreadPoolExecutor(8) as pool:
         granted = [due for word, due in pool.map(claim, range(80)) if word in ("running", "queued")]
@@ -131,60 +131,60 @@ def test_concurrent_claims_are_granted_once_in_order(room):
 
 def test_overlapping_run_is_skipped_on_record(room):
     room.add(times=2, overlap="skip")
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.SKIPPED, 2)]
     assert len(room.runs.begun) == 1
-    assert "an earlier run had not finished" in room.book.history("often")[0].detail
+    assert "an earlier run had not finished" in room.store.history("often")[0].detail
 
 
 def test_new_run_cancels_the_older_one(room):
     room.add(times=1, overlap="cancel")
-    room.tend()
+    room.process()
     room.one_more_is_due()
-    room.tend()
+    room.process()
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.CANCELLED]
     assert len(room.runs.begun) == 2
 
 
 def test_only_the_newest_missed_run_begins(room):
     room.add(times=3, overlap="cancel")
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.SKIPPED, 1), (RunOutcome.SKIPPED, 2)]
     assert len(room.runs.begun) == 1
     room.runs.end()
-    room.tend()
+    room.process()
     assert room.history()[-1] == (RunOutcome.COMPLETED, 3)
 
 
 def test_run_ended_before_cancel_keeps_its_outcome(room):
     room.add(times=1, overlap="cancel")
-    room.tend()
+    room.process()
     room.runs.end(detail="in time")
     room.one_more_is_due()
-    room.tend()
+    room.process()
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.COMPLETED]
 
 
 def test_missed_times_are_one_line_in_the_history(room):
     room.add(times=12, grace_s=60, missed="skip")
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.MISSED, 12)]
     assert room.runs.begun == []
 
 
 def test_latest_missed_time_runs_once(room):
     room.add(times=12, grace_s=60, missed="once")
-    room.tend()
+    room.process()
     room.runs.end()
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.COMPLETED, 12)]
 
 
 def test_missed_time_does_not_run_if_another_is_due(room):
     room.add(times=3, grace_s=1_000, missed="once", overlap="queue")
-    room.tend()
+    room.process()
     assert [outcome for outcome, _ in room.history()] == [RunOutcome.MISSED]
-    assert room.book.get("often").queued + len(room.runs.begun) == 2
+    assert room.store.get("often").queued + len(room.runs.begun) == 2
 
 
 def test_run_that_cannot_begin_fails(room):
@@ -193,17 +193,17 @@ def test_run_that_cannot_begin_fails(room):
 
     room.runs.on_start = refuse
     room.add(times=2, overlap="queue")
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.FAILED, 1), (RunOutcome.FAILED, 2)]
-    assert room.book.history("often")[0].detail == "job: must be a job of SYMPOSIA_JOBS (got 'x')"
+    assert room.store.history("often")[0].detail == "job: must be a job of SYMPOSIA_JOBS (got 'x')"
 
 
 def test_defect_in_a_run_does_not_block_the_schedule(room, caplog):
     room.runs.on_start = lambda: {}["missing"]
     room.add(times=1)
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.FAILED, 1)]
-    assert room.book.history("often")[0].detail == "a defect: KeyError"
+    assert room.store.history("often")[0].detail == "a defect: KeyError"
 
 
 def test_temporary_failure_delays_a_run(room):
@@ -213,26 +213,26 @@ def test_temporary_failure_delays_a_run(room):
     room.runs.on_start = away
     room.add(times=1)
     with pytest.raises(RedisUnavailable):
-        room.tend()
+        room.process()
     room.runs.on_start = lambda: None
-    room.tend()
+    room.process()
     assert len(room.runs.begun) == 1
     assert room.history() == []
 
 
 def test_forgotten_run_has_failed(room):
     room.add(times=1)
-    room.tend()
+    room.process()
     room.runs.begun.clear()
-    room.tend()
+    room.process()
     assert room.history() == [(RunOutcome.FAILED, 1)]
 
 
 def test_history_has_the_usage(room):
     room.add(times=1)
-    room.tend()
+    room.process()
     room.runs.end(usage=Usage(input_tokens=70, output_tokens=30, cost_micros=1_500), detail="two\nlines")
-    room.tend()
+    room.process()
     (record,) = room.schedules.history("often")
     assert (record.usage.tokens, record.usage.cost_micros, record.detail) == (100, 1_500, "two lines")
     assert record.duration_s >= 0
@@ -241,90 +241,92 @@ def test_history_has_the_usage(room):
 def test_paused_schedule_runs_only_by_hand(room):
     room.add(times=1)
     room.schedules.pause("often")
-    room.tend()
+    room.process()
     assert room.runs.begun == []
     asked = room.schedules.run_now("often")
-    room.tend()
+    room.process()
     assert room.runs.begun == [asked]
     room.schedules.resume("often")
     room.runs.end()
-    room.tend()
-    (record,) = room.book.history("often")
+    room.process()
+    (record,) = room.store.history("often")
     assert (record.id, record.by_hand) == (asked, True)
 
 
 def test_schedule_may_be_removed_while_it_is_processed(room):
     room.add(times=1)
     room.runs.on_start = lambda: room.schedules.remove("often")
-    room.tend()
+    room.process()
     with pytest.raises(ScheduleNotFound):
-        room.book.get("often")
+        room.store.get("often")
     assert not room.client.exists(*list(schedule_keys("often").values())[:3])
-    room.tend()
+    room.process()
 
 
 def test_notice_during_a_claim_is_not_lost(room):
     room.add(times=1, overlap="queue")
 
-    def word_comes() -> None:
+    def send_notice() -> None:
         room.runs.on_start = lambda: None
         room.schedules.run_now("often")
-        assert room.book.take_lease("often", "another", lease_ms=1_000) == "other"
+        assert room.store.take_lease("often", "another", lease_ms=1_000) == "other"
 
-    room.runs.on_start = word_comes
-    room.tend()
-    assert room.book.get("often").queued == 1
-    assert room.book.take_lease("often", "another", lease_ms=1_000) == "mine"
+    room.runs.on_start = send_notice
+    room.process()
+    assert room.store.get("often").queued == 1
+    assert room.store.take_lease("often", "another", lease_ms=1_000) == "mine"
 
 
 def test_another_worker_takes_over_a_due_run(room):
     room.add(times=1)
-    assert room.book.take_lease("often", "who died", lease_ms=60_000) == "mine"
-    room.tend()
+    assert room.store.take_lease("often", "who died", lease_ms=60_000) == "mine"
+    room.process()
     assert room.runs.begun == []
     room.client.hset(schedule_keys("often")["entry"], "keeper", "who died|0")  # its lease has run out
-    room.tend()
+    room.process()
     assert len(room.runs.begun) == 1
 
 
 def test_waiting_runs_and_history_are_capped(room):
     room.add(times=1, overlap="queue")
-    now_ms = room.book.now_ms()
+    now_ms = room.store.now_ms()
     words = [
-        room.book.claim("often", f"{number}", due_ms=now_ms + number, overlap="queue")
+        room.store.claim("often", f"{number}", due_ms=now_ms + number, overlap="queue")
         for number in range(MOST_QUEUED + 2)
     ]
     assert words[-2:] == ["queued", "skipped"]
     for number in range(MOST_KEPT + 10):
-        room.book.claim("often", "m", due_ms=now_ms + 1_000 + number, overlap="missed")
+        room.store.claim("often", "m", due_ms=now_ms + 1_000 + number, overlap="missed")
     assert room.client.llen(schedule_keys("often")["history"]) == MOST_KEPT
 
 
 def test_changed_schedule_does_not_run_missed_times(room):
     room.add(times=12, grace_s=60, missed="once")
     room.schedules.add("often", every="11m", job="x", missed="once", replace=True)
-    room.tend()
+    room.process()
     assert (room.runs.begun, room.history()) == ([], [])
 
 
 @pytest.mark.parametrize("overlap", ["skip", "cancel"])
 def test_running_job_survives_a_change_of_its_schedule(room, overlap):
     reviews = ManualRuns()
-    keeper = ScheduleRunner(room.book, {"job": room.runs, "review": reviews}, grace_ms=2_000, lease_ms=30_000)
+    runner = ScheduleRunner(
+        room.store, {"job": room.runs, "review": reviews}, grace_ms=2_000, lease_ms=30_000
+    )
     room.add(times=1)
-    keeper.process_schedule("often")
+    runner.process_schedule("often")
     review = {"panel": "code", "root": "shop"}
     room.schedules.add(
         "often", every="10m", review=review, grace_s=3_600, overlap=overlap, replace=True, missed="once"
     )
-    keeper.process_schedule("often")
+    runner.process_schedule("often")
     assert room.history() == []
     if overlap == "cancel":
         room.client.hincrby(schedule_keys("often")["entry"], "last_ms", -900_000)
-        keeper.process_schedule("often")
+        runner.process_schedule("often")
         assert list(room.runs.ended) == room.runs.begun
         assert len(reviews.begun) == 1
     else:
         room.runs.end()
-        keeper.process_schedule("often")
+        runner.process_schedule("often")
         assert [outcome for outcome, _ in room.history()] == [RunOutcome.COMPLETED]
