@@ -58,11 +58,12 @@ test-all: $(INSTALLED) ## Run the tests, the long ones too, and property tests w
 	@$(ALL_EXAMPLES) $(PYTEST) -m 'not soak' $(ARGS)
 
 .PHONY: check
-check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types, import contracts, security and pins
+check: $(INSTALLED) .venv/typecheck/symposia ## Check format, lint, types, import contracts, docstrings, security and pins
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+	@$(BIN)/python -m pytest -q -n0 tests/client/test_docstrings.py
 	@$(BIN)/bandit --quiet --configfile pyproject.toml --recursive .
 	@$(BIN)/python .ci/audit.py constraints.txt $(DATABASE)
 

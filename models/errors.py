@@ -114,7 +114,14 @@ class InvalidInput(SymposiaError, ValueError):
         return f"{self.rule} (got {self.value})"
 
     def within(self, prefix: str) -> Self:
-        """Prepend `prefix` to the path of the field and return this error."""
+        """Prepend a prefix to the path of the field.
+
+        Args:
+            prefix: The path of the object that has the field.
+
+        Returns:
+            This error.
+        """
         self.field = ".".join(filter(None, (prefix, self.field))).replace(".[", "[")
         return self
 

@@ -151,7 +151,14 @@ class Parameter:
             )
 
     def read(self, value: object) -> JsonValue:
-        """Return `value` as this parameter's type. Raises InvalidInput, which shows a private value masked."""
+        """Return `value` as this parameter's type.
+
+        Args:
+            value: The value.
+
+        Raises:
+            InvalidInput: A value of the wrong type. The error shows a private value masked.
+        """
         check_value(self.name, value)
         read, rule = _READERS[self.kind]
         found = read(self, value)

@@ -52,7 +52,15 @@ class Service:
         return frozenset(parameter.name for parameter in self.parameters if parameter.private)
 
     def read(self, name: object, value: object) -> JsonValue:
-        """Return one parameter's value, by its type. Raises InvalidInput."""
+        """Return one parameter's value, by its type.
+
+        Args:
+            name: The parameter; the value of an unknown one is returned as any JSON.
+            value: The value.
+
+        Raises:
+            InvalidInput: A bad name, or a value of the wrong type.
+        """
         name = check_name(name)
         parameter = self.by_name.get(name) or Parameter(name, Kind.ANY)
         return parameter.read(value)
@@ -60,7 +68,11 @@ class Service:
     def split_valid(
         self, parameters: Mapping[str, object]
     ) -> tuple[dict[str, JsonValue], tuple[InvalidInput, ...]]:
-        """Return the valid parameters, and the errors of the others; "not said" values are left out."""
+        """Return the valid parameters, and the errors of the others; "not said" values are left out.
+
+        Args:
+            parameters: Values by name.
+        """
         good: dict[str, JsonValue] = {}
         bad: list[InvalidInput] = []
         for name, value in parameters.items():
@@ -141,10 +153,18 @@ _SERVICES = {service.name: service for service in _BUILT_IN}
 
 
 def register_service(service: Service) -> Service:
-    """Make a service known to this process: to be called where sessions are submitted and where workers run.
+    """Make a service known to this process.
+
+    Call it where sessions are submitted and where workers run.
+
+    Args:
+        service: The service.
+
+    Returns:
+        The same service.
 
     Raises:
-        InvalidInput: there is another service of this name.
+        InvalidInput: There is another service of this name.
     """
     known = _SERVICES.setdefault(service.name, service)
     if known != service:

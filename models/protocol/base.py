@@ -106,7 +106,14 @@ class ProtocolObject(BaseModel):
             raise _to_invalid_input(error, _parsed(json_data)) from None
 
     def changed(self, **changes: object) -> Self:
-        """Return a copy with other values in some fields, validated like a new object."""
+        """Return a copy with other values in some fields, validated like a new object.
+
+        Args:
+            changes: New values by field.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         return type(self)(**{**dict(self), **changes})
 
     def to_wire(self) -> dict[str, Any]:

@@ -189,8 +189,14 @@ def recommend_mode(
     independent work, a fixed sequence; otherwise broadcast. The guide does not mention a single participant,
     which is treated like more than two.
 
+    Args:
+        participants: Number of participants.
+        central_control: Whether one participant directs the others.
+        independent: Whether the participants work independently.
+        sequential: Whether they speak in a fixed order.
+
     Raises:
-        InvalidInput: fewer than one participant.
+        InvalidInput: Fewer than one participant.
     """
     if participants < 1:
         raise InvalidInput("participants", participants, "must be at least 1")

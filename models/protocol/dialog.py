@@ -164,11 +164,20 @@ class Dialog(ProtocolObject):
     __hash__ = None  # type: ignore[assignment]  # unlike its parts, a dialog changes
 
     def add_message(self, role: Role, content: str, *, timestamp: datetime | None = None) -> Message:
-        """Add a message to this dialog, and return it (section 7.2).
+        """Add a message to this dialog (section 7.2).
+
+        Args:
+            role: Who speaks.
+            content: The text.
+            timestamp: When it was said. None: now.
+
+        Returns:
+            The message.
 
         Raises:
-            DialogNotActive, Locked: as `append` does.
-            InvalidInput: the message itself breaks a rule.
+            DialogNotActive: The dialog is paused, completed or cancelled (section 4.2).
+            Locked: Its governance is locked.
+            InvalidInput: The message itself breaks a rule.
         """
         message = Message(role=role, content=content, timestamp=timestamp or utcnow())
         self.append(message)
@@ -177,9 +186,12 @@ class Dialog(ProtocolObject):
     def append(self, message: Message) -> None:
         """Add a message to this dialog.
 
+        Args:
+            message: The message.
+
         Raises:
-            DialogNotActive: the dialog is paused, completed or cancelled (section 4.2).
-            Locked: its governance is locked.
+            DialogNotActive: The dialog is paused, completed or cancelled (section 4.2).
+            Locked: Its governance is locked.
         """
         if self.governance and self.governance.locked:
             raise Locked("dialog", self.dialog_id)

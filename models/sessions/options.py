@@ -77,7 +77,11 @@ class FailurePolicy(Frozen):
         return self
 
     def delay_s(self, attempt: int) -> float:
-        """Return seconds to wait after the failed attempt number `attempt` (from 1)."""
+        """Return seconds to wait after a failed attempt.
+
+        Args:
+            attempt: Number of the attempt, from 1.
+        """
         return min(self.backoff_s * 2.0 ** min(attempt - 1, 60), self.max_backoff_s)
 
 
@@ -94,5 +98,9 @@ class AgentBinding(Frozen):
     wait: WaitPolicy | None = None
 
     def with_agent(self, agent: str | None) -> Self:
-        """Return the binding with another agent, which has its own wait policy; None: unchanged."""
+        """Return the binding with another agent, which has its own wait policy.
+
+        Args:
+            agent: The agent. None: return the binding unchanged.
+        """
         return self if agent is None else self.model_copy(update={"agent": agent, "wait": None})

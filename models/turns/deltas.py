@@ -65,7 +65,11 @@ class Drafts:
         return iter([draft for _, draft in sorted(self._drafts.items()) if draft.text])
 
     def take(self, delta: Delta) -> None:
-        """Add the words where they belong; those of a superseded attempt are left out."""
+        """Add the words where they belong; those of a superseded attempt are left out.
+
+        Args:
+            delta: A piece of a running turn.
+        """
         known = self._drafts.get(delta.turn_number)
         if known is None or delta.attempt > known.attempt:
             known = self._drafts[delta.turn_number] = LiveDraft(
@@ -81,6 +85,10 @@ class Drafts:
         known.end = max(known.end, delta.offset + len(delta.text))
 
     def written(self, turn_number: int | None) -> None:
-        """Remove the draft of a turn, because its message is written."""
+        """Remove the draft of a turn, because its message is written.
+
+        Args:
+            turn_number: The number of the turn. None changes nothing.
+        """
         if turn_number is not None:
             self._drafts.pop(turn_number, None)

@@ -79,7 +79,11 @@ class Usage(Frozen):
         )
 
     def beyond(self, other: Usage) -> Usage:
-        """Return, for each field, the amount by which this usage exceeds the other."""
+        """Return for each field the amount by which this usage exceeds the other.
+
+        Args:
+            other: The usage to subtract.
+        """
         rest = {name: max(amount - getattr(other, name), 0) for name, amount in self}
         return Usage(**rest)
 
@@ -131,7 +135,11 @@ class Decision(Frozen):
     scores: dict[ShortText, Scores] = Field(default_factory=dict, max_length=1_000)
 
     def instruction_for(self, participant_id: str) -> str:
-        """Return the instruction that reaches one of the next speakers."""
+        """Return the instruction that reaches one of the next speakers.
+
+        Args:
+            participant_id: The speaker.
+        """
         return self.instructions.get(participant_id, self.instruction)
 
 

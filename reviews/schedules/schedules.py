@@ -142,7 +142,19 @@ class Schedules:
         return self.put(_read_schedule(name, {**when, **what}), replace=replace)
 
     def put(self, schedule: Schedule, *, replace: bool = False) -> ScheduleEntry:
-        """Add a `Schedule` object; otherwise the same as `add`. Raises InvalidInput."""
+        """Add a `Schedule` object; otherwise the same as `add`.
+
+        Args:
+            schedule: The schedule.
+            replace: Whether to replace a schedule of this name.
+
+        Returns:
+            The schedule as it is now.
+
+        Raises:
+            InvalidInput: The first field that breaks a rule; nothing was written.
+            RedisUnavailable: The call may be repeated with `replace`.
+        """
         for name in () if schedule.review is None else schedule.review.formats:
             format_of(name, field="review.formats")
         self._check_names(schedule)
@@ -152,8 +164,12 @@ class Schedules:
     def sync(self, schedules: Iterable[Schedule]) -> None:
         """Replace the schedules of the settings by those given; all other schedules do not change.
 
+        Args:
+            schedules: All schedules of the settings.
+
         Raises:
-            InvalidInput: there are too many.
+            InvalidInput: There are too many.
+            RedisUnavailable: The call may be repeated.
         """
         wanted = {it.name: it for it in schedules}
         for schedule in wanted.values():
@@ -164,7 +180,11 @@ class Schedules:
                     self._book.remove(name)
 
     def entries(self) -> list[ScheduleEntry]:
-        """Return all schedules, by name."""
+        """Return all schedules, by name.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         return self.page(limit=None)
 
     def page(self, *, after: str = "", limit: int | None = 100) -> list[ScheduleEntry]:
@@ -173,6 +193,9 @@ class Schedules:
         Args:
             after: Only schedules with later names.
             limit: Maximum number of schedules. None: all.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
         """
         found = []
         for name in [it for it in self._book.names() if it > after][:limit]:
@@ -181,7 +204,15 @@ class Schedules:
         return found
 
     def get(self, name: str) -> ScheduleEntry:
-        """Return one schedule. Raises ScheduleNotFound."""
+        """Return one schedule.
+
+        Args:
+            name: The name of the schedule.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+            RedisUnavailable: Redis does not answer.
+        """
         state = self._book.get(name)
         last = next(iter(self._book.history(name, count=1)), None)
         return ScheduleEntry(
@@ -195,24 +226,55 @@ class Schedules:
         )
 
     def pause(self, name: str) -> None:
-        """Pause a schedule until it is resumed; running jobs continue. Raises ScheduleNotFound."""
+        """Pause a schedule until it is resumed; running jobs continue.
+
+        Args:
+            name: The name of the schedule.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+            RedisUnavailable: Redis does not answer.
+        """
         self._book.pause(name, paused=True)
 
     def resume(self, name: str) -> None:
-        """Resume a schedule with its next time; missed times are skipped. Raises ScheduleNotFound."""
+        """Resume a schedule with its next time; missed times are skipped.
+
+        Args:
+            name: The name of the schedule.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+            RedisUnavailable: Redis does not answer.
+        """
         self._book.pause(name, paused=False)
 
     def remove(self, name: str) -> None:
-        """Delete a schedule with its history; running jobs continue. Raises ScheduleNotFound."""
+        """Delete a schedule with its history; running jobs continue.
+
+        Args:
+            name: The name of the schedule.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+            RedisUnavailable: Redis does not answer.
+        """
         self._book.remove(name)
 
     def run_now(self, name: str) -> str:
-        """Run a schedule once more, in addition to its times, even if it is paused; return the id of the run.
+        """Run a schedule once more, in addition to its times, even if it is paused.
 
         The run waits for earlier ones that have not ended.
 
+        Args:
+            name: The name of the schedule.
+
+        Returns:
+            The id of the run.
+
         Raises:
-            ScheduleNotFound: there is no schedule of this name.
+            ScheduleNotFound: There is no schedule of this name.
+            RedisUnavailable: Redis does not answer.
         """
         state = self._book.get(name)
         mine = schedule_run_id(name, state.origin_ms, state.now_ms, by_hand=new_id())
@@ -224,7 +286,16 @@ class Schedules:
         return mine
 
     def history(self, name: str, *, count: int = 20) -> list[ScheduleRunRecord]:
-        """Return the records of its runs, newest first. Raises ScheduleNotFound."""
+        """Return the records of its runs, newest first.
+
+        Args:
+            name: The name of the schedule.
+            count: Maximum number of records.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+            RedisUnavailable: Redis does not answer.
+        """
         self._book.get(name)
         return self._book.history(name, count=count)
 

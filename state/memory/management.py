@@ -104,7 +104,16 @@ class MemoryManagement:
         self._sessions = sessions or client
 
     def show(self, user_id: object, room_id: object) -> MemoryReport:
-        """Return the memory, masked, with source, age and confidence. Raises RedisUnavailable, InvalidInput."""
+        """Return the memory, masked, with source, age and confidence.
+
+        Args:
+            user_id: The owner of the memory.
+            room_id: The room.
+
+        Raises:
+            InvalidInput: A bad id.
+            RedisUnavailable: Redis does not answer.
+        """
         owner = _owner(user_id, room_id)
         look = self.kept.read(owner)
         return build_report(
@@ -120,13 +129,14 @@ class MemoryManagement:
         """Return the messages and the whole context, unmasked, for the user they belong to.
 
         Args:
-            user_id: the owner of the memory.
-            room_id: the room.
-            by: the caller.
+            user_id: The owner of the memory.
+            room_id: The room.
+            by: The caller.
 
         Raises:
-            NotTheOwner: the caller is another user.
-            RedisUnavailable, InvalidInput: nothing was exported.
+            NotTheOwner: The caller is another user.
+            InvalidInput: A bad id.
+            RedisUnavailable: Redis does not answer.
         """
         owner = _owner(user_id, room_id)
         if user_key(by) != owner.user:
@@ -136,9 +146,19 @@ class MemoryManagement:
     def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:
         """Forget parameters of a service; turns that began earlier cannot store them again.
 
-        Without `service`, parameters of the current service are forgotten; a parameter that it does not have
-        is forgotten in every service that has it. Return False if no service was ever used.
-        Raises RedisUnavailable, InvalidInput.
+        Args:
+            user_id: The owner of the memory.
+            room_id: The room.
+            names: The parameters.
+            service: The service. None: the current one; a parameter that it does not have is forgotten in every
+                service that has it.
+
+        Returns:
+            Whether anything was written; False if no service was ever used.
+
+        Raises:
+            InvalidInput: A bad id, a bad name or an unknown service.
+            RedisUnavailable: Redis does not answer.
         """
         owner = _owner(user_id, room_id)
         look = self.kept.read(owner)
@@ -151,9 +171,18 @@ class MemoryManagement:
         return bool(statements) and self._forget(owner, statements, look)
 
     def forget_all(self, user_id: object, room_id: object | None = None) -> list[str]:
-        """Forget a room, or all rooms and everything they share; return the rooms whose memory was not empty.
+        """Forget a room, or all rooms and everything they share.
 
-        Raises RedisUnavailable, InvalidInput.
+        Args:
+            user_id: The owner of the memory.
+            room_id: The room. None: all rooms.
+
+        Returns:
+            The rooms whose memory was not empty.
+
+        Raises:
+            InvalidInput: A bad id.
+            RedisUnavailable: Redis does not answer.
         """
         user, had_something = _user(user_id), []
         for room in self.kept.rooms(user) if room_id is None else [_owner(user_id, room_id).room]:
@@ -172,16 +201,28 @@ class MemoryManagement:
         return had_something
 
     def rooms(self, user_id: object) -> list[str]:
-        """Return the rooms that have a memory of a user. Scans all keys. Raises RedisUnavailable."""
+        """Return the rooms that have a memory of a user. Scans all keys.
+
+        Args:
+            user_id: The owner of the memory.
+
+        Raises:
+            InvalidInput: A bad id.
+            RedisUnavailable: Redis does not answer.
+        """
         user = _user(user_id)
         return [room for room in self.kept.rooms(user) if not self._state(user, room).is_blank]
 
     def share(self, user_id: object, names: Iterable[str]) -> None:
-        """Share more parameters (`travel.from`) with a user's other rooms: stored and future values.
+        """Share more parameters with a user's other rooms: stored and future values.
+
+        Args:
+            user_id: The owner of the memory.
+            names: Parameters with their service, such as `travel.from`.
 
         Raises:
-            InvalidInput: the service is unknown, or its parameters cannot be shared (such as payment).
-            RedisUnavailable: the call may be repeated.
+            InvalidInput: The service is unknown, or its parameters cannot be shared (such as payment).
+            RedisUnavailable: The call may be repeated.
         """
         user, wanted = _user(user_id), list(names)
         # The consent is written first: the writer of a concurrent value then shares that value.
@@ -190,19 +231,37 @@ class MemoryManagement:
         self.kept.change_sharing(user, lambda sharing: sharing.with_room_values(rooms))
 
     def unshare(self, user_id: object, names: Iterable[str] | None = None) -> None:
-        """Stop sharing these parameters with a user's other rooms at once; None: all of them.
+        """Stop sharing parameters with a user's other rooms at once.
 
-        Raises RedisUnavailable, InvalidInput.
+        Args:
+            user_id: The owner of the memory.
+            names: Parameters with their service, such as `travel.from`. None: all of them.
+
+        Raises:
+            InvalidInput: A bad id or name.
+            RedisUnavailable: The call may be repeated.
         """
         gone = None if names is None else list(names)
         self.kept.change_sharing(_user(user_id), lambda sharing: sharing.without_parameters(gone))
 
     def shared(self, user_id: object) -> tuple[str, ...]:
-        """Return the parameters shared with a user's other rooms, sorted. Raises RedisUnavailable."""
+        """Return the parameters shared with a user's other rooms, sorted.
+
+        Args:
+            user_id: The owner of the memory.
+
+        Raises:
+            InvalidInput: A bad id.
+            RedisUnavailable: Redis does not answer.
+        """
         return tuple(sorted(self.kept.read(Owner(_user(user_id), "")).sharing.value.allowed))
 
     def counts(self) -> dict[str, int]:
-        """Return the counts of memory events of all processes, by name. Raises RedisUnavailable."""
+        """Return the counts of memory events of all processes, by name.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         return self.kept.counts.all()
 
     def _state(self, user: str, room: str) -> MemoryState:

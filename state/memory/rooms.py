@@ -38,9 +38,18 @@ class DialogMemory(MemoryManagement):
     """The memories in one Redis, for conversations and the people in them."""
 
     def get(self, user_id: object, room_id: object) -> dict[str, JsonValue]:
-        """Return the memory: `timestamp`, `service`, `parameters`, `metadata`; `{}` if there is none, or Redis is unavailable.
+        """Return the memory of a room.
 
-        Raises InvalidInput for a bad id.
+        Args:
+            user_id: The owner of the memory.
+            room_id: The room.
+
+        Returns:
+            `timestamp`, `service`, `parameters` and `metadata`; `{}` if there is no memory, or Redis is
+                unavailable.
+
+        Raises:
+            InvalidInput: A bad id.
         """
         look = self._read(Owner.from_ids(user_id, room_id))
         return {} if look.room.value.is_blank else to_document(look.room.value)
@@ -56,12 +65,18 @@ class DialogMemory(MemoryManagement):
     ) -> MemoryView:
         """Return the parameters merged from the new message, the memory and the defaults, and what to ask for.
 
-        The new message has the highest priority, the defaults the lowest. Nothing is written. `service`: None
-        means the last used one; if there is none (a new or expired memory), only the new parameters and the
-        defaults are returned.
+        The new message has the highest priority, the defaults the lowest. Nothing is written.
+
+        Args:
+            user_id: The owner of the memory.
+            room_id: The room.
+            parameters: Parameters of the new message, by name.
+            service: The service. None: the last used one; if there is none (a new or expired memory), only the
+                new parameters and the defaults are returned.
+            defaults: Values of parameters that neither the message nor the memory has.
 
         Raises:
-            InvalidInput: a bad id, an unknown service, or a value of the wrong type.
+            InvalidInput: A bad id, an unknown service, or a value of the wrong type.
         """
         look = self._read(Owner.from_ids(user_id, room_id))
         state, ttl_ms = look.room.value, self.kept.rules.ttl_ms
@@ -94,7 +109,19 @@ class DialogMemory(MemoryManagement):
         service: str | None = None,
         defaults: Mapping[str, JsonValue] | None = None,
     ) -> dict[str, JsonValue]:
-        """Return the merged parameters of `recall`."""
+        """Return the merged parameters of `recall`.
+
+        Args:
+            user_id: The owner of the memory.
+            room_id: The room.
+            parameters: Parameters of the new message, by name.
+            service: The service. None: the last used one; if there is none (a new or expired memory), only the
+                new parameters and the defaults are returned.
+            defaults: Values of parameters that neither the message nor the memory has.
+
+        Raises:
+            InvalidInput: A bad id, an unknown service, or a value of the wrong type.
+        """
         return self.recall(user_id, room_id, parameters, service=service, defaults=defaults).parameters
 
     def store(

@@ -44,14 +44,22 @@ class ConversationManagement(WorkspaceMethods):
         """Create a conversation in an active task (the second minting path).
 
         Args:
-            agent: the caller, here and below.
-            task_id: the task.
-            participants: its members, at most 256, all admitted to the task.
+            agent: The calling agent.
+            task_id: The task.
+            participants: Its members, at most 256, all admitted to the task.
             name: 1 to 100 characters.
             metadata: `{"tags": [{"key": "value"}]}`.
 
+        Returns:
+            The new conversation.
+
         Raises:
-            NotTaskManager, TaskClosedError, ParticipantNotAdmittedError, ConversationFullError, InvalidInput.
+            NotTaskManager: The caller is not the task-manager, or the task does not exist.
+            TaskClosedError: The task is not active.
+            ParticipantNotAdmittedError: The task has not admitted one of the agents.
+            ConversationFullError: The conversation would have too many members.
+            InvalidInput: An argument breaks a rule.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -76,14 +84,20 @@ class ConversationManagement(WorkspaceMethods):
         """Change the name or the tags of a conversation, archived or not.
 
         Args:
-            agent: the caller.
-            conversation_id: the conversation.
+            agent: The calling agent.
+            conversation_id: The conversation.
             name: 1 to 100 characters; None removes the name; without the argument it does not change.
-            metadata: `{"tags": [{"key": "value"}]}`, replaces all tags; None removes them; without the
-                argument they do not change.
+            metadata: `{"tags": [{"key": "value"}]}`, replaces all tags; None removes them; without the argument
+                they do not change.
+
+        Returns:
+            The conversation as it is now.
 
         Raises:
-            NotTaskManager, TaskClosedError, InvalidInput.
+            NotTaskManager: The caller is not the task-manager, or the conversation does not exist.
+            TaskClosedError: The task is not active.
+            InvalidInput: An argument breaks a rule.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -105,8 +119,16 @@ class ConversationManagement(WorkspaceMethods):
 
         A repeated call keeps the first timestamp.
 
+        Args:
+            agent: The calling agent.
+            conversation_id: The conversation.
+
+        Returns:
+            The conversation as it is now.
+
         Raises:
-            NotTaskManager.
+            NotTaskManager: The caller is not the task-manager, or the conversation does not exist.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -121,8 +143,17 @@ class ConversationManagement(WorkspaceMethods):
     def unarchive(self, agent: str, conversation_id: str) -> Conversation:
         """Unarchive a conversation; one that is not archived does not change.
 
+        Args:
+            agent: The calling agent.
+            conversation_id: The conversation.
+
+        Returns:
+            The conversation as it is now.
+
         Raises:
-            NotTaskManager, TaskClosedError: closing a task archives its conversations permanently.
+            NotTaskManager: The caller is not the task-manager, or the conversation does not exist.
+            TaskClosedError: The task is not active; closing a task archives its conversations permanently.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -138,8 +169,21 @@ class ConversationManagement(WorkspaceMethods):
     def participants_add(self, agent: str, conversation_id: str, participants: Iterable[str]) -> Conversation:
         """Make agents that the task has admitted members; existing members do not change.
 
+        Args:
+            agent: The calling agent.
+            conversation_id: The conversation.
+            participants: The agents.
+
+        Returns:
+            The conversation as it is now.
+
         Raises:
-            NotTaskManager, TaskClosedError, ParticipantNotAdmittedError, ConversationFullError, InvalidInput.
+            NotTaskManager: The caller is not the task-manager, or the conversation does not exist.
+            TaskClosedError: The task is not active.
+            ParticipantNotAdmittedError: The task has not admitted one of the agents.
+            ConversationFullError: The conversation would have too many members.
+            InvalidInput: A bad agent name.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -162,8 +206,18 @@ class ConversationManagement(WorkspaceMethods):
     ) -> Conversation:
         """End memberships; agents who are not members are skipped.
 
+        Args:
+            agent: The calling agent.
+            conversation_id: The conversation.
+            participants: The agents.
+
+        Returns:
+            The conversation as it is now.
+
         Raises:
-            NotTaskManager, InvalidInput.
+            NotTaskManager: The caller is not the task-manager, or the conversation does not exist.
+            InvalidInput: A bad agent name.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -208,8 +262,17 @@ class TaskManagement(WorkspaceMethods):
 
         A closed task does not change.
 
+        Args:
+            agent: The calling agent.
+            task_id: The task.
+
+        Returns:
+            The task as it is now.
+
         Raises:
-            NotTaskManager, TaskClosedError: the task waits for its verdict, or has failed.
+            NotTaskManager: The caller is not the task-manager, or the task does not exist.
+            TaskClosedError: The task waits for its verdict, or has failed.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -225,8 +288,19 @@ class TaskManagement(WorkspaceMethods):
     def task_add_participant(self, agent: str, task_id: str, participant: str) -> Task:
         """Admit an agent to an active task; one that is already admitted does not change.
 
+        Args:
+            agent: The calling agent.
+            task_id: The task.
+            participant: The agent.
+
+        Returns:
+            The task as it is now.
+
         Raises:
-            NotTaskManager, TaskClosedError, InvalidInput: also if the task has 1,000 participants.
+            NotTaskManager: The caller is not the task-manager, or the task does not exist.
+            TaskClosedError: The task is not active.
+            InvalidInput: A bad agent name, or the task has 1,000 participants.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -247,8 +321,19 @@ class TaskManagement(WorkspaceMethods):
     def task_remove_participant(self, agent: str, task_id: str, participant: str) -> Task:
         """Remove an agent from a task and from all its conversations; agents that take no part are ignored.
 
+        Args:
+            agent: The calling agent.
+            task_id: The task.
+            participant: The agent.
+
+        Returns:
+            The task as it is now.
+
         Raises:
-            NotTaskManager, TaskClosedError, InvalidInput.
+            NotTaskManager: The caller is not the task-manager, or the task does not exist.
+            TaskClosedError: The task is not active.
+            InvalidInput: A bad agent name.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:

@@ -36,10 +36,16 @@ class ParticipantMethods(WorkspaceMethods):
     # -- tasks ------------------------------------------------------------------------------
 
     def task_list(self, agent: str, *, limit: int = USUAL, cursor: str | None = None) -> ResultPage[Task]:
-        """Return tasks that an agent takes part in or manages, newest first (at most 100).
+        """Return tasks that an agent takes part in or manages, newest first.
+
+        Args:
+            agent: The calling agent.
+            limit: Maximum number, at most 100.
+            cursor: Where the previous page ended.
 
         Raises:
-            InvalidInput.
+            InvalidInput: A bad limit or cursor.
+            ArchiveUnavailable: The database does not answer.
         """
         agent = read_agent(agent)
         with self._book.reading() as pages:
@@ -48,8 +54,16 @@ class ParticipantMethods(WorkspaceMethods):
     def task_leave(self, agent: str, task_id: str) -> Task:
         """Leave a task and all its conversations. When the last participant leaves, the task closes.
 
+        Args:
+            agent: The calling agent.
+            task_id: The task.
+
+        Returns:
+            The task as it is now.
+
         Raises:
-            NotAMember.
+            NotAMember: The agent takes no part, or the task does not exist.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
@@ -108,7 +122,16 @@ class ParticipantMethods(WorkspaceMethods):
             )
 
     def conversation_get(self, agent: str, conversation_id: str) -> Conversation:
-        """Return a conversation, for its members. Raises NotAMember."""
+        """Return a conversation, for its members.
+
+        Args:
+            agent: The calling agent.
+            conversation_id: The conversation.
+
+        Raises:
+            NotAMember: The agent is not a member, or the conversation does not exist.
+            ArchiveUnavailable: The database does not answer.
+        """
         agent = read_agent(agent)
         with self._book.reading() as pages:
             return _find_conversation(pages, agent, conversation_id)
@@ -120,15 +143,23 @@ class ParticipantMethods(WorkspaceMethods):
     ) -> ConversationMessage:
         """Send a message to the members of a conversation.
 
+        If several errors apply, the first of the list below is raised.
+
         Args:
-            agent: the sender.
-            conversation_id: the conversation.
+            agent: The sender.
+            conversation_id: The conversation.
             text: 1 to 32,768 characters.
-            reply_to: id of the message of this conversation that it answers.
+            reply_to: Id of the message of this conversation that it answers.
+
+        Returns:
+            The message with its number.
 
         Raises:
-            NotAMember, TaskClosedError, ConversationArchivedError, InvalidInput: the first that applies, in
-                this order.
+            NotAMember: The agent is not a member, or the conversation does not exist.
+            TaskClosedError: The task is not active.
+            ConversationArchivedError: The conversation is archived.
+            InvalidInput: A bad text or `reply_to`.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent = read_agent(agent)
         with self._book.changing() as changes:
@@ -148,8 +179,16 @@ class ParticipantMethods(WorkspaceMethods):
     ) -> ResultPage[ConversationMessage]:
         """Return the newest messages, oldest first; the cursor of a page leads to the messages before it.
 
+        Args:
+            agent: The calling agent.
+            conversation_id: The conversation.
+            limit: Maximum number, at most 100.
+            cursor: Where the previous page ended.
+
         Raises:
-            NotAMember, InvalidInput: a bad limit (at most 100) or cursor.
+            NotAMember: The agent is not a member, or the conversation does not exist.
+            InvalidInput: A bad limit or cursor.
+            ArchiveUnavailable: The database does not answer.
         """
         agent = read_agent(agent)
         with self._book.reading() as pages:
@@ -157,12 +196,20 @@ class ParticipantMethods(WorkspaceMethods):
             return pages.history(conversation.id, before=cursor, limit=check_limit(limit))
 
     def mark_read(self, agent: str, conversation_id: str, message_id: str | None = None) -> int:
-        """Mark messages as read up to one, by default the newest; return the number of unread messages.
+        """Mark messages as read up to one. The mark never moves back.
 
-        The mark never moves back.
+        Args:
+            agent: The calling agent.
+            conversation_id: The conversation.
+            message_id: The last message that was read. None: the newest.
+
+        Returns:
+            The number of unread messages.
 
         Raises:
-            NotAMember, InvalidInput: the message does not belong to this conversation.
+            NotAMember: The agent is not a member, or the conversation does not exist.
+            InvalidInput: The message does not belong to this conversation.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent = read_agent(agent)
         with self._book.changing() as changes:
@@ -226,9 +273,14 @@ class WorkspaceService(TaskRequests, ConversationManagement, TaskManagement, Par
 
         Notifications may be lost; they are kept for a week.
 
+        Args:
+            agent: The calling agent.
+            after: The cursor of the last notification that was read.
+            limit: Maximum number.
+
         Raises:
-            InvalidInput: a bad cursor.
-            RedisUnavailable.
+            InvalidInput: A bad cursor.
+            RedisUnavailable: Redis does not answer.
         """
         if self._board is None:
             return []

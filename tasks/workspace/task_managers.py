@@ -57,18 +57,7 @@ class TaskManagers:
         agent: str | None = None,
         timeout_s: float = PATIENCE_S,
     ) -> None:
-        """Set the task-manager of an app, in place of any earlier one.
-
-        Args:
-            app: the app of the tasks.
-            verdict: a sync or async callable that gets the TaskRequest and returns a Verdict or a bool; or
-                the name of a registered agent, which is asked to approve.
-            agent: its id as task-manager; None: the name of the agent or of the app.
-            timeout_s: seconds it may take; after that the task is rejected.
-
-        Raises:
-            InvalidInput: a name is blank, or the time is not within 0 and 3,600 seconds.
-        """
+        """Set the task-manager of an app: see `register_task_manager`."""
         app = read_agent(app, "app")
         if not callable(verdict):
             verdict = read_agent(verdict, "verdict")
@@ -94,7 +83,18 @@ MANAGERS = TaskManagers()
 def register_task_manager(
     app: str, verdict: VerdictFunction | str, *, agent: str | None = None, timeout_s: float = PATIENCE_S
 ) -> None:
-    """Set the task-manager of an app in this process: see `TaskManagers.register`."""
+    """Set the task-manager of an app in this process, in place of any earlier one.
+
+    Args:
+        app: The app of the tasks.
+        verdict: A sync or async callable that gets the TaskRequest and returns a Verdict or a bool; or the name
+            of a registered agent, which is asked to approve.
+        agent: Its id as task-manager. None: the name of the agent or of the app.
+        timeout_s: Seconds it may take; after that the task is rejected.
+
+    Raises:
+        InvalidInput: A name is blank, or the time is not within 0 and 3,600 seconds.
+    """
     MANAGERS.register(app, verdict, agent=agent, timeout_s=timeout_s)
 
 

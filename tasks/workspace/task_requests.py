@@ -80,19 +80,21 @@ class TaskRequests(WorkspaceMethods):
         """Request a task from an app's task-manager, and wait for its verdict.
 
         Args:
-            app: a name that a task-manager is registered for, or the name of a registered agent.
-            initiator: the agent that asks.
-            invited: other agents that take part.
-            initial_conversation: `name`, `participants` (by default all) and `metadata` of a conversation
-                that is created in the same transaction that makes the task active. Its creator is the
-                initiator.
+            app: A name that a task-manager is registered for, or the name of a registered agent.
+            initiator: The agent that asks.
+            invited: Other agents that take part.
+            initial_conversation: `name`, `participants` (by default all) and `metadata` of a conversation that
+                is created in the same transaction that makes the task active. Its creator is the initiator.
+
+        Returns:
+            The active task and its initial conversation.
 
         Raises:
-            InvalidInput: a value breaks a rule, or the app has no task-manager; nothing was written.
-            ParticipantNotAdmittedError: the conversation has a member that is neither initiator nor invited.
-            TaskRejectedError: the task-manager rejected it, failed, or was late. The task is stored as
-                failed.
-            TaskClosedError: all participants left before the verdict came.
+            InvalidInput: A value breaks a rule, or the app has no task-manager; nothing was written.
+            ParticipantNotAdmittedError: The conversation has a member that is neither initiator nor invited.
+            TaskRejectedError: The task-manager rejected it, failed, or was late. The task is stored as failed.
+            TaskClosedError: All participants left before the verdict came.
+            ArchiveUnavailable: The database does not answer.
         """
         manager = self._managers.find(app)
         request = _read_request(app, initiator, invited, initial_conversation)
@@ -111,10 +113,13 @@ class TaskRequests(WorkspaceMethods):
         raise TaskRejectedError(task.id, task.reason or verdict.reason)
 
     def fail_abandoned(self) -> int:
-        """Fail tasks whose request ended before the verdict; return their number.
+        """Fail tasks whose request ended before the verdict.
+
+        Returns:
+            The number of failed tasks.
 
         Raises:
-            ArchiveUnavailable.
+            ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         before_ms = self._now_ms() - GRACE_MS
         with self._book.changing() as changes:
@@ -127,7 +132,11 @@ class TaskRequests(WorkspaceMethods):
         return len(tasks)
 
     def count_abandoned(self) -> int:
-        """Return the number of tasks that a sweep would fail now. Raises ArchiveUnavailable."""
+        """Return the number of tasks that a sweep would fail now.
+
+        Raises:
+            ArchiveUnavailable: The database does not answer.
+        """
         with self._book.reading() as pages:
             return pages.count_overdue_tasks(before_ms=self._now_ms() - GRACE_MS)
 

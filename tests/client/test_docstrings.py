@@ -8,7 +8,9 @@ from collections.abc import Callable
 import pytest
 
 import symposia
+from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
 from symposia.reviews.schedules.schedules import Schedules
+from symposia.tasks.workspace.service import WorkspaceService
 
 CLASSES = (
     symposia.Client,
@@ -17,11 +19,42 @@ CLASSES = (
     symposia.AsyncCollabJob,
     symposia.ReviewJob,
     symposia.AsyncReviewJob,
+    Schedules,
+    AsyncSchedules,
+    symposia.DialogMemory,
+    AsyncDialogMemory,
+    WorkspaceService,
+    AsyncConversations,
+    symposia.AgentBinding,
+    symposia.Collab,
+    symposia.Decision,
+    symposia.Dialog,
+    symposia.Drafts,
+    symposia.FailurePolicy,
+    symposia.InvalidInput,
+    symposia.JobResult,
+    symposia.Parameter,
+    symposia.Service,
+    symposia.Usage,
+)
+FUNCTIONS = (
+    symposia.submit,
+    symposia.get_job,
+    symposia.recommend_mode,
+    symposia.register_service,
+    symposia.register_task_manager,
 )
 #: The result is in the summary.
 SAYS_RESULT = ("Return ", "Iterate ")
 #: Verbs whose class does not say what all of them raise.
-RAISE_THEMSELVES = (symposia.Client, symposia.AsyncClient)
+RAISE_THEMSELVES = (
+    symposia.Client,
+    symposia.AsyncClient,
+    Schedules,
+    AsyncSchedules,
+    WorkspaceService,
+    AsyncConversations,
+)
 RAISES_NOTHING = {"close"}
 
 
@@ -32,11 +65,13 @@ def verbs() -> dict[str, Callable[..., object]]:
         for name, it in inspect.getmembers(kind)
         if is_verb(name, it)
     }
-    return found | {"submit": symposia.submit, "get_job": symposia.get_job, "Schedules.add": Schedules.add}
+    return found | {it.__name__: it for it in FUNCTIONS}
 
 
 def is_verb(name: str, member: object) -> bool:
-    return inspect.isfunction(member) and not name.startswith("_")
+    return (
+        inspect.isfunction(member) and not name.startswith("_") and member.__module__.startswith("symposia.")
+    )
 
 
 @pytest.mark.parametrize("name", verbs())
