@@ -1,4 +1,4 @@
-"""What every test stands on: a real server, a clean environment, and nothing left behind."""
+"""Fixtures of all tests: a real server, a clean environment, and nothing left afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every kind of agent does alike, whoever makes it."""
+"""Rules that hold for every kind of agent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scripted agents: which reply is said when, and what is filled in."""
+"""Scripted agents: the order of replies and their placeholders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An archive on each database, and sessions to put into it."""
+"""An archive on each database, and sessions to write into it."""
 
 from __future__ import annotations
 

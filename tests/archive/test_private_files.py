@@ -1,4 +1,4 @@
-"""Only its owner may read an archive in SQLite, whatever was there before."""
+"""An SQLite archive is readable only by its owner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages taken from another dialog: who wrote them is history, never a grant of the session they are given to."""
+"""Messages taken from another dialog keep their history and get no grant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Submitting: once is once, whatever it was submitted as, and found again by its id."""
+"""Submitting: repeated submissions are one session, which is found by its id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Celery itself on a cluster of pytest-celery: the plugin's public API holds on whatever engine there is."""
+"""Celery on a cluster of pytest-celery: the public API of the plugin works with each engine."""
 
 from __future__ import annotations
 

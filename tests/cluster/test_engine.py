@@ -1,4 +1,4 @@
-"""The engine of processes: what it starts ends with it, and is where others were told it would be."""
+"""The process engine: its processes end with it and listen where expected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Celery is told: names it knows, and options the broker in use takes."""
+"""Celery settings: known names, and options of the broker in use."""
 
 import pytest
 from celery import Celery

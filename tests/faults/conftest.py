@@ -1,4 +1,4 @@
-"""The fault suite's stage: one arena a test process, in which one fault after the other befalls the same workers."""
+"""The fault suite: one arena per test process, whose workers get one fault after the other."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The independent checker finds whatever is changed in what a session left behind."""
+"""The independent checker finds every change of the data of a session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agents that raise, hang, return rubbish or 50 MB, close stdout, fork or exit harm nobody but their own turns."""
+"""Agents that raise, hang, return 50 MB, close stdout, fork or exit affect only their own turns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of people and callbacks of remote systems: taken, or refused, and nobody is brought down by one."""
+"""Fuzzed answers of people and callbacks of remote systems are accepted or refused without a crash."""
 
 from __future__ import annotations
 

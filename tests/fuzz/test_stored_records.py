@@ -1,4 +1,4 @@
-"""What others wrote into a session's keys: read, or told as corrupt; nothing hangs and the sweep goes on."""
+"""Fuzzed keys of a session are read or reported as corrupt; nothing hangs and the sweep continues."""
 
 from __future__ import annotations
 

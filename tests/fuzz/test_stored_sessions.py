@@ -1,4 +1,4 @@
-"""What others wrote into a session's hashes: read, or told in one line, by whoever looks, speaks, plans or sweeps."""
+"""Fuzzed hashes of a session are read or reported in one line by every reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An office with agents whose turns cost what a test says."""
+"""A runtime with agents of a configured cost."""
 
 from __future__ import annotations
 

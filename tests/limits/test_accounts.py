@@ -1,4 +1,4 @@
-"""What attempts spend is booked once: written or dropped, superseded or retried, told by whomever, in any order."""
+"""Usage of attempts is counted once: written or dropped, replaced or retried, in any order."""
 
 from __future__ import annotations
 

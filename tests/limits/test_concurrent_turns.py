@@ -1,4 +1,4 @@
-"""Fifty turns side by side, and means for ten: whatever the order of events, no eleventh is paid for."""
+"""Fifty concurrent turns with a budget for ten never exceed it."""
 
 from __future__ import annotations
 

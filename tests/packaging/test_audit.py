@@ -1,4 +1,4 @@
-"""The audit of pinned packages finds what its database knows, and says when it has none."""
+"""The audit of pinned packages finds the entries of its database and reports a missing one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Makefile says what it can do, and what is wrong where it can't."""
+"""The Makefile lists its targets and reports unmet requirements."""
 
 import os
 import re

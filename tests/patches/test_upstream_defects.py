@@ -1,4 +1,4 @@
-"""Defects of unpatched libraries. A test that fails says that the library was fixed and its patch can be removed."""
+"""Defects of unpatched libraries. If a test fails, the library is fixed and its patch can be removed."""
 
 from __future__ import annotations
 

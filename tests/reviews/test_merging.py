@@ -1,4 +1,4 @@
-"""One finding each, whoever found it: what is the same is merged, what is not stays apart, and nobody is forgotten."""
+"""Equal findings of several reviewers are merged; different findings and all reviewers are kept."""
 
 from __future__ import annotations
 

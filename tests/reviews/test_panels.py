@@ -1,4 +1,4 @@
-"""Panels: those that come along, those of a file, and what is said of a file that breaks a rule."""
+"""Panels: the shipped ones, those of a file, and the errors of a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server behind a password, and a worker on it whose environment holds secrets."""
+"""A server with a password, and a worker whose environment holds secrets."""
 
 from __future__ import annotations
 

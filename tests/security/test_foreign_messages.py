@@ -1,4 +1,4 @@
-"""Messages in the queue that no Symposia wrote: refused, or without effect; the worker goes on."""
+"""Foreign messages in the queue are refused or have no effect; the worker continues."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A call that waits for a session says once that no worker is running."""
+"""A call that waits for a session warns once if no worker is running."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An office whose agents say who they are, what they see and what they were told."""
+"""A runtime whose agents print their name, their messages and their instructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said to a session from outside, and what its participants are told, while it runs."""
+"""Posts and instructions during a session."""
 
 from __future__ import annotations
 

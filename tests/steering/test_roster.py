@@ -1,4 +1,4 @@
-"""Who takes part, changed while a session runs: from the next round on, on record, and never to what is not allowed."""
+"""Roster changes during a session: valid ones apply from the next round on and are recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of a model agent: what is repeated and what is not, who answers instead, and what is never paid for twice."""
+"""Model calls: retries, fallback models, and finished calls that are not repeated."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model agent against a real server of OpenAI's protocol, with a real model behind it."""
+"""A model agent against a real OpenAI-compatible server with a real model."""
 
 from __future__ import annotations
 

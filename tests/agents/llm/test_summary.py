@@ -1,4 +1,4 @@
-"""A rolling summary of what no longer fits: nothing is told twice, nothing gets lost on the way."""
+"""A rolling summary of older messages: nothing is repeated and nothing is lost."""
 
 from __future__ import annotations
 

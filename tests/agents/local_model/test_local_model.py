@@ -1,4 +1,4 @@
-"""The local model: a real process with real weights, found by others, ending with whoever started it."""
+"""The local model: a real process with real weights that ends with its starter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a turn in a seat may spend, as far as the registry tells."""
+"""The maximum cost of a turn according to the registry."""
 
 from __future__ import annotations
 

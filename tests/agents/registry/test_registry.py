@@ -1,4 +1,4 @@
-"""The registry: agents by name, out of a file whose every mistake is told."""
+"""The registry: agents by name from a file, and its validation."""
 
 from __future__ import annotations
 

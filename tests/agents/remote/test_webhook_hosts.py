@@ -1,4 +1,4 @@
-"""Which names may stand among the hosts that are called."""
+"""Allowed host names of webhooks."""
 
 from __future__ import annotations
 

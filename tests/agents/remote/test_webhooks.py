@@ -1,4 +1,4 @@
-"""Deliveries: to public addresses and allowed networks only, whatever names and servers do."""
+"""Deliveries: only to public addresses and allowed networks."""
 
 from __future__ import annotations
 

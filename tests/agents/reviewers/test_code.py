@@ -1,4 +1,4 @@
-"""The reviewers that come along: they look at the code that was said, and at nothing else."""
+"""The shipped code reviewers: they review only the code in the messages."""
 
 from __future__ import annotations
 

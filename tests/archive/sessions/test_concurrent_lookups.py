@@ -1,4 +1,4 @@
-"""A session that somebody looks for while it is being opened, or restored, is found there later by the sweep and the archive."""
+"""A lookup during opening or restoring does not hide a session from the sweep and the archive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The database goes away, is held by somebody else, or is full: no session minds, and all is written when it is back."""
+"""A stopped, locked or full database does not affect sessions; they are archived afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that Redis lost goes on from what the archive has of it."""
+"""Sessions that Redis lost are restored from the archive."""
 
 from __future__ import annotations
 

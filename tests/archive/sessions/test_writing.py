@@ -1,4 +1,4 @@
-"""What is archived of a session: everything, once, whoever archives, however often."""
+"""Archiving a session: everything, once, with any number of archivers."""
 
 from __future__ import annotations
 

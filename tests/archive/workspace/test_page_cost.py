@@ -1,4 +1,4 @@
-"""What a page of conversations costs is what it shows, however much was said in them: counted, not timed."""
+"""The cost of a page of conversations depends on its size only: counted, not timed."""
 
 from __future__ import annotations
 

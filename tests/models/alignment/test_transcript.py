@@ -1,4 +1,4 @@
-"""Whatever experts say, the transcript of their session is read back as it was written."""
+"""The transcript of any session is read back unchanged."""
 
 from __future__ import annotations
 

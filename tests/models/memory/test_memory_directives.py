@@ -1,4 +1,4 @@
-"""What an agent learned, read from its words, and what a language model is told of the memory."""
+"""Memory directives in the text of an agent, and the memory part of a prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How statements become memory: later wins, "not said" changes nothing, forgetting is final."""
+"""Merging statements: later ones win, absent values change nothing, forgetting is final."""
 
 from __future__ import annotations
 

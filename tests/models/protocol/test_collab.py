@@ -1,4 +1,4 @@
-"""A collab: what it takes, what it fills in, who orchestrates it."""
+"""A collab: its required fields, its defaults and its orchestrator."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""A dialog: who may add to it when, what its messages carry, how dialogs form threads."""
+"""A dialog: adding messages, their fields, and threads."""
 
 import copy
 

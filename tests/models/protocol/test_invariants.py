@@ -1,4 +1,4 @@
-"""The named rules: each holds where it should and is told by name where it is broken."""
+"""The named invariants: each holds for valid data and names itself in its violation."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Tolerant reading: known habits are put right and told, everything else is refused by name."""
+"""Tolerant reading: known deviations are repaired and reported, everything else is refused by name."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Who is meant by a name."""
+"""Resolving a name to a participant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a crontab is due: what cron(5) says, in every time zone, also when clocks change."""
+"""Due times of a crontab follow cron(5) in every time zone, also at clock changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who spent what."""
+"""Usage of each participant."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question at the end of a text: to a person of the roster, and to nobody else."""
+"""A question at the end of a text to a person of the roster."""
 
 from __future__ import annotations
 

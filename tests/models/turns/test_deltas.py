@@ -1,4 +1,4 @@
-"""Putting together what is being said: whatever is lost, late or repeated, two attempts are never mixed."""
+"""Assembling streamed output: lost, late or repeated deltas never mix two attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run has one headline, wherever it is told."""
+"""A run has the same headline in every output."""
 
 from __future__ import annotations
 

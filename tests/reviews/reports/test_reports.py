@@ -1,4 +1,4 @@
-"""Reports for programs: each format is valid whatever was said, and tells all of a run."""
+"""Reports for programs: each format is valid for any text and complete."""
 
 from __future__ import annotations
 

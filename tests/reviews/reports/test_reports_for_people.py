@@ -1,4 +1,4 @@
-"""Reports for people: they tell all of a run, and let nothing that was said become more than text."""
+"""Reports for people: complete, with all text escaped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scheduled review finds goes where the schedule says: by names that only the workers' settings explain."""
+"""Findings of a scheduled review are delivered to the destinations of the schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reviews at set times: a panel looks at a named root, and the history tells what it found."""
+"""Scheduled reviews: a panel reviews a named root and the history records the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has changed in a git repository, and with which lines; and that git runs nothing that it is told to run."""
+"""Changed files and lines of a git repository, without running any program of the repository."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files below a root: which are read, and what is said of those that are not."""
+"""Files below a root: the selected ones, and the reasons of the skipped ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A root is read, and nothing outside of it, whatever was put into it."""
+"""Only files inside a root are read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs in sessions on real workers: whoever ends the turn ends the program."""
+"""Programs in sessions on real workers: the end of a turn ends its program."""
 
 from __future__ import annotations
 

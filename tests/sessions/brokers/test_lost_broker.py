@@ -1,4 +1,4 @@
-"""The server goes away under workers that have turns in flight, and comes back on its port."""
+"""The server stops while workers run turns, and returns on its port."""
 
 from __future__ import annotations
 

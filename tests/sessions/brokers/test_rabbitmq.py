@@ -1,4 +1,4 @@
-"""Sessions whose tasks travel over RabbitMQ, which goes away under a worker with turns in flight and comes back."""
+"""Sessions over RabbitMQ, which stops while a worker runs turns, and returns."""
 
 from __future__ import annotations
 

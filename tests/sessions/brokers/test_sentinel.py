@@ -1,4 +1,4 @@
-"""Sessions and tasks behind Sentinels, and a failover in the middle of them."""
+"""Sessions and tasks with Sentinels, and a failover during a session."""
 
 from __future__ import annotations
 

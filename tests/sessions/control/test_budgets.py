@@ -1,4 +1,4 @@
-"""Budgets and steering on real workers, who share nothing but Redis."""
+"""Budgets and steering on real workers that share only Redis."""
 
 from __future__ import annotations
 

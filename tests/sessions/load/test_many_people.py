@@ -1,4 +1,4 @@
-"""Sessions that wait for people keep nobody else waiting, however many they are."""
+"""Many sessions that wait for people do not delay other sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions that wait for a worker: the queue holds one message of each, and all of them end, whatever the queue loses."""
+"""Sessions that wait for a worker: one message of each is queued, and all of them end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What monitors such as Flower are told of tasks: that each was sent, whatever pool the worker that sent it has."""
+"""Monitors such as Flower get the sent event of each task with every worker pool."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker that dies has not wasted what its model has said: finished calls are not made again."""
+"""Finished model calls of a dead worker are not repeated."""
 
 from __future__ import annotations
 

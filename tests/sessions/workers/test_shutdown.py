@@ -1,4 +1,4 @@
-"""Workers that are told to end while a turn is spoken."""
+"""Shutdown of workers during a turn."""
 
 from __future__ import annotations
 

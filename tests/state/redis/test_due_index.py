@@ -1,4 +1,4 @@
-"""The due index: claims exclude each other, and nothing is ever looked at later than somebody asked for."""
+"""The due index: claims exclude each other, and no check is later than requested."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""Whatever agents, people and planners put into a session comes out as it went in, and stops no script."""
+"""Any value of agents, people and planners is read back unchanged and stops no script."""
 
 import json
 

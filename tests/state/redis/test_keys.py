@@ -1,4 +1,4 @@
-"""The literal keys: whoever looks at the server, or upgrades a worker, relies on them."""
+"""The literal keys: operators and upgrades of workers rely on them."""
 
 from sessions.table import turn
 from symposia.models.sessions.plan import BoardEntry

@@ -1,4 +1,4 @@
-"""The loader of the scripts, and the headers: a header says what its script does."""
+"""The loader of the scripts, and their headers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of a cluster and of a master behind Sentinels: everything is kept alike, and what is wrong is told."""
+"""Clients of a cluster and of Sentinels: the same results, and clear errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts of batch reviews: each item is given out once, counted once, and reported by one."""
+"""The scripts of batch reviews: each item is claimed once, counted once, and reported by one worker."""
 
 from __future__ import annotations
 

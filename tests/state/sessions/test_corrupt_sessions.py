@@ -1,4 +1,4 @@
-"""A session whose keys somebody else wrote into says which part cannot be read, and why, in one line."""
+"""Corrupt keys of a session are reported in one line with the part and the reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sessions end: everything is closed, said so last, and expires."""
+"""The end of a session: every grant is closed, the last event is written, and the keys expire."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`suspend`, `resume`, `stop`: what is under way is neither lost nor written behind anybody's back."""
+"""`suspend`, `resume`, `stop`: running turns are not lost and nothing is written meanwhile."""
 
 import pytest
 

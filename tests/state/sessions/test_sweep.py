@@ -1,4 +1,4 @@
-"""`sweep`: what a session is owed is found, given out once, and never more often than needed."""
+"""`sweep`: due work of a session is found, sent once, and no more often than needed."""
 
 from concurrent.futures import ThreadPoolExecutor
 

@@ -1,4 +1,4 @@
-"""`commit`: a turn is written once, by whoever holds it now, all or nothing."""
+"""`commit`: a turn is written once, by its current holder, all or nothing."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace

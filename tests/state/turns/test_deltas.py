@@ -1,4 +1,4 @@
-"""Publishing what is being said: only to readers, in few writes, within bounds, and harmless without Redis."""
+"""Publishing deltas: only for readers, in few writes, within bounds, and harmless without Redis."""
 
 from __future__ import annotations
 

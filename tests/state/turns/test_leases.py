@@ -1,4 +1,4 @@
-"""`renew`, and what happens when nobody does."""
+"""`renew`, and expired leases."""
 
 from sessions.table import RETENTION_MS, turn, until
 from symposia.models.sessions.plan import Step

@@ -1,4 +1,4 @@
-"""What attempts have spent is booked once and told once, also when it is told late."""
+"""Usage of attempts is counted once and reported once, also if it arrives late."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where faults happen: a durable server, real workers behind wires of their own, and rounds of sessions to run through it."""
+"""The arena of the fault suite: a durable server, workers with their own wires, and rounds of sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People who take part in the sessions of an arena: they look into their inbox now and then, and answer."""
+"""People in the sessions of an arena: they read their inbox and answer."""
 
 from __future__ import annotations
 

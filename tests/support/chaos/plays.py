@@ -1,4 +1,4 @@
-"""What the sessions of the fault suite are about: a play in each mode, and what must come of it whatever happens."""
+"""The sessions of the fault suite: one play per mode and its expected result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a soak adds up to, as the table that stands in docs/guarantees.md."""
+"""The totals of a soak, as the table in docs/guarantees.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must come of a session, and what is told when something else did."""
+"""The expected result of a session, and the report of differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A round in which all sessions wait behind a few busy slots, and how long the queue may become meanwhile."""
+"""A round in which all sessions wait for a few busy slots, and the limit of the queue."""
 
 from __future__ import annotations
 

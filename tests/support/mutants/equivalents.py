@@ -1,4 +1,4 @@
-"""Mutants that need no test, because nothing but the text of the script differs: `equivalent.toml` says why."""
+"""Mutants that need no test because they are equivalent: `equivalent.toml` has the reasons."""
 
 from __future__ import annotations
 

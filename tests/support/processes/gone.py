@@ -1,4 +1,4 @@
-"""What becomes of a process: it may end while it is looked at."""
+"""The state of a process that may end during the check."""
 
 from __future__ import annotations
 

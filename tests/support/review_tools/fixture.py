@@ -1,4 +1,4 @@
-"""A place to run batch reviews: real workers, and a source whose texts stand in the test."""
+"""Batch reviews with real workers and a source of texts in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs to report on: one with one of everything, and ones in which whoever could say something evil has."""
+"""Review runs to report: one of each kind, and ones with hostile text in every field."""
 
 from __future__ import annotations
 

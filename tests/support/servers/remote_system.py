@@ -1,4 +1,4 @@
-"""A remote system on loopback: takes deliveries as it is told to, and signs callbacks."""
+"""A remote system on loopback: receives deliveries and signs callbacks."""
 
 from __future__ import annotations
 

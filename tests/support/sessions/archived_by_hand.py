@@ -1,4 +1,4 @@
-"""Sessions run by hand that are archived when a test says so."""
+"""Sessions run by hand and archived on request."""
 
 from __future__ import annotations
 

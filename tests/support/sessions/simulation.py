@@ -1,4 +1,4 @@
-"""A session played in memory: `decide` plans, the test answers turns in whatever order it likes.
+"""A session in memory: `decide` plans, and the test answers turns in any order.
 
 It keeps the rules of the state in Redis: what a plan has seen is consumed with it and nothing
 else, a plan that waits changes nothing, and state survives only as JSON.

@@ -1,4 +1,4 @@
-"""What holds in every mode, whatever agents do and in whatever order they finish."""
+"""Rules of every mode, for any agents and any order of answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Swarm: a board of items, taken by whoever is free and eligible."""
+"""Swarm: a board of items, taken by free and eligible participants."""
 
 from __future__ import annotations
 

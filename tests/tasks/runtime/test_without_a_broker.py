@@ -1,4 +1,4 @@
-"""A broker that is away when a turn has been written: one line in the log, and the sweep goes on with the session."""
+"""A broker outage after a commit: one line in the log, and the sweep continues the session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When the sweep looks again at sessions whose messages wait, and who sends a probe for them."""
+"""The next check of sessions whose messages wait, and the probes for them."""
 
 from __future__ import annotations
 

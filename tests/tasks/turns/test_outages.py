@@ -1,4 +1,4 @@
-"""A write that is paid for waits for Redis, until its time is over."""
+"""The write of a paid turn waits for Redis until its deadline."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What monitors are told of a turn that failed."""
+"""The result of a failed turn that monitors get."""
 
 from __future__ import annotations
 

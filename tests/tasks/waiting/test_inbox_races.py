@@ -1,4 +1,4 @@
-"""A question is in the inbox as long as it is open, whoever looks or parks at the wrong moment."""
+"""A question is in the inbox while it is open, despite concurrent readers and parking."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People in each mode: who can go on without them does, and what they say counts as anybody's words."""
+"""People in each mode: the others continue where possible, and answers count as messages."""
 
 from __future__ import annotations
 

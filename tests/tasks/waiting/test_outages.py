@@ -1,4 +1,4 @@
-"""A question that is asked while Redis is away is laid aside when it is back, and asked once."""
+"""A question asked during a Redis outage is parked when Redis is back, and asked once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An agent asks a person before it goes on: the turn waits, then the agent is given it again."""
+"""An agent asks a person: the turn waits and then returns to the agent."""
 
 from __future__ import annotations
 

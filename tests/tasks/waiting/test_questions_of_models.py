@@ -1,4 +1,4 @@
-"""A model asks a person before it goes on: what it spends before and after the question is counted once."""
+"""A model asks a person: usage before and after the question is counted once."""
 
 from __future__ import annotations
 

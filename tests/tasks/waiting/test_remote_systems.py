@@ -1,4 +1,4 @@
-"""Remote systems take part: told by a signed webhook, heard by a signed callback, each once."""
+"""Remote systems: notified by a signed webhook, answering by a signed callback, each once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may do what: every method, by everybody, and nothing to be learned from a refusal."""
+"""Permissions of every method for every agent; a refusal discloses nothing."""
 
 from __future__ import annotations
 

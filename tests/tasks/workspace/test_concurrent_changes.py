@@ -1,4 +1,4 @@
-"""Many at once: unread counts stay right, nothing is said into what is closed, and nobody waits for ever."""
+"""Concurrent changes: unread counts are right, closed tasks take no message, and nothing blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turning pages of conversations while others go on: nothing that was there is missed, nothing comes twice."""
+"""Pages of conversations during changes: nothing is missed and nothing is repeated."""
 
 from __future__ import annotations
 

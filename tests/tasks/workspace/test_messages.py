@@ -1,4 +1,4 @@
-"""What is said in a conversation: sent, read page by page, counted for those who have not read it."""
+"""Messages of a conversation: sent, read in pages, and counted as unread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What agents are told: after it has happened, best effort, capped, and for a while only."""
+"""Notifications of agents: after the change, best effort, capped, and with a time to live."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions that are placed stay where they are: submitted again they are found, and only those who may join them."""
+"""Sessions placed in a conversation: found again by their id, and joined only by members."""
 
 from __future__ import annotations
 

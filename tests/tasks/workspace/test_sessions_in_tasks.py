@@ -1,4 +1,4 @@
-"""Sessions in tasks: who may, what reaches the conversation and when, and each message once."""
+"""Sessions in tasks: permissions, delivery to the conversation, and each message once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beats and workers together: each time that is due is done once, whoever sends word of it, or dies."""
+"""Beats and workers: each due run starts once, despite crashes."""
 
 from __future__ import annotations
 

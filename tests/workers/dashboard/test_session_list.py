@@ -1,4 +1,4 @@
-"""The sessions in memory: order of changes, bounds, and what a reader that was away may have missed."""
+"""The session list in memory: order of changes, bounds, and readers that reconnect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever `fix` writes is read with the same rounds, turns, markers and ids as before."""
+"""The output of `fix` has the same rounds, turns, markers and ids as its input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading takes time in proportion to the text, whatever the text.
+"""Reading takes time in proportion to the text.
 
 Work is counted, not timed: as many lines of the parser's own code are run for twice the text as twice over.
 """

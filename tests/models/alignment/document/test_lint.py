@@ -1,4 +1,4 @@
-"""Lint tells what is wrong, where, and what to write instead; fixing changes the form and nothing else."""
+"""Lint reports the place, the rule and the correction; fixing changes only the form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is written is read back the same, whatever it holds; what is read is written the same ever after."""
+"""Written documents are read back unchanged; rendering is stable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The independent checker: holds what a session left behind against what was meant to happen, and tells every difference.
+"""The independent checker: compares the data of a session with its script and reports every difference.
 
 It imports nothing of the product. What it knows: a script (who speaks, in which order, why it
 ends), the raw keys, and the agents' own notes.

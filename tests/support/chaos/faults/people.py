@@ -1,4 +1,4 @@
-"""What people and other workers do at the worst moment: pause, go on, cancel, sweep at the same time."""
+"""Actions of people and other workers as faults: pause, resume, cancel, concurrent sweeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bad post office between those who send turns and the workers who take them: it copies, shuffles and loses.
+"""A faulty message path between senders and workers: it copies, shuffles and loses messages.
 
 The product sends to its usual queue; the workers of an arena with a courier listen to `DELIVERED`.
 """

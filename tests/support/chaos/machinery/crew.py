@@ -1,4 +1,4 @@
-"""Worker processes that are killed and come back: somebody starts each again, as any supervisor does."""
+"""Worker processes that are killed and restarted, as by a supervisor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker is told to do when one of its turns comes to a boundary. An order is a file, and is carried out once.
+"""Orders to a worker at a boundary of a turn. An order is a file and is carried out once.
 
 `Orders` gives them, `Obedience` is what the tests' worker app puts into its runtime.
 """

@@ -1,4 +1,4 @@
-"""Which service what is said belongs to, where several stand side by side in a room and sessions overlap."""
+"""The service of learned values with several services in a room and overlapping sessions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A memory that is away, broken or strange costs a turn nothing but the memory."""
+"""A missing, broken or corrupt memory affects only the memory of a turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command ends, whatever ends it."""
+"""Exit codes of commands."""
 
 from __future__ import annotations
 

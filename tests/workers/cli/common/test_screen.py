@@ -1,4 +1,4 @@
-"""What a terminal is shown: nothing that was said can command it, and the length is known where it can be."""
+"""Terminal output: text cannot control the terminal, and the length is known where possible."""
 
 from __future__ import annotations
 

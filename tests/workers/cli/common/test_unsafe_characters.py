@@ -1,4 +1,4 @@
-"""What participants say never commands a terminal, in whatever form a session is printed."""
+"""Text of participants never controls the terminal, in any output format."""
 
 from __future__ import annotations
 

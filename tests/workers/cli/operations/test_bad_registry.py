@@ -1,4 +1,4 @@
-"""A registry with a mistake in it is told by file, entry, field and rule: by doctor, and when a worker starts."""
+"""A broken registry is reported with file, entry, field and rule by doctor and by a starting worker."""
 
 from __future__ import annotations
 

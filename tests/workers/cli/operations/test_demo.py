@@ -1,4 +1,4 @@
-"""The newcomer's first command: it shows all modes, and leaves nothing behind."""
+"""`symposia demo` shows all modes and leaves no process or file."""
 
 from __future__ import annotations
 

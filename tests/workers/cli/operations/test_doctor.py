@@ -1,4 +1,4 @@
-"""`symposia doctor` says what is the matter and what to do."""
+"""`symposia doctor` reports problems and what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`symposia doctor` says when messages are ready and a worker takes none."""
+"""`symposia doctor` reports ready messages that no worker takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`symposia memory`, the settings of dialog memory, and what `symposia doctor` says of it."""
+"""`symposia memory`, the settings of dialog memory, and its checks in `symposia doctor`."""
 
 from __future__ import annotations
 

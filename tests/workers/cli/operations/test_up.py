@@ -1,4 +1,4 @@
-"""`symposia up`: everything in one group, kept up, and gone when it is told to."""
+"""`symposia up`: all processes in one group, restarted after a crash, and stopped together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`symposia run` on real processes: it starts what is missing, and takes it away again."""
+"""`symposia run` with real processes: it starts what is missing and stops it again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions from the command line: submitted, looked at, paused, ended, taken away."""
+"""Sessions on the command line: submitted, shown, paused, ended, exported."""
 
 from __future__ import annotations
 

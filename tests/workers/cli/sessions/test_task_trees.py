@@ -1,4 +1,4 @@
-"""Task trees drawn from MAP events: true edges, groups side by side, losses marked, everything escaped."""
+"""Task trees drawn from MAP events: edges, groups, lost turns, and escaped text."""
 
 from __future__ import annotations
 

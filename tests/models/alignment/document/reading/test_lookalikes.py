@@ -1,4 +1,4 @@
-"""What reads like a round or a turn and is none is told, so that nothing is lost without a word."""
+"""Lines that look like a round or a turn but are none are reported."""
 
 from __future__ import annotations
 
