@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from live import until
+from live import result_of, until
 from servers.model_stub import completion
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -66,7 +66,7 @@ def test_session_appears_moves_and_is_archived(services, stage, open_tab, mode):
     stage.open_gate()
     expect(page.locator("#status")).to_have_text("completed")
     expect(page.locator("#messages li").last).to_be_visible()
-    turns = job.result(timeout=60).turns
+    turns = result_of(job, timeout_s=60).turns
     expect(page.locator("#messages")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
     assert page.locator("#messages > li").count() >= turns
 
@@ -150,7 +150,7 @@ def test_message_is_posted(stage, open_tab):
 
 def test_failed_turn_is_marked_in_the_page_and_in_the_task_list(stage, open_tab):
     job = stage.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     page = open_tab(f"/collabs/{job.id}").page
     expect(page.locator("#timeline .tl-failed").first).to_be_attached()
     expect(page.locator("#turns")).to_contain_text("failed")
@@ -167,7 +167,7 @@ def test_hostile_text_stays_text(stage, open_tab):
         stop=MaxTurns(1),
         messages=[hostile + "<script>document.title='owned'</script>"],
     )
-    job.result(timeout=60)
+    result_of(job, timeout_s=60)
     tab = open_tab(f"/collabs/{job.id}")
     expect(tab.page.locator("#messages")).to_contain_text("<img src=x")
     assert tab.page.locator("#messages img, #messages script, #messages a").count() == 0
