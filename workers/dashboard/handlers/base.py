@@ -43,6 +43,8 @@ log = logging.getLogger(__name__)
 BROWSER_COOKIE = "symposia_browser"
 #: Maximum bytes of the body of an action.
 MAX_BODY_BYTES = 2_097_152
+#: Setting of the Tornado application with the allowed hosts.
+_HOSTS = "symposia_hosts"
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
@@ -70,14 +72,17 @@ class DashboardHandler(FlowerHandler):
 
     def check_host(self) -> None:
         """Refuse a request whose host is not allowed."""
-        services = self.application.settings.setdefault("symposia_hosts", self._allowed_hosts())
-        if not is_allowed_host(self.request.host_name, services):
+        if not is_allowed_host(self.request.host_name, self._allowed_hosts()):
             raise HTTPError(403, reason="host not allowed (see SYMPOSIA_FLOWER_HOSTS)")
 
     def _allowed_hosts(self) -> frozenset[str]:
-        from ....config.settings import load_settings
+        """Return the allowed hosts. The settings are read once, because that takes milliseconds."""
+        known: dict[str, frozenset[str]] = self.application.settings
+        if _HOSTS not in known:
+            from ....config.settings import load_settings
 
-        return allowed_hosts(self.flower_options.address, load_settings().flower_hosts)
+            known[_HOSTS] = allowed_hosts(self.flower_options.address, load_settings().flower_hosts)
+        return known[_HOSTS]
 
     def refuse_anonymous(self) -> None:
         """Answer a request without a user."""
@@ -113,8 +118,12 @@ class DashboardHandler(FlowerHandler):
 
     def send_json(self, data: object) -> None:
         """Send JSON."""
+        self.send_json_text(json_text(data))
+
+    def send_json_text(self, text: str) -> None:
+        """Send JSON that was made before."""
         self.set_header("Content-Type", "application/json; charset=UTF-8")
-        self.write(json_text(data))
+        self.write(text)
 
     def send_error_line(self, status: int, line: str) -> None:
         """Send an error as JSON."""

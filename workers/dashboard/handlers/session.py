@@ -9,6 +9,7 @@ from ....client.aio.jobs import blocking_job
 from ....jobs.collab import CollabJob
 from ....jobs.reading import facts_of
 from ....models.errors import SessionNotFound
+from ....models.text.redact import json_text
 from ..live.shared_reads import SharedReads
 from ..views.session.pages import MOST_ENTRIES, read_events, read_message, read_messages
 from ..views.session.reading import read_export, read_session
@@ -58,16 +59,18 @@ class SessionDataHandler(DataHandler):
 
 
 class SessionData(SessionDataHandler):
-    """The state of a session. Requests of the same time share one read."""
+    """The state of a session. Requests of the same time share one read, and its JSON."""
 
-    async def data(self, *parts: str) -> object:
-        """Return the state."""
+    async def get(self, *parts: str) -> None:
+        """Send the state."""
         (session_id,) = parts
         usage: UsageTotals = self.application.settings.setdefault(_USAGE, UsageTotals())
         reads: SharedReads = self.application.settings.setdefault(_READS, SharedReads())
-        return await reads.read(
-            session_id, lambda: self.read(session_id, lambda job: session_json(read_session(job, usage)))
+        text = await reads.read(
+            session_id,
+            lambda: self.read(session_id, lambda job: json_text(session_json(read_session(job, usage)))),
         )
+        self.send_json_text(text)
 
 
 class MessagesData(SessionDataHandler):

@@ -57,8 +57,7 @@ class SessionChanges(DashboardHandler):
         """Send the changes since a position, and the position of the next request."""
         entries, position = await read_changes(self.services.redis, session_id, since=position_of(self))
         changes = [it for entry in entries if (it := _change(session_id, entry))]
-        self.set_header("Content-Type", "application/json; charset=UTF-8")
-        self.write(f'{{"position":"{position}","changes":[{",".join(changes)}]}}')
+        self.send_json_text(f'{{"position":"{position}","changes":[{",".join(changes)}]}}')
 
 
 def _events(session_id: str, entries: Iterable[StreamEntry]) -> str:

@@ -6,6 +6,7 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 
+from ....models.errors import SessionNotFound
 from ....state.redis.keys import session_key
 from ....state.redis.readers import read_batches
 from ....state.turns.deltas import LISTENING_MS
@@ -26,7 +27,12 @@ async def read_changes(redis: Redis, session_id: str, *, since: str) -> tuple[li
         redis: The client.
         session_id: The session.
         since: The position.
+
+    Raises:
+        SessionNotFound: Redis does not hold the session.
     """
+    if not await cast("Any", redis.exists(session_key(session_id, "session"))):
+        raise SessionNotFound(session_id)
     await cast("Any", redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS))
     keys = {session_key(session_id, part): part for part in PARTS}
     # One command, so that no entry is added between the reads of two streams.

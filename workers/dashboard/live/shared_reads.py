@@ -13,12 +13,12 @@ _MOST = 500
 
 
 class SharedReads:
-    """Results of the newest reads, by key. Only for one event loop."""
+    """Results of the newest reads, as text by key. Only for one event loop."""
 
     def __init__(self) -> None:
-        self._reads: dict[str, tuple[float, asyncio.Future[object]]] = {}
+        self._reads: dict[str, tuple[float, asyncio.Future[str]]] = {}
 
-    async def read(self, key: str, read: Callable[[], Awaitable[object]]) -> object:
+    async def read(self, key: str, read: Callable[[], Awaitable[str]]) -> str:
         """Return the result of a read that began lately, or else of a new one.
 
         Args:

@@ -12,6 +12,7 @@ from stub_agents.alignment import EXPERTS
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
 from symposia.workers.dashboard.views.session.visible import make_visible
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
@@ -231,8 +232,11 @@ def test_failed_attempts_are_red_and_counted(shared):
 
 def test_unknown_session_is_not_found(shared):
     unknown = "00000000-0000-4000-8000-000000000000"
-    answer = shared.raw_path(f"/api/collabs/{unknown}")
-    assert (answer.status, "not found" in answer.json()["error"]) == (404, True)
+    for part in ("", "/messages", "/timeline", "/events", "/memory", "/export/json", "/changes", "/stream"):
+        answer = shared.raw_path(f"/api/collabs/{unknown}{part}")
+        assert (answer.status, "not found" in answer.text) == (404, True), part
+    with connect(shared.settings["redis_url"]) as redis:
+        assert not redis.exists(session_key(unknown, "listening"))
 
 
 def test_shortened_id_leads_to_the_session(shared):

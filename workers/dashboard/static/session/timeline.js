@@ -11,6 +11,7 @@ const AXIS = 24;
 const NARROWEST = 2;
 const WIDEST = 60_000;
 const TICK_PX = 110;
+const MOST_EMPTY_LANES = 30;
 const STEPS_MS = [
   1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 3e4, 6e4, 12e4, 3e5, 6e5, 18e5, 36e5, 72e5, 216e5, 432e5,
   864e5, 1728e5, 6048e5,
@@ -42,7 +43,9 @@ export class TimelineView {
     const isAtEnd = this.canvas.scrollLeft + this.canvas.clientWidth >= this.canvas.scrollWidth - 4;
     const width = Math.min(Math.max(this.canvas.clientWidth, 300) * this.zoom, WIDEST);
     const x = makeScale(fromMs, untilMs, width);
-    const layout = layOut(all, participants.map((it) => it.id), fromMs, nowMs);
+    // A long roster has lanes only for participants with turns.
+    const named = participants.length > MOST_EMPTY_LANES ? [] : participants.map((it) => it.id);
+    const layout = layOut(all, named, fromMs, nowMs);
     const height = AXIS + layout.rows * ROW;
     const drawing = svg("svg", {
       width, height, viewBox: `0 0 ${width} ${height}`, role: "group",
