@@ -100,7 +100,7 @@ def nothing_runs_on() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def nobodys_settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """No setting and no data of whoever runs the tests has a part in them."""
+    """Isolate the tests from settings and data of the user."""
     with pytest.MonkeyPatch.context() as environment:
         for name in os.environ.keys() - TEST_SETTINGS:
             if name.startswith("SYMPOSIA_") or name in ALTERNATIVE_NAMES.values():
@@ -149,7 +149,7 @@ def amqp_url(rabbit: Rabbit) -> Iterator[str]:
 
 @pytest.fixture(autouse=True)
 def ended_sessions_expire(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fails a test that leaves a key without a time to live, unless its session goes on."""
+    """Fail a test that leaves a key without a time to live, unless its session is active."""
     if "redis_url" not in request.fixturenames or request.node.get_closest_marker("leaves_keys"):
         yield
         return

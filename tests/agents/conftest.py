@@ -41,7 +41,7 @@ def message() -> Callable[..., Message]:
 
 @pytest.fixture
 def turn() -> Callable[..., TurnContext]:
-    """Makes turns of Ann, in a round robin with Bob and Cleo, unless told otherwise."""
+    """Create turns of Ann, by default in a round robin with Bob and Cleo."""
 
     def make(me: str = "ann", **changes: object) -> TurnContext:
         fields: dict[str, object] = {

@@ -26,7 +26,7 @@ def client(redis_url: str) -> Iterator[Redis]:
 
 @pytest.fixture
 def table(client: Redis) -> Table:
-    """A session that is owed to an archive."""
+    """A session that is queued for the archive."""
     table = Table(client, opened=False)
     table.open(archived=True)
     return table

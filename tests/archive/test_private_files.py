@@ -27,7 +27,7 @@ SIDE_FILES = (f"{NAME}-wal", f"{NAME}-shm")
 
 @pytest.fixture(autouse=True)
 def usual_umask() -> Iterator[None]:
-    """Files are readable for everybody unless their creator says otherwise."""
+    """By default new files are readable for everybody."""
     before = os.umask(0o022)
     yield
     os.umask(before)

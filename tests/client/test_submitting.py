@@ -183,7 +183,7 @@ def test_agent_defaults_to_the_participant_name(client):
 
 
 def test_session_starts_if_its_first_answer_is_lost(redis_url, tmp_path):
-    """Sent again, the same submission finds itself there: nobody else will send its first task."""
+    """The repeated submission finds its own session and sends its first task."""
     with lossy_wire(redis_url) as wire, connect(redis_url) as redis:
         unlucky = Client(load_settings(redis_url=wire.url, broker_url=redis_url, data_dir=tmp_path))
         job = unlucky.submit(a_collab(), stop=MaxTurns(1))

@@ -52,7 +52,7 @@ def celery_backend_cluster(celery_redis_backend: RedisTestBackend) -> CeleryBack
 
 @pytest.fixture
 def default_redis_broker_command() -> list[str]:
-    """A broker that remembers over a restart what it was told."""
+    """A broker that keeps its messages over a restart."""
     return RedisContainer.command("--appendonly", "yes", "--appendfsync", "always")
 
 

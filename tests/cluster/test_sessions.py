@@ -79,7 +79,7 @@ class Stage:
         self.wait_for(job, messages=self.messages(job) + 20)
 
     def stops(self, job: CollabJob) -> None:
-        """It was under way until now, and ends as it is told to."""
+        """Check that it ran until now and stops on request."""
         self.client.get_job(job.id).stop()
         result = self.result(job)
         assert (result.ok, result.reason) == (True, "stop_requested")

@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(18
 
 @pytest.fixture(scope="module")
 def archived(arena, tmp_path_factory):
-    """A session that has ended, in an archive of its own: what is live, and the database."""
+    """An ended session in its own archive: the live data and the database."""
     play = orchestrated(Random(8))
     outcome = arena.run([play])
     assert not outcome.findings

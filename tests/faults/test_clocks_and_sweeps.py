@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(18
 
 
 def first_logged(member):
-    """When a worker believes to have begun."""
+    """Return the start time according to the clock of the worker."""
     return datetime.fromisoformat(re.search(r"\[([-0-9]+ [:0-9]+),", member.worker.log()).group(1))
 
 

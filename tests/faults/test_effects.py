@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.xdist_group("faults-of-workers"), pytest.mark.timeout(
 
 
 def test_repeated_turn_keeps_its_effect_id(tmp_path):
-    """Its worker dies with the answer in its hands: only the effect id tells the agent that it did it already."""
+    """The worker dies after its agent answered: the effect id tells the agent that the work is done."""
     # Leases that nobody loses who lives: one that is lost is asked for once more.
     with Arena(tmp_path, pace=Pace(lease_s=5)) as arena:
         arena.with_workers(2)

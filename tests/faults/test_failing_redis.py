@@ -34,7 +34,7 @@ def test_sessions_survive_lost_connections_and_scripts(survives):
 
 @pytest.fixture
 def without_a_restart(arena):
-    """Fails when a worker ended: nobody may have to start it again."""
+    """Fail if a worker ended: no worker may need a restart."""
     arena.crew.wait_ready()
     lives = [member.lives for member in arena.crew.members]
     yield

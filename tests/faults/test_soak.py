@@ -21,7 +21,7 @@ SUPPORT = Path(__file__).parents[1] / "support"
 
 
 def soak(*options):
-    """One round; answers what it told."""
+    """Run one round and return its output."""
     path = os.pathsep.join(filter(None, (str(SUPPORT), os.environ.get("PYTHONPATH"))))
     command = [sys.executable, "-m", "chaos.soak", "--minutes", "0", *options]
     environment = {**os.environ, "PYTHONPATH": path}

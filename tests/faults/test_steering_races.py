@@ -28,7 +28,7 @@ TURNS = 2
 
 
 class Player:
-    """One side of a race: a connection of its own."""
+    """One side of a race with its own connection."""
 
     def __init__(self, url: str) -> None:
         self.client = connect(url)
@@ -79,12 +79,12 @@ WINS = {"committed", "held", "replied"}
 
 
 def beside_suspends(seen: Counter) -> set[str]:
-    """What commits and replies were told so far."""
+    """Answers to commits and replies so far."""
     return {told for (_, does, told, _) in seen if does == "suspends"}
 
 
 def race(table: Table, pool: ThreadPoolExecutor, players: list[Player], pair) -> list[str]:
-    """One turn, for which two run at the same time; answers what each was told."""
+    """Run two calls on one turn at the same time and return their answers."""
     grant = table.grant(table.plan_one())
     if pair[0] is Player.replies:
         laid = ParkRequest("key", wait="{}", until_in_ms=None, wake_in_ms=FAR_MS)
@@ -103,7 +103,7 @@ def race(table: Table, pool: ThreadPoolExecutor, players: list[Player], pair) ->
 
 
 def settled(table: Table) -> None:
-    """Lets a session that was suspended go on, and ends one that goes on."""
+    """Resume a suspended session, or end an active one."""
     if table.state().status == "suspended":
         table.resume()
     if not table.state().is_final:

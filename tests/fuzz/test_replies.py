@@ -60,7 +60,7 @@ def asked(office: InlineRuntime) -> CollabJob:
 
 @pytest.fixture
 def letter(office: InlineRuntime, system: RemoteSystem) -> dict[str, Any]:
-    """What a remote system was told of its turn."""
+    """Return the webhook body that a remote system got for its turn."""
     office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
     (letter,) = system.letters

@@ -147,7 +147,7 @@ VERBS = [
 @pytest.mark.leaves_keys
 @pytest.mark.parametrize("verb", VERBS)
 def test_fuzzed_script_arguments(redis: Redis, verb: str, examples: int) -> None:
-    """Whatever the arguments are, a script answers or fails as a script; the server stays what it is."""
+    """For any arguments a script answers or fails as a script, and the server keeps running."""
     script = load_script(verb)
     arguments = st.lists(
         TEXTS | as_json(JSON) | st.integers().map(str), min_size=len(script.args), max_size=20

@@ -45,11 +45,11 @@ class Accounts(RuleBasedStateMachine):
         self.table.plan(turn("ann", "a"), turn("bob", "b"))
 
     def _tell(self, grant: Grant, found: list[Grant]) -> dict[str, Usage]:
-        """What a worker tells: its own account, and of others of its turn that it has found."""
+        """Report the account of a worker and those of other attempts of its turn that it found."""
         return {it.token: self.spent[it.token] for it in (grant, *found) if it.number == grant.number}
 
     def _take(self, answer: ScriptAnswer, accounts: dict[str, Usage]) -> None:
-        """What was told is booked, and the tenant is told what was new."""
+        """Book the reported usage and report the new part to the tenant."""
         if answer.booked is None:
             return
         self.told |= accounts

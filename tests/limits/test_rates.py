@@ -134,7 +134,7 @@ def busy(tmp_path, redis_url):
 
 
 def let_go_on(office, job, number):
-    """What the passing of time does for a turn that was put off."""
+    """Simulate the passing of time for a deferred turn."""
     turns, client = session_key(job.id, "turns"), office.runtime.store.client
     record = json.loads(client.hget(turns, number))
     client.hset(turns, str(number), json.dumps({**record, "not_before": 1, "dispatched_ms": 1}))

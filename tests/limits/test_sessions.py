@@ -94,7 +94,7 @@ def test_unspent_reservation_is_returned(office, costing):
 
 @pytest.fixture
 def two_at_once(office, tmp_path):
-    """Two turns side by side, the first of them under way until the gate is open, and the second delivered."""
+    """Two parallel turns: the first runs until the gate opens, the second is delivered meanwhile."""
     gate = tmp_path / "gate"
     pool = ThreadPoolExecutor(1)
 

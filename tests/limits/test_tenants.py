@@ -186,7 +186,7 @@ def test_a_tenant_is_a_plain_name(frugal, costing):
 
 
 def test_parked_turn_needs_no_tenant_budget(tmp_path, redis_url):
-    """Nor does a message for a turn that is over: only who is to speak is refused."""
+    """A message for an ended turn needs none either: only a turn that is to run is refused."""
     office = InlineRuntime(tmp_path, redis_url, tenant_daily_turns=1)
     wait = {"deadline_s": 0.05, "then": "default", "default": "No objection."}
     waiting = office.submit(

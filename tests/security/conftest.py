@@ -37,7 +37,7 @@ model = "house"
 
 @dataclass
 class Guarded:
-    """One worker behind a password; `environment` is the worker's."""
+    """One worker on a server with a password; `environment` is that of the worker."""
 
     folder: Path
     settings: Settings

@@ -46,7 +46,7 @@ SESSIONS: dict[str, tuple[dict[str, str], dict[str, str], dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, str]]:
-    """The settings of that user on a server that knows nobody else but an administrator, and the latter's URL."""
+    """The settings of that user, on a server with only this user and an administrator, and the administrator's URL."""
     folder = tmp_path_factory.mktemp("acl")
     document = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
     (line,) = [line for line in document.splitlines() if line.startswith("user symposia on ")]
@@ -72,7 +72,7 @@ def submitted(client: Client, mode: str) -> CollabJob:
 
 
 def steered(client: Client, gate: Path) -> CollabJob:
-    """A session that is suspended, goes on and is stopped while its first turn waits for the gate."""
+    """A session that is suspended, resumed and stopped while its first turn waits for the gate."""
     people = [Participant(participant_id=name) for name in ("ann", "bob")]
     collab = Collab(title="t", purpose="p", mode="round_robin", participants=people)
     agents = dict.fromkeys(("ann", "bob"), "gated")
@@ -85,7 +85,7 @@ def steered(client: Client, gate: Path) -> CollabJob:
 
 
 class Monitor(Thread):
-    """Watches the workers' events as Flower does; ends with the first it is told of."""
+    """Monitors the events of workers as Flower does, and ends with the first event."""
 
     def __init__(self, app: Celery) -> None:
         super().__init__(daemon=True)

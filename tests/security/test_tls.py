@@ -25,7 +25,7 @@ from symposia.workers.local.embedded import EmbeddedServer
 
 @pytest.fixture(scope="module")
 def encrypted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
-    """The URL of a server behind TLS, without what to trust, and its certificate."""
+    """The URL of a server with TLS, without its trust settings, and its certificate."""
     folder = tmp_path_factory.mktemp("tls")
     made, key = certificate(folder, "server")
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:

@@ -132,7 +132,7 @@ def shared(tmp_path: Path, shared_stage: Stage, shared_model: StubModel) -> Iter
 
 @pytest.fixture
 def model(stage: Stage, request: pytest.FixtureRequest) -> Iterator[StubModel]:
-    """A model server behind the agents that the test's module has in MODELS."""
+    """A model server for the agents in MODELS of the test module."""
     stage.lease_s = 15  # a busy machine must not make two attempts of one
     with StubModel() as stub:
         with (stage.folder / "agents.toml").open("a") as file:

@@ -25,14 +25,14 @@ def client(redis_url: str) -> Iterator[Redis]:
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A Redis Cluster of three masters, which nobody kills."""
+    """A Redis Cluster of three masters that keep running."""
     with own_cluster(tmp_path_factory.mktemp("cluster")) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def sentinels(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Watched]:
-    """A master with a password behind Sentinels with another one; nobody fails over."""
+    """A master with a password and Sentinels with another one, without a failover."""
     folder = tmp_path_factory.mktemp("sentinels")
     with own_sentinels(folder, password="hunter22", sentinel_password="hunter33") as watched:
         yield watched

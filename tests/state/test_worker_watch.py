@@ -15,7 +15,7 @@ SESSION = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
 
 
 class Clock:
-    """Seconds that pass when a test says so."""
+    """A clock that tests advance."""
 
     now = 100.0
 

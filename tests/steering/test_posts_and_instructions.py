@@ -26,7 +26,7 @@ def notes(job, kind):
 
 @pytest.fixture
 def speaking(office, tmp_path):
-    """A session in whose first turn somebody speaks until the gate is open."""
+    """A session whose first turn runs until the gate opens."""
     gate = tmp_path / "gate"
     pool = ThreadPoolExecutor(1)
 

@@ -168,7 +168,7 @@ def test_slow_server_is_cut_off(system):
 
 
 def test_slow_second_address_is_cut_off_too(system):
-    """The first address takes no connections, and says nothing: what is left for the second is nothing."""
+    """The first address accepts no connection, which leaves no time for the second."""
     system.drip_s = 0.05
     port = int(system.url.split(":")[2].split("/")[0])
     resolve = names(["127.0.0.2", "127.0.0.1"])

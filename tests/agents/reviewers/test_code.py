@@ -21,7 +21,7 @@ RISKY = "```py\nimport subprocess, sys\n\nsubprocess.call(sys.argv[1], shell=Tru
 
 @pytest.fixture
 def review(runner, turn, message):
-    """What a reviewer says to a dialog, as the navigator of a pair."""
+    """Return the answer of a reviewer to a dialog, as the navigator of a pair."""
 
     def said(name, *texts, **more):
         for tool in ("ruff", "bandit") if name == "inspector" else (name,):

@@ -32,7 +32,7 @@ MOST_COMMANDS = 60
 
 @contextmanager
 def after_command(client: Redis, number: int, do: Callable[[], object], sent: list[str]) -> Iterator[None]:
-    """Does something else right after the client's command of this number was answered; `sent` is told the commands."""
+    """Run an action right after the client's command with this number; `sent` gets the commands."""
     originals = {name: getattr(client, name) for name in ("execute_command", "evalsha")}
 
     def counted(name: str) -> Callable[..., Any]:
@@ -91,7 +91,7 @@ def assert_looked_after(hand: ByHand, session_id: str, *, asked: bool, after: li
 
 @pytest.fixture
 def opening(hand: ByHand) -> Callable[[str], object]:
-    """Opens a session under an id, to be looked at soon."""
+    """Open a session under an id, due for a check soon."""
     opener = replace(hand.client._installation.sessions._opener, grace_ms=0)
     people = [Participant(participant_id=name) for name in ("ann", "bob")]
 
@@ -162,7 +162,7 @@ LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
 def test_session_survives_a_concurrent_lookup(
     hand: ByHand, opening: Callable[[str], object], looker: str, how: str
 ) -> None:
-    """All of it happens between two commands of the one who looks."""
+    """Everything happens between two commands of the reading client."""
     other = Client(hand.client.settings, app=Celery(broker=hand.client.redis_url, set_as_current=False))
     client = (
         other._installation.sessions.connections.redis

@@ -38,7 +38,7 @@ class Killed(BaseException):
 
 @contextmanager
 def killed_at(step: int, archive: Archive, client: Redis) -> Iterator[None]:
-    """Ends whoever archives here before its `step`th statement, commit or call to Redis."""
+    """Kill the archiver before its `step`th statement, commit or call to Redis."""
     left = step
 
     def count(*_args: Any) -> None:

@@ -54,7 +54,7 @@ def weight(arena: Arena) -> int:
 
 
 def survives(arena: Arena, archive: Archive, away: Away, *, away_s: float) -> None:
-    """Runs sessions for as long as the database is away, and has all of them in the archive afterwards."""
+    """Run sessions during a database outage and check that all of them are archived afterwards."""
     redis = arena.server.client
     owed = ArchiveQueue(redis)
     seeds = count()

@@ -75,7 +75,7 @@ def submitted(client: Client, folder: Path) -> CollabJob:
 
 
 def spoken(streams: dict[str, list[Any]]) -> tuple[list[Any], list[Any]]:
-    """What was said and who had the floor: the journal may be told of a late writer at any time."""
+    """Return the messages and turns; the journal may record a late writer at any time."""
     return streams["dialog"], streams["events"]
 
 

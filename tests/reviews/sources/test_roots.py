@@ -134,7 +134,7 @@ def test_unprintable_name_is_reported_in_one_line(folder):
 
 @contextmanager
 def nobody() -> Iterator[None]:
-    """As a user who may not read everything, if this one may."""
+    """Run as an unprivileged user if possible."""
     if os.geteuid() != 0:
         yield
         return

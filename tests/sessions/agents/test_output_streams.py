@@ -36,7 +36,7 @@ AGENTS = {"bob": "gated", "ann": "model"}
 
 
 def talk(stage):
-    """A session in which a model speaks second, and its first reader, who came before that."""
+    """A session in which a model answers second, and a reader from before that turn."""
     gate = stage.folder / "gate"
     job = stage.submit(
         "round_robin", AGENTS, stop=MaxTurns(2), parameters={"gate": str(gate), "gate_turn": 1}

@@ -23,7 +23,7 @@ argv = ["{python}", "-c", "import json, sys; print(len(json.load(sys.stdin)['mes
 
 @pytest.fixture
 def pids(stage):
-    """The file in which the sleeper says who it is."""
+    """The file with the process id of the sleeping program."""
     path = stage.folder / "pid"
     file = stage.folder / "agents.toml"
     file.write_text(file.read_text() + PROGRAM.replace("PIDS", str(path)))

@@ -36,7 +36,7 @@ NOTICED = ("Connection to broker lost", "Cannot connect to")
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[EmbeddedServer]:
-    """A server that keeps what it was told, for one test."""
+    """A durable server for one test."""
     with EmbeddedServer(tmp_path / "server", port=own_port(), bound=True) as server:
         yield server
 

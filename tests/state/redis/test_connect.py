@@ -30,7 +30,7 @@ from symposia.workers.local.embedded import EmbeddedServer
 
 @pytest.fixture(scope="module")
 def nobody() -> str:
-    """The URL of a server that is not there, with a password that is nobody's business."""
+    """The URL of a server that does not run, with a password that must stay hidden."""
     return f"redis://:hunter2@127.0.0.1:{own_port()}/0"
 
 

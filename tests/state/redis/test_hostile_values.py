@@ -96,7 +96,7 @@ def test_any_participant_may_speak(client, names):
 
 
 def test_invalid_unicode_becomes_a_question_mark(table):
-    """Names of odd files stand in error messages with surrogates; a session does not end over them."""
+    """File names in error messages may contain surrogates; they do not end a session."""
     one, two = table.plan(turn("ann", "a"), turn("bob", "b"))
     assert table.fail(table.grant(one, scope="a"), error="no file '\udcff'").word == "retried"
     assert table.speak(two, scope="b", error="no file '\udcff'").word == "committed"

@@ -52,7 +52,7 @@ def free_names(name: str) -> set[str]:
 
 
 def order(names: list[str]) -> list[str]:
-    """The modules in the order in which they are put together."""
+    """Return the modules in the order of the assembled script."""
     return [
         re.match(r"(?:local VIEW.*\n)?--- lib/(\w+):", text)[1] for text in scripts._library("a test", names)
     ]

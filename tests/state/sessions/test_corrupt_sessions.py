@@ -27,7 +27,7 @@ def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
 
 
 def read_all_of_it(office: InlineRuntime, session_id: str) -> None:
-    """As whoever looks at the session, plans on, or speaks."""
+    """Read the session as clients, planners and workers do."""
     job = office.client.get_job(session_id)
     assert job.status()
     assert job.usage() is not None

@@ -11,7 +11,7 @@ from symposia.models.turns.turn import OutcomeKind, Usage
 
 @pytest.fixture
 def eventful(client):
-    """A session in which everything that is ever told has happened."""
+    """A session with every kind of event."""
     table = Table(client, names=("ann", "bob", "cyd"))
     step = {"announce": "Ideas?", "ends_round": True}
     one, two, three = table.plan(

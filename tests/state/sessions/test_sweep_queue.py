@@ -108,7 +108,7 @@ def test_a_retry_in_the_queue_is_not_sent_again(table):
 
 
 def test_deadline_sends_nothing_while_a_turn_is_queued(table):
-    """Whoever takes that turn's message sees that its time is over."""
+    """The worker that takes the message of the turn notices the deadline."""
     number = table.plan_one()
     table.client.hset(table.key("session"), "deadline_ms", 1)
     assert not table.sweep(grace_ms=LONG, taken_ms=sent_ms(table, number)).advance
@@ -174,7 +174,7 @@ def test_new_step_is_requested_after_one_grace(table):
 
 
 class Post:
-    """A queue between one session and one worker; `taken_ms` as the worker tells it."""
+    """A queue between one session and one worker; `taken_ms` is the time that the worker reports."""
 
     def __init__(self, table: Table) -> None:
         self.table = table

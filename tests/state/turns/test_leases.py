@@ -52,7 +52,7 @@ def test_lease_is_not_renewed_after_a_cancel(table):
 
 
 def test_lease_is_not_renewed_after_the_end(table):
-    """A turn that began while its session was being cancelled: nobody knows of its lock."""
+    """The turn began while its session was being cancelled: nothing else knows its lock."""
     grant = table.grant(table.plan_one())
     ending = {"request": "r", "reason": "cancelled", "detail": "", "retention_ms": RETENTION_MS}
     assert table.store._run("sessions/cancel", table.id, ending, locks=()).word == "cancelled"
@@ -78,7 +78,7 @@ def test_closed_grant_is_not_renewed(table):
 
 
 def test_lost_lock_is_not_renewed_by_its_old_owner(table):
-    """Fencing is by equality: whatever put another token there, the old one is worth nothing."""
+    """Fencing compares for equality: the old token is invalid for any new value."""
     grant = table.grant(table.plan_one())
     key = table.key("lock:floor")
     value = table.client.get(key)
@@ -89,7 +89,7 @@ def test_lost_lock_is_not_renewed_by_its_old_owner(table):
 
 
 def test_lock_alone_is_not_renewed(table):
-    """Whatever gave the lock back to a token, the turn must be spoken under it."""
+    """The turn must run under the token, even if the lock has it again."""
     one = table.plan_one()
     late = table.expire_grant(one)
     grant = table.grant(one)

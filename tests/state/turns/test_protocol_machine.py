@@ -44,7 +44,7 @@ EARLIEST_END = 15
 
 @dataclass(frozen=True)
 class Worker:
-    """Somebody who was granted a turn, and what the session was like then."""
+    """A worker with a grant, and the state of the session at that time."""
 
     grant: Grant
     state: SessionState

@@ -13,7 +13,7 @@ SCOPES = ("a", "b", "c")
 
 @pytest.fixture
 def numbers(table):
-    """Three turns that may be spoken side by side."""
+    """Three turns that may run in parallel."""
     return table.plan(*(turn("ann", scope) for scope in SCOPES))
 
 

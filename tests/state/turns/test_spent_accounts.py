@@ -20,7 +20,7 @@ def spend(table, grant, amount, *, token=None):
 
 
 def told(table):
-    """Output tokens that the journal tells late, in order."""
+    """Return the output tokens reported late in the journal, in order."""
     return [event["data"]["usage"]["output_tokens"] for event in table.journal("turn.spent")]
 
 

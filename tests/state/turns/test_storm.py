@@ -38,7 +38,7 @@ class Worker:
         self.committed: list[str] = []
 
     def run(self) -> list[str]:
-        """Works until the session is over; answers the texts it was told were written."""
+        """Work until the session has ended and return the texts of successful commits."""
         with self.client:
             while not (state := self.table.state()).is_final:
                 owed = self.table.sweep(grace_ms=1)

@@ -55,7 +55,7 @@ Fault = Callable[["Arena", Random], bool | None]
 
 
 class Arena:
-    """One server, one crew, one client. As a context manager it is taken down whatever happens."""
+    """One server, one crew and one client. As a context manager it is always stopped."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Arena:
         self.client = Client(load_settings(**self.settings))
 
     def member(self, name: str, *options: str, **more: Any) -> Member:
-        """A place for the crew, with a wire of its own."""
+        """Add a worker with its own wire to the crew."""
         wire = Wire(self.server.port)
         self._wires.append(wire)
         listens = ("-Q", DELIVERED) if self.courier else ()
@@ -143,7 +143,7 @@ class Arena:
         return self._wires
 
     def insist(self, ask: Callable[[], T], *, timeout_s: float = 60.0) -> T:
-        """Asks until there is an answer: the server may be away, full or read-only just now."""
+        """Repeat a call until it is answered: the server may be down, full or read-only."""
         answers: list[T] = []
 
         def answered() -> bool:
@@ -155,7 +155,7 @@ class Arena:
         return answers[0]
 
     def carried_out(self, order: Order) -> Taken | None:
-        """Who carries out an order; None and withdrawn: no turn of the round came to that boundary any more."""
+        """Return the worker that carried out an order, or None and withdraw it if no turn reached the boundary."""
 
         def over() -> bool:
             return len(self.ids) == self.expected and not self.insist(lambda: self.server.client.zcard(DUE))
@@ -184,7 +184,7 @@ class Arena:
         timeout_s: float = 60.0,
         parameters: Mapping[str, Any] | None = None,
     ) -> Round:
-        """Runs sessions through faults; one that goes on when nothing has happened for `timeout_s` is stuck.
+        """Run sessions through faults; a session without progress for `timeout_s` is stuck.
 
         `parameters`: more for the agents.
         """
@@ -210,7 +210,7 @@ class Arena:
         return outcome
 
     def archived(self, *, timeout_s: float = 0.0) -> list[Finding]:
-        """What differs in the archive, of the ended sessions that it says to have; in the end it has all."""
+        """Return the differences of the archive for ended sessions; at the end it must have all of them."""
         findings: list[Finding] = []
         deadline = time.monotonic() + patient(timeout_s)
         while self._owed:
@@ -259,7 +259,7 @@ class Arena:
         return []
 
     def _open(self, ids: Sequence[str]) -> dict[str, str]:
-        """Which of the sessions go on, and how many turns each has closed."""
+        """Return the active sessions and how many turns each has closed."""
         pipe = self.server.client.pipeline(transaction=False)
         for session in ids:
             pipe.hmget(f"symposia:{{{session}}}:session", ["status", "closed"])

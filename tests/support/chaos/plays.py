@@ -32,7 +32,7 @@ class Play:
         return self.script.session
 
     def collab(self) -> Collab:
-        """The collab, made anew with the same id each time."""
+        """Return a new collab with the same id each time."""
         return Collab(
             collab_id=self.id,
             title=f"A {self.script.mode} session",
@@ -42,7 +42,7 @@ class Play:
         )
 
     def _names(self) -> list[str]:
-        """Participants in their order: agents, then people, but whoever begins is first."""
+        """Return participants in order: agents, then people, with the first speaker first."""
         names, groups = [*self.agents, *self.people], self.script.groups
         return sorted(names, key=lambda name: name not in groups[0]) if groups else names
 
@@ -79,7 +79,7 @@ def orchestrated(random: Random) -> Play:
 
 
 def broadcast(random: Random) -> Play:
-    """All answer, then the sum is told; twice."""
+    """All answer, then the aggregator answers; twice."""
     names = ("ann", "bob", "cyd")
     groups = (names, ("sum",)) * 2
     script = Script(_id(random), "broadcast", reason="max_rounds", groups=groups)
@@ -158,7 +158,7 @@ MODES: tuple[Callable[[Random], Play], ...] = (
 
 
 def plays(random: Random, count: int) -> list[Play]:
-    """Sessions of all modes in turn, one in twenty with somebody moody."""
+    """Sessions of all modes in turn; one in twenty has a misbehaving agent."""
     return [(moody if random.random() < 0.05 else MODES[i % len(MODES)])(random) for i in range(count)]
 
 

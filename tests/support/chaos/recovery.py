@@ -30,7 +30,7 @@ def recovery_arena(folder: Path, *, pace: Pace) -> Iterator[Arena]:
 
 
 def recover(arena: Arena, random: Random) -> list[float]:
-    """Kills a worker that speaks; answers the seconds in which each of its turns was begun again."""
+    """Kill a worker during its turns and return the seconds until each turn began again."""
     arena.crew.wait_ready()
     gate = arena.folder / "gate"
     gate.unlink(missing_ok=True)

@@ -69,7 +69,7 @@ class Storm:
 
 
 def say(text: str) -> None:
-    """Tells it at once: a soak is watched, or cut short."""
+    """Print at once: a soak is watched, or interrupted."""
     print(text, flush=True)  # noqa: T201 - a program for the terminal
 
 
@@ -195,7 +195,7 @@ def _rounds(storm: Storm, arena: Arena, tally: Tally) -> None:
 
 @contextmanager
 def _survived(tally: Tally) -> Iterator[None]:
-    """Tells and counts what goes wrong with an arena itself; the soak goes on."""
+    """Report and count errors of an arena itself; the soak continues."""
     try:
         yield
     except Exception as error:  # noqa: BLE001 - told, and counted as a finding

@@ -101,7 +101,7 @@ class Waiting:
 
 
 def run_waiting(arena: Arena, plays: Sequence[Play], faults: Iterable[Fault], *, seed: int) -> Round:
-    """Runs sessions that wait for the arena's gate, through faults that befall them while they do."""
+    """Run sessions that wait for the gate of the arena, with faults meanwhile."""
     with Waiting(arena, [play.id for play in plays]) as waiting:
         gated_by = {"gate": str(waiting.gate)}
         later = [while_all_wait(fault) for fault in faults]

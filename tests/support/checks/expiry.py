@@ -12,7 +12,7 @@ _ENDED = {CollabStatus.COMPLETED, CollabStatus.CANCELLED}
 
 
 def wrong_keys(url: str) -> list[str]:
-    """Keys without a time to live that are neither permanent nor of a session that goes on."""
+    """Return keys without a time to live that are neither permanent nor of an active session."""
     with connect(url) as client:
         lasting = [key for key in client.scan_iter(f"{PREFIX}:*") if client.ttl(key) == -1]
         return [key for key in lasting if key not in PERMANENT and not _goes_on(client, key)]

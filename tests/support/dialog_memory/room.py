@@ -41,7 +41,7 @@ class Room:
         as_: dict[str, str] | None = None,
         **how: Any,
     ) -> CollabJob:
-        """A session of agents that speak in turn, each in a seat of its own name unless `as_` says otherwise."""
+        """Submit a session of agents that answer in turn, each named like its participant unless `as_` is given."""
         people = [Participant(participant_id=name) for name in agents]
         collab = Collab(title="A trip", purpose="book a trip", mode=mode, participants=people)
         seats = {name: (as_ or {}).get(name, name) for name in agents}

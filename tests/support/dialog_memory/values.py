@@ -60,5 +60,5 @@ def statements(draw: st.DrawFn, *, times: st.SearchStrategy[int] | None = None) 
 
 
 def known(state: MemoryState) -> dict[tuple[str, str], RememberedValue]:
-    """What is remembered, whatever order it stands in."""
+    """Return the remembered values in a canonical order."""
     return {(service, name): it for service, name, it in state.all_parameters()}

@@ -109,7 +109,7 @@ class Containers:
 
 
 class LocalEngine:
-    """Stands in for docker-py's DockerClient; everything it makes is in `folder`."""
+    """A replacement of docker-py's DockerClient; all its containers are in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.images = Images()
@@ -118,6 +118,6 @@ class LocalEngine:
         self.containers = Containers(folder / "containers", self.volumes)
 
     def close(self) -> None:
-        """Ends whatever still runs."""
+        """Stop everything that still runs."""
         for container in self.containers.made:
             container.remove(force=True)

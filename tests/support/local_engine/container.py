@@ -64,7 +64,7 @@ class LocalContainer:
 
     @property
     def attrs(self) -> dict[str, Any]:
-        """What `docker inspect` says."""
+        """The output of `docker inspect`."""
         # Other containers find this one under its host name, and here that takes the port as well.
         addresses = [f"{HOST}:{port}" for port in self._ports.values()]
         published = {name: [{"HostIp": HOST, "HostPort": str(port)}] for name, port in self._ports.items()}
@@ -81,7 +81,7 @@ class LocalContainer:
         }
 
     def start(self) -> None:
-        """Starts a process group; its log begins anew, so that nobody takes an old "ready" for this one's."""
+        """Start a process group with a new log, so that an old "ready" does not count."""
         self._log.touch()
         self._log_from = self._log.stat().st_size
         command = local_command(self._order.command, hostname=self.id[:12], ports=self._ports)

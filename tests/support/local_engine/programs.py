@@ -30,6 +30,6 @@ def local_command(command: Sequence[str], *, hostname: str, ports: Mapping[str, 
 
 
 def listening(ports: Mapping[str, int], *, open_ports: Sequence[int]) -> bytes:
-    """What `/proc/net/tcp` says in a container whose ports are elsewhere on this machine."""
+    """The content of `/proc/net/tcp` in a container whose ports differ on this machine."""
     inner = [int(name.partition("/")[0]) for name, port in ports.items() if port in open_ports]
     return "".join(f"0: 00000000:{port:04X} 00000000:0000 0A\n" for port in inner).encode()

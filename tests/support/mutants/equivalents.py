@@ -21,5 +21,5 @@ def equivalents() -> dict[tuple[str, str, str], str]:
 
 
 def key(mutant: Mutant) -> tuple[str, str, str]:
-    """Under which a mutant stands in the table."""
+    """The key of a mutant in the table."""
     return mutant.script, mutant.was, mutant.change

@@ -38,7 +38,7 @@ _BOUNDS = _STATEMENTS | {"and", "or", "=", ",", ";"}
 
 
 class Token(NamedTuple):
-    """A word of the script and where it stands."""
+    """A word of the script and its position."""
 
     kind: str
     text: str
@@ -94,7 +94,7 @@ class NameUses(NamedTuple):
 
 
 def name_uses(text: str) -> NameUses:
-    """Find the variables of a script; scopes are not told apart."""
+    """Find the variables of a script; scopes are not distinguished."""
     tokens = _tokens(text)
     declared: set[str] = set()
     used: set[str] = set()
@@ -185,7 +185,7 @@ def _right(tokens: Sequence[Token], operator: int) -> int:
 
 
 def _begins_statement(tokens: Sequence[Token], at: int, operator: int) -> bool:
-    """Whether a name stands where no operator precedes it: the expression before it is complete."""
+    """Return whether a name follows no operator, so that the expression before it is complete."""
     before = tokens[at - 1]
     if at - 1 == operator or tokens[at].kind != "name":
         return False

@@ -63,7 +63,7 @@ class Mutants:
         items[:] = [known[test] for test in self._tests if test in known]
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Says which tests are used, then answers for every text."""
+        """Print the tests in use, then answer for every text."""
         failing = [item for item in session.items if not (self._are_checked or self._passes(item))]
         tests = [item for item in session.items if item not in failing]
         self._connection.send(Ready(_names(tests), _names(failing)))
@@ -121,7 +121,7 @@ class Recorder:
         scripts._lua = watched
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
-        """Has each test read its scripts anew."""
+        """Make each test read its scripts again."""
         self._test = nodeid
         scripts.load_script.cache_clear()
 

@@ -6,7 +6,7 @@ import psutil
 
 
 def is_gone(process: psutil.Process) -> bool:
-    """True when it has ended, also where nobody has taken note of it yet."""
+    """Return whether it has ended, even if it is a zombie."""
     try:
         return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

@@ -42,7 +42,7 @@ class Said:
 
 
 class Running:
-    """A command that goes on."""
+    """A running command."""
 
     def __init__(self, process: subprocess.Popen[bytes], out: Path, err: Path) -> None:
         self.process = process
@@ -74,7 +74,7 @@ class Running:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """It stands still (without its children) while the context lasts: what it has said stays what it has said."""
+        """Freeze the process (without its children) within the context, so that its output does not change."""
         self.process.send_signal(signal.SIGSTOP)
         until(lambda: stands_still(self.process.pid), what="it stands still")
         try:
@@ -99,7 +99,7 @@ class Running:
 
 @dataclass
 class Terminal:
-    """Runs commands with settings of its own; knows every process that came of them."""
+    """Runs commands with given settings and tracks all their processes."""
 
     folder: Path
     settings: dict[str, str]
@@ -121,7 +121,7 @@ class Terminal:
 
     @property
     def temporary(self) -> Path:
-        """Where its commands put their temporary files."""
+        """The folder of temporary files of its commands."""
         path = self.folder / "tmp"
         path.mkdir(exist_ok=True)
         return path

@@ -27,7 +27,7 @@ def item(number: int) -> Item:
 
 
 def started(store: ReviewStore, count: int, **panel: Any) -> str:
-    """A batch of so many items, none of them given out; answers its id."""
+    """Start a batch of items, none of them claimed, and return its id."""
     made = head(**panel)
     store.open(made)
     for number in range(1, count + 1):

@@ -46,7 +46,7 @@ def read(path: str, text: str) -> ReadItem:
 
 
 def panel(*agents: str, **more: Any) -> Panel:
-    """A panel that speaks in turn, without a judge; an agent's own name is its seat's."""
+    """Build a round-robin panel without a judge, with one seat per agent."""
     seats = [{"name": agent, "agent": agent} for agent in agents]
     fields = {"name": "test", "mode": "round_robin", "purpose": "Review it.", "seats": seats}
     policy = {"attempts": 1, "backoff_s": 0, "then": "skip"}

@@ -42,7 +42,7 @@ class _Proxy(socketserver.ThreadingTCPServer):
 
 
 class Wire:
-    """`url`: of the server behind the wire."""
+    """`url`: of the server through the wire."""
 
     def __init__(self, url: str, proxy: _Proxy) -> None:
         parts = urlsplit(url)
@@ -51,7 +51,7 @@ class Wire:
         self._proxy = proxy
 
     def silence(self) -> None:
-        """Nothing comes through the connections there are, ever, and nobody is told."""
+        """Drop all data of the open connections silently from now on."""
         self._proxy.age += 1
 
 

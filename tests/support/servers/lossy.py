@@ -52,7 +52,7 @@ class _Lossy(socketserver.ThreadingTCPServer):
 
 
 class Wire:
-    """`url`: of the server behind the lossy wire; `lost`: how many answers it took."""
+    """`url`: of the server through the lossy wire; `lost`: the number of dropped answers."""
 
     def __init__(self, url: str, proxy: _Lossy) -> None:
         parts = urlsplit(url)

@@ -41,7 +41,7 @@ def completion(
     cached: int = 0,
     **more: Any,
 ) -> Answer:
-    """A chat completion that says `text`, or calls a tool with these arguments."""
+    """Build a chat completion with `text`, or a tool call with these arguments."""
     message: dict[str, Any] = {"role": "assistant", "content": text}
     if tool:
         function = {"name": tool[0], "arguments": json.dumps(tool[1])}

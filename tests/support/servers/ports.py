@@ -16,7 +16,7 @@ _FIRST, _EACH, _PROCESSES = 20_000, 54, 50
 
 
 def own_port() -> int:
-    """A free port on loopback that stays free until it is listened on, and while its server is away.
+    """Reserve a free port on loopback until a server uses it, and while that server is down.
 
     Processes that started one after the other, as those of a run do, have different ones.
     """
@@ -28,6 +28,6 @@ def own_port() -> int:
 
 
 def keep_port(folder: Path) -> None:
-    """From now on the embedded server of a data folder has a port of ours, which nobody takes while it is away."""
+    """Give the embedded server of a data folder a reserved port, also while it is down."""
     with EmbeddedServer(folder, port=own_port(), bound=True):
         pass

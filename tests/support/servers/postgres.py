@@ -36,7 +36,7 @@ def programs() -> Path | None:
 
 
 class Postgres:
-    """A server of its own: started, stopped and started again on the same data and port."""
+    """A private server that restarts on the same data and port."""
 
     def __init__(self, folder: Path, bin_folder: Path) -> None:
         self._data = folder / "data"
@@ -126,6 +126,6 @@ def own_database(server_url: str) -> Iterator[str]:
 
 
 def _execute(server_url: str, statement: str) -> None:
-    """Over a connection of its own: in between the server may have been stopped and started."""
+    """Use a new connection: the server may have restarted meanwhile."""
     with psycopg.connect(server_url, autocommit=True) as server:
         server.execute(statement.encode())

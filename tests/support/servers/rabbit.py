@@ -102,7 +102,7 @@ class Rabbit:
         return "true" in self._call("rabbit:is_running()", check=False)
 
     def stop_app(self) -> None:
-        """Close every connection and serve nobody, as `rabbitmqctl stop_app` does."""
+        """Close every connection and accept none, as `rabbitmqctl stop_app` does."""
         self._call("rabbit:stop()")
 
     def start_app(self) -> None:
@@ -115,7 +115,7 @@ class Rabbit:
         self._call('rabbit_networking:close_connections(rabbit_networking:connections(), "closed by a test")')
 
     def delete_queue(self, url: str, name: str) -> None:
-        """Delete a queue of a virtual host with its messages, if it is there; its consumers are told."""
+        """Delete a queue of a virtual host with its messages, if it exists; its consumers are notified."""
         queue = f'rabbit_misc:r(<<"{url.rpartition("/")[2]}">>, queue, <<"{name}">>)'
         found, delete = (
             f"rabbit_amqqueue:lookup({queue})",

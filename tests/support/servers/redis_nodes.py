@@ -152,7 +152,7 @@ class Watched:
 def own_sentinels(
     folder: Path, *, password: str = "", sentinel_password: str = "", program: Path | None = None
 ) -> Iterator[Watched]:
-    """A master with a replica, and two Sentinels that fail over when they are told to."""
+    """Start a master with a replica, and two Sentinels that fail over on request."""
     chosen = ("--save", "", "--repl-diskless-sync-delay", "0", "--appendonly", "yes")
     chosen += ("--requirepass", password, "--masterauth", password) if password else ()
     with ExitStack() as stack:

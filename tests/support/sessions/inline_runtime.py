@@ -67,7 +67,7 @@ class InlineRuntime:
     def submit(
         self, mode: str, agents: dict[str, Any], *, people: Sequence[str] = (), **how: Any
     ) -> CollabJob:
-        """Submits a session of those who are bound to agents and of people who are not."""
+        """Submit a session of participants with agents and of people."""
         names = dict.fromkeys((*agents, *people))
         collab = Collab(
             title="A session",

@@ -69,7 +69,7 @@ class Simulation:
 
     @property
     def spoken(self) -> list[str]:
-        """Who had the closed turns, in the order of the turns' numbers."""
+        """Return the participants of the closed turns in the order of turn numbers."""
         return [self.planned[number].participant for number in sorted(self.closed)]
 
     @property
@@ -79,7 +79,7 @@ class Simulation:
         return turn
 
     def waiting(self) -> list[str]:
-        """Who has an open turn."""
+        """Return the participants with an open turn."""
         return [turn.participant for turn in self.open.values()]
 
     def view(self) -> SessionView:
@@ -173,7 +173,7 @@ class Simulation:
         self.usage += result.usage
 
     def say(self, participant: str | None = None, text: str = "", **outcome: Any) -> None:
-        """The open turn (of this participant) closes, and the session goes on."""
+        """Close the open turn (of this participant) with a message and continue the session."""
         self.close(self._number(participant), text=text, **outcome)
         self.plan_on()
 
@@ -191,7 +191,7 @@ class Simulation:
         return number
 
     def run(self, *, until: int = 200) -> Finish:
-        """Everyone says something, oldest turn first, until the session ends."""
+        """Answer every turn, oldest first, until the session ends."""
         for _ in range(until):
             if self.finish:
                 return self.finish

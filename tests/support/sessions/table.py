@@ -48,7 +48,7 @@ def turn(participant: str = "ann", scope: str = "floor", **more: Any) -> Planned
 
 
 class Table:
-    """One session of `names`, opened unless told otherwise."""
+    """One session of `names`, opened by default."""
 
     def __init__(
         self, client: Redis, *, names: tuple[str, ...] = ("ann", "bob", "cyd"), opened: bool = True

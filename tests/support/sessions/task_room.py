@@ -20,7 +20,7 @@ NOTHING = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 
 
 class Clock:
-    """A time that tests set; it does not go on by itself."""
+    """A clock that only tests advance."""
 
     def __init__(self, now_ms: int = 1_800_000_000_000) -> None:
         self.now_ms = now_ms
@@ -48,7 +48,7 @@ class TaskRoom:
         return self.desk.request_task(APP, ANN, invited or (BEN, CYD)).task
 
     def conversation(self, *members: str, task: Task | None = None) -> Conversation:
-        """A conversation in a task of its own."""
+        """A conversation in its own task."""
         made = task or self.task(BEN, CYD)
         return self.desk.conversation_create(CHAIR, made.id, members or (ANN, BEN))
 

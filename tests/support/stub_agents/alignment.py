@@ -31,14 +31,14 @@ def stubborn(turn: TurnContext) -> str:
 
 
 def sloppy(turn: TurnContext) -> str:
-    """Writes in a loose form until it is told how to write."""
+    """Write in a loose form until corrected."""
     told = "does not follow the format" in turn.instruction
     text = "[TENSION T01: Loose]" if told else "- [TENSION T1]: Loose, and [RESOLVED T1"
     return text if _round(turn) == 0 else f"[RESOLVED T01: done]\n\n{CONVERGE}"
 
 
 def judge(turn: TurnContext) -> TurnOutcome:
-    """Lets all experts speak side by side, and scores them."""
+    """Let all experts answer in parallel, and score them."""
     assert turn.expects is Expects.DECISION
     scores = {name: Scores(wisdom=3, consistency=2, truth=3, relationships=1) for name in EXPERTS}
     decision = Decision(next=EXPERTS, side_by_side=True, instruction="Go on.", scores=scores)

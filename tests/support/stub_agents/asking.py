@@ -8,7 +8,7 @@ SPENT = Usage(requests=1)
 
 
 def careful(turn: TurnContext) -> TurnOutcome:
-    """Asks first, then says what it heard."""
+    """Ask first, then repeat the answer."""
     if not turn.answers:
         question = TurnOutcome.ask("ben", "May I delete it?", choices=("yes", "no"))
         return question.model_copy(
@@ -26,5 +26,5 @@ def moody(turn: TurnContext) -> TurnOutcome:
 
 
 def lost(_turn: TurnContext) -> TurnOutcome:
-    """Asks somebody who is not there."""
+    """Ask a person who is not a participant."""
     return TurnOutcome.ask("zed", "Where am I?")

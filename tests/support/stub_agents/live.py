@@ -70,7 +70,7 @@ def misshapen(turn: TurnContext) -> TurnOutcome:
 
 
 def lead(turn: TurnContext) -> TurnOutcome:
-    """An orchestrator: coder, then tester and writer side by side, then satisfied."""
+    """An orchestrator: coder, then tester and writer in parallel, then satisfied."""
     note(turn)
     said = sum(1 for message in turn.messages if message.speaker == turn.me.participant_id)
     decisions = (

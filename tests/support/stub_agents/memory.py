@@ -61,7 +61,7 @@ replies = [{ pass = true, learned = { service = "search", parameters = { query =
 
 
 def moody(turn: TurnContext) -> TurnOutcome:
-    """Fails at the first attempt, and says who it was at the second."""
+    """Fail at the first attempt, and print the name at the second."""
     if turn.attempt == 1:
         raise RuntimeError("not yet")
     return TurnOutcome.say("now").model_copy(
@@ -70,7 +70,7 @@ def moody(turn: TurnContext) -> TurnOutcome:
 
 
 def careless(turn: TurnContext) -> TurnOutcome:
-    """Learns things that are not so: a wrong type, a service nobody knows, a page of text."""
+    """Learn invalid values: a wrong type, an unknown service, a page of text."""
     learned = (
         Learned(service="travel", parameters={"to": "London", "passenger_count": "many"}),
         Learned(service="alchemy", parameters={"to": "Gold"}),
@@ -80,7 +80,7 @@ def careless(turn: TurnContext) -> TurnOutcome:
 
 
 def viewer(turn: TurnContext) -> str:
-    """Says all that it is told."""
+    """Print the whole memory view."""
     return "nothing" if turn.memory is None else turn.memory.model_dump_json()
 
 
@@ -90,7 +90,7 @@ def forgetful(turn: TurnContext) -> TurnOutcome:
 
 
 def learner(turn: TurnContext) -> TurnOutcome:
-    """Learns one parameter of its own in each turn."""
+    """Learn one new parameter in each turn."""
     name = f"p{turn.turn_number}"
     learned = Learned(service="search", parameters={name: turn.me.participant_id})
     return TurnOutcome.say(f"{turn.me.participant_id} sets {name}").model_copy(update={"learned": learned})

@@ -9,7 +9,7 @@ from symposia.models.turns.turn import TurnContext, TurnOutcome, Usage
 
 
 def spender(turn: TurnContext) -> TurnOutcome:
-    """Says what is set aside for it, and spends what its parameters say."""
+    """Print its reservation, and spend what its parameters say."""
     tokens = turn.parameters.get("tokens", 0)
     assert isinstance(tokens, int)
     gate = turn.parameters.get("gate")
@@ -22,7 +22,7 @@ def spender(turn: TurnContext) -> TurnOutcome:
 
 
 def asker(turn: TurnContext) -> TurnOutcome:
-    """Asks somebody, and says what they answered."""
+    """Ask a person, and repeat the answer."""
     if not turn.answers:
         return TurnOutcome.ask(str(turn.parameters["ask"]), "may I?")
     return TurnOutcome.say(turn.answers[0].text or "nobody answered")

@@ -17,5 +17,5 @@ TRACES = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "symposia.workers
 
 
 def modules(turn: TurnContext) -> str:
-    """Tells which modules for traces its process has imported."""
+    """Print which modules for traces the process has imported."""
     return f"modules: {[name for name in sys.modules if name.startswith(TRACES)]}"

@@ -91,7 +91,7 @@ def test_long_sweep_checks_the_queue_again(office: InlineRuntime, monkeypatch: p
     claim = office.runtime.index.claim
 
     def claim_and_take(*, limit: int, hold_ms: int) -> list[str]:
-        """Workers take what was sent later just after the sweep has looked at the queue."""
+        """Workers take messages that were sent later, right after the sweep has read the queue."""
         office.runtime.queue_progress.record_taken(office.runtime.index.now_ms())
         return claim(limit=limit, hold_ms=hold_ms)
 

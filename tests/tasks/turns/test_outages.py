@@ -14,7 +14,7 @@ from symposia.tasks.turns.active_turn import retry_during_outage
 
 
 class Clock:
-    """Time passes only where somebody sleeps."""
+    """A clock that advances only in sleeps."""
 
     def __init__(self) -> None:
         self.now = 0.0

@@ -36,7 +36,7 @@ def office(make_office):
 
 @pytest.fixture
 def asked(office):
-    """Starts a session that waits for Ben, with a patience of its own."""
+    """Start a session that waits for Ben, with its own deadline."""
 
     def ask(stop=None, **wait):
         ben = {"agent": "ben", "wait": {"deadline_s": 0.05, **wait}}

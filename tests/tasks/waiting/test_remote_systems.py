@@ -96,7 +96,7 @@ def _answers(url):
 
 @pytest.fixture
 def told(office, system):
-    """A session whose remote system was told of its turn, and what it was told."""
+    """A session whose remote system got its turn, and the webhook body."""
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
     office.work()
     (letter,) = system.letters
@@ -356,7 +356,7 @@ def test_too_long_body_is_not_read(callbacks, told):
 
 
 def _refuses(ask):
-    """Whether the other side hangs up, or says that this is too much."""
+    """Return whether the server hangs up, or answers that the body is too large."""
     try:
         return ask()[0] >= 400
     except OSError:

@@ -60,7 +60,7 @@ NOT_MEMBERS = [CYD, EVE, CHAIR, OTHER]
 
 @pytest.fixture
 def ids(room: TaskRoom) -> tuple[str, str]:
-    """A task of ann, ben and cyd with a conversation of ann and ben; somebody else manages another task."""
+    """A task of ann, ben and cyd with a conversation of ann and ben; another agent manages another task."""
     room.managers.register("elsewhere", lambda _: True, agent=OTHER)
     room.desk.request_task("elsewhere", EVE, [ANN], {})
     conversation = room.conversation(ANN, BEN)

@@ -17,7 +17,7 @@ MESSAGES = 8
 
 
 def at_once(*works: Callable[[], None]) -> None:
-    """Runs all of them in threads of their own, begun together; raises what the first of them raised."""
+    """Run all of them in threads, started together; raise the first error."""
     begin = threading.Barrier(len(works))
     errors: list[BaseException] = []
 

@@ -25,12 +25,12 @@ def client(redis_url: str) -> Iterator[Redis]:
 
 @pytest.fixture
 def told(archive: Archive, client: Redis) -> TaskRoom:
-    """A room whose agents are told what happens."""
+    """A room whose agents get notifications."""
     return TaskRoom(archive, NotificationStreams(client))
 
 
 class Ear:
-    """Hears what an agent is told from now on."""
+    """Reads the notifications of an agent from now on."""
 
     def __init__(self, room: TaskRoom, agent: str) -> None:
         self._room, self._agent = room, agent
@@ -38,7 +38,7 @@ class Ear:
         self.heard()
 
     def heard(self) -> list[tuple[str, str | None, str | None]]:
-        """Kind, whom it is about and who did it, since the last time."""
+        """Return kind, subject and actor of the notifications since the last call."""
         found = self._room.desk.notices(self._agent, after=self._after)
         self._after = found[-1].cursor if found else self._after
         return [(it.notice.kind.value, it.notice.agent, it.notice.by) for it in found]

@@ -29,7 +29,7 @@ COLLAB = Collab(title="t", purpose="p", mode="round_robin", participants=[{"part
 
 @pytest.fixture
 def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
-    """An office with an archive of its own."""
+    """A runtime with its own archive."""
     office = InlineRuntime(tmp_path, redis_url, archive=True)
     yield office
     office.close()

@@ -101,7 +101,7 @@ def test_heading_differences_are_deliberate(case):
 
 
 def listed(text: str) -> list[tuple[int, object, object]]:
-    """Both views of a document side by side, line by line, where either sees something."""
+    """Return both views of a document line by line, where either finds something."""
     found = {marker.line: (marker.type.value, marker.label) for marker in reversed(parse(text).markers)}
     rows = [(n, extract_marker(line), found.get(n)) for n, line in enumerate(text.split("\n"), start=1)]
     return [row for row in rows if row[1] or row[2]]

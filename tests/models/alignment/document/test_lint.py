@@ -202,7 +202,7 @@ def test_rendered_document_has_no_form_finding(document):
 
 
 def said(text: str) -> tuple[object, ...]:
-    """What a document says, whatever its lines: its parts, and their markers and words."""
+    """Return the content of a document regardless of its lines: parts, markers and words."""
     document = parse(text)
     words = "".join("".join(it.text.split()) for it in document.blocks() if isinstance(it, Prose))
     rounds = [(it.number, it.label, it.agents) for it in document.rounds]

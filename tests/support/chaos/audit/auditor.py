@@ -91,7 +91,7 @@ class _Audit:
                     yield from self._taken_over_too_early(holder, step)
 
     def _refused_too_early(self) -> Said:
-        """A lease is a promise: whoever commits within it, and was not taken out, is not refused."""
+        """A commit within its lease is not refused unless its turn was taken over."""
         began = {grant.token: grant for grant in self.evidence.grants}
         for refusal in self.evidence.refusals:
             grant = began.get(refusal.token)
@@ -125,7 +125,7 @@ class _Audit:
             yield from self._items()
 
     def _order(self, planned: set[int], *, is_cut: bool) -> Said:
-        """Numbers belong to groups in the script's order; a group is closed before the next is begun."""
+        """Turn numbers belong to groups in the order of the script; each group closes before the next begins."""
         speakers = {grant.number: grant.participant for grant in self.evidence.grants}
         is_whole = not is_cut and not self.script.quorum
         for numbers, group in self._groups():
@@ -186,7 +186,7 @@ class _Audit:
         return [found.group(1) for text in texts if (found := NONCE.search(text))]
 
     def _spoken(self, nonce: str) -> Said:
-        """What stands in the dialog was said, by whom the dialog says, knowing all that had been said before."""
+        """Every message of the dialog was written by its speaker, who knew all earlier messages."""
         call = self.calls.get(nonce)
         if call is None:
             yield "record", f"nobody noted to have said {nonce}"
@@ -209,7 +209,7 @@ class _Audit:
         return {e.says["event"]["data"]["turn_number"] for e in self.evidence.dialog if "event" in e.says}
 
     def sums(self) -> Said:
-        """Counters and budget are the sums of what stands in the streams and in the agents' notes."""
+        """Counters and budget are the sums of the streams and of the agents' records."""
         session, written = self.evidence.session, self.evidence.written
         for name, truth in (("closed", len(written)), ("messages", len(self.evidence.dialog))):
             if int(session[name]) != truth:

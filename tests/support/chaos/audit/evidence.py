@@ -25,7 +25,7 @@ WRITTEN = {"message", "passed", "skipped"}
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry of a stream: when Redis took it, in which place, and what it says."""
+    """One entry of a stream: its time in Redis, its position and its content."""
 
     at_ms: int
     place: int
@@ -83,7 +83,7 @@ def stamp_ms(text: str) -> int:
 
 
 def bills(journal: Iterable[Entry]) -> list[dict[str, int]]:
-    """What was spent in vain, told when its turn was over."""
+    """Return the usage of lost attempts that was reported after the end of their turn."""
     notes = (entry.says for entry in journal)
     return [says["data"]["usage"] for says in notes if says["event_type"] == "turn.spent"]
 
@@ -143,14 +143,14 @@ class Evidence:
 
     @cached_property
     def steps(self) -> list[Grant | Closing]:
-        """What was given out and what became of it, in the order of the stream."""
+        """Return dispatches and their results in the order of the stream."""
         return [
             _READ[kind](entry.says) for entry in self.events if (kind := entry.says["event_type"]) in _READ
         ]
 
     @property
     def grants(self) -> list[Grant]:
-        """Turns given out, in order."""
+        """Return the dispatched turns in order."""
         return [step for step in self.steps if isinstance(step, Grant)]
 
     @property
@@ -176,7 +176,7 @@ class Evidence:
 
     @property
     def late_bills(self) -> list[dict[str, int]]:
-        """What was spent in vain, told when its turn was over."""
+        """The usage of lost attempts that was reported after the end of their turn."""
         return bills(self.journal)
 
     @property

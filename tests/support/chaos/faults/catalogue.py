@@ -53,6 +53,6 @@ _ADDING = frozenset({"messages tripled and shuffled", "suspended and resumed"})
 
 
 def faults_for(names: Iterable[str], *, rabbit: bool, counted: bool = False) -> list[str]:
-    """Those of the names that can befall an arena whose broker is RabbitMQ, or else Redis; `counted`: messages are counted."""
+    """Return the faults possible with RabbitMQ or with Redis as the broker; `counted`: messages are counted."""
     impossible = _OF_REDIS_QUEUES if rabbit else _OF_RABBIT
     return [name for name in names if name not in impossible and not (counted and name in _ADDING)]

@@ -37,7 +37,7 @@ class EagerGraph(TaskGraph):
         self._ahead: set[tuple[str, int]] = set()
 
     def send_ahead(self, call: TurnCall) -> None:
-        """Sends what nobody has planned yet."""
+        """Send turns that are not planned yet."""
         super().send_turns([call], parent=call.session, sent_ms=0)
         self._ahead.add((call.session, call.turn))
 

@@ -27,7 +27,7 @@ def connections_closed(arena: Arena, random: Random) -> None:
 
 
 def queue_deleted(arena: Arena, random: Random) -> None:
-    """The queue disappears with its messages; workers that consume from it are told."""
+    """Delete the queue with its messages; its consumers are notified."""
     with arena.at_server:
         time.sleep(random.uniform(0, 0.5))
         broker = _broker(arena)

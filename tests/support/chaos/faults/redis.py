@@ -71,7 +71,7 @@ def read_only(arena: Arena, random: Random) -> None:
 
 
 def archive_locked(arena: Arena, random: Random) -> bool:
-    """Somebody else holds the database of the archive: nothing is written to it for a while."""
+    """Lock the database of the archive for a while, so that nothing is written to it."""
     if not (arena.folder / FILE).exists():
         return False
     with closing(sqlite3.connect(arena.folder / FILE, isolation_level=None, timeout=patient(30))) as sql:
@@ -134,12 +134,12 @@ def tampered(change: Callable[[Redis, str], None]) -> Fault:
 
 
 def another_token(redis: Redis, session: str) -> None:
-    """Whoever holds a lock of the session holds it no more; the lease runs on."""
+    """Replace the token of a lock of the session; the lease continues."""
     for key in redis.scan_iter(f"symposia:{{{session}}}:lock:*", count=1_000):
         if deadline := str(redis.get(key)).partition("|")[2]:
             redis.set(key, f"{uuid4()}|{deadline}", keepttl=True, xx=True)
 
 
 def lower_fence(redis: Redis, session: str) -> None:
-    """The next fencing number is one that was given out before."""
+    """Lower the fencing number so that the next one is reused."""
     redis.hset(f"symposia:{{{session}}}:session", "fence", 0)

@@ -76,7 +76,7 @@ def stop_warm(arena: Arena, random: Random) -> None:
 
 
 def stop_twice(arena: Arena, random: Random) -> None:
-    """SIGTERM, and SIGQUIT from somebody impatient."""
+    """Send SIGTERM and then SIGQUIT."""
     member = _anyone(arena, random)
     member.signal(signal.SIGTERM, group=False)
     time.sleep(random.uniform(0, 0.2))

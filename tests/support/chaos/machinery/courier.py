@@ -80,7 +80,7 @@ class Courier:
 
 
 def _copied(message: bytes) -> bytes:
-    """A copy with a delivery tag of its own: the broker tells messages apart by it."""
+    """Return a copy with its own delivery tag, which identifies a message at the broker."""
     data = json.loads(message)
     data["properties"]["delivery_tag"] = str(uuid4())
     return json.dumps(data).encode()

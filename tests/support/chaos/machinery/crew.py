@@ -22,7 +22,7 @@ _LOOK_S = 0.05
 
 @dataclass
 class Member:
-    """A place in the crew: one worker after the other, behind one wire."""
+    """A place in the crew: successive workers with one wire."""
 
     name: str
     wire: Wire
@@ -56,7 +56,7 @@ class Member:
             (os.killpg if group else os.kill)(self.pid, number)
 
     def wait_ready(self) -> None:
-        """Until a worker of this place takes turns, and will go on."""
+        """Wait until the worker of this place takes turns."""
         until(self._is_ready, timeout_s=60, what=self.name)
 
     def wait_reborn(self, lives: int) -> None:
@@ -70,7 +70,7 @@ class Member:
 
 
 class Crew:
-    """The workers of an arena and who looks after them."""
+    """The workers of an arena and their supervisor."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str], *, concurrency: int = 4) -> None:
         self.members: list[Member] = []
@@ -102,7 +102,7 @@ class Crew:
         return "\n".join(file.read_text(errors="replace") for file in sorted(self._folder.glob("w*.log")))
 
     def close(self) -> None:
-        """Ends them all; nobody is started again."""
+        """Stop all workers without a restart."""
         self._closed.set()
         with self._lock:
             for member in self.members:

@@ -71,7 +71,7 @@ class Valkey:
         self._signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """It goes on where it stopped."""
+        """Continue a frozen server."""
         self._signal(signal.SIGCONT)
 
     def close(self) -> None:

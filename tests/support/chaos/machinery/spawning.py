@@ -25,7 +25,7 @@ def from_the_staying_thread(make: Callable[[], T]) -> T:
 
 
 def spawn(command: Sequence[str | Path], *, log: Path, cwd: Path) -> subprocess.Popen[bytes]:
-    """A process of its own group whose output goes to `log`; killed when the tests end."""
+    """Start a process in its own group with its output in `log`; it is killed at the end of the tests."""
 
     def start() -> subprocess.Popen[bytes]:
         with log.open("ab") as output:

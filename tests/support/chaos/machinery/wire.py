@@ -50,7 +50,7 @@ class Wire:
         _in_loop(self._cut)
 
     def silence(self) -> None:
-        """Nothing comes through any more, and nobody is told."""
+        """Drop all data silently from now on."""
         _in_loop(self._silence)
 
     def mend(self) -> None:
@@ -58,7 +58,7 @@ class Wire:
         _in_loop(self._mend)
 
     def close(self) -> None:
-        """Nobody listens any more, and all connections are cut."""
+        """Close the listener and cut all connections."""
         _in_loop(self._server.close)
         self.cut()
 

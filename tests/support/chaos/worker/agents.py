@@ -66,7 +66,7 @@ def gated(turn: TurnContext) -> TurnOutcome:
 
 
 def lead(turn: TurnContext) -> TurnOutcome:
-    """An orchestrator: coder, then tester and writer side by side, then satisfied."""
+    """An orchestrator: coder, then tester and writer in parallel, then satisfied."""
     decisions = (
         Decision(next=("coder",), instruction="write it"),
         Decision(next=("tester", "writer"), side_by_side=True, instruction="read it"),
@@ -88,7 +88,7 @@ def claimer(turn: TurnContext) -> TurnOutcome:
 
 
 def moody(turn: TurnContext) -> object:
-    """Does whatever the parameter `mood` says instead of speaking."""
+    """Misbehave as the parameter `mood` requests."""
     _said(turn)
     return MOODS[str(turn.parameters["mood"])]()
 

@@ -40,7 +40,7 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Who took an order, and where it was."""
+    """The worker that took an order, and its boundary."""
 
     pid: int
     session: str
@@ -55,7 +55,7 @@ class Order:
         self._taken = file.with_suffix(".taken")
 
     def taken(self, *, timeout_s: float, over: Callable[[], bool] = lambda: False) -> Taken | None:
-        """Who took it; None and withdrawn, if nobody came to that boundary in time, or before all was over."""
+        """Return the worker that took it, or None and withdraw it if no turn reached that boundary in time."""
         with suppress(AssertionError):
             until(lambda: self._taken.exists() or over(), timeout_s=timeout_s, what="an order is taken")
         with suppress(FileNotFoundError):
@@ -66,7 +66,7 @@ class Order:
         return Taken(int(pid), session, int(number))
 
     def release(self) -> None:
-        """Lets a turn that was told to wait go on."""
+        """Release a turn that waits."""
         self._taken.unlink(missing_ok=True)
 
 
@@ -87,14 +87,14 @@ class Orders:
         written.rename(self._folder / SESSIONS)
 
     def give(self, boundary: Boundary, act: Act, *, to: Taken | None = None) -> Order:
-        """Whoever comes to the boundary next does it; with `to`, only with the same turn as that one."""
+        """Order the next turn at the boundary to do it; with `to`, only the same turn as that one."""
         turn = f"{to.session} {to.number}" if to else ANY
         file = self._folder / boundary / f"{next(self._numbers)}.{act}.{turn}.open"
         file.touch()
         return Order(file)
 
     def withdraw(self) -> None:
-        """Takes back what nobody has carried out, and lets all go that wait."""
+        """Withdraw orders that are not carried out, and release all waiting turns."""
         for boundary in Boundary:
             for file in (self._folder / boundary).iterdir():
                 file.unlink(missing_ok=True)

@@ -36,5 +36,5 @@ def by_hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture(scope="module")
 def room(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    """A worker that all tests of a module share; each uses users of its own."""
+    """A worker shared by all tests of a module; each uses its own users."""
     yield from open_room(tmp_path_factory.mktemp("room"))

@@ -15,7 +15,7 @@ TRIP = {"from": "Nairobi", "to": "London"}
 
 
 def opened(by_hand: ByHand, *learned: dict[str, Any], **how: Any) -> CollabJob:
-    """A session of a desk that learns these things turn by turn, and then says what it is shown."""
+    """Open a session with an agent that learns these values turn by turn, and then prints its view."""
     replies = [*({"say": "noted: {memory}", "learned": it} for it in learned), "{memory}"]
     desk = {"agent": "echo", "parameters": {"replies": replies}}
     return by_hand.open("desk", agents={"desk": desk}, turns=len(replies), user_id=1, room_id="r", **how)

@@ -34,7 +34,7 @@ def apart(elsewhere: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module")
 def forlorn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Room]:
-    """A worker whose memory is away for good."""
+    """A worker whose memory server never answers."""
     yield from open_room(
         tmp_path_factory.mktemp("forlorn"), memory_redis_url="redis://:hush-hush@127.0.0.1:1/0"
     )

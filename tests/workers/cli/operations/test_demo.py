@@ -76,7 +76,7 @@ def test_ctrl_c_leaves_no_process(bare: Terminal, moment):
 
 
 def interrupted_at(moment: str, terminal: Terminal) -> Said:
-    """How a demo ended that Ctrl-C struck there or later, but before its last word.
+    """Return the result of a demo interrupted by Ctrl-C at this point or later.
 
     From the first word to the last takes it 0.2 s: where it was quicker than we, there is another.
     """

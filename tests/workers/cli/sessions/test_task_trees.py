@@ -54,7 +54,7 @@ class Trace:
 
 @pytest.fixture
 def story() -> Trace:
-    """Ann; then Bob and Cyd side by side, Bob's worker lost once; Ann after Bob."""
+    """Ann; then Bob and Cyd in parallel, with Bob's worker lost once; Ann after Bob."""
     trace = Trace()
     trace.speak("a", SESSION, 1, "ann")
     trace.speak("b", "a", 2, "bob", "expired")

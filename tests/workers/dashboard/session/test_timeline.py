@@ -48,7 +48,7 @@ def noted(at: int, kind: str, **data) -> Change:
 
 @st.composite
 def histories(draw):
-    """Changes of a session: turns of a few participants, each attempt begun before it ends, in the order of time."""
+    """Changes of a session: turns of a few participants, each attempt begins before it ends, in order of time."""
     names = draw(st.lists(st.sampled_from(["ann", "bob", "cyd"]), min_size=1, max_size=12))
     changes = []
     clock = dict.fromkeys(names, draw(st.integers(0, 50)))
