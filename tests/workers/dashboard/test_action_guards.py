@@ -61,7 +61,9 @@ def test_cross_site_or_anonymous_action_is_refused(shared):
         assert flower.get(path).status == 403, path
 
 
-@pytest.mark.parametrize("environment", [{}, {"FLOWER_UNAUTHENTICATED_API": "true"}])
+@pytest.mark.parametrize(
+    "environment", [{"FLOWER_UNAUTHENTICATED_API": "true"}, pytest.param({}, marks=pytest.mark.long)]
+)
 def test_no_authentication_means_no_actions(start_flower, environment):
     flower = start_flower(environment=environment)
     assert no_actions(flower)

@@ -80,6 +80,7 @@ def test_a_question_to_a_person_is_shown_as_parked(shared):
     assert [it["state"] for it in row["speakers"]] == ["parked"]
 
 
+@pytest.mark.long
 def test_archived_sessions_are_paged_and_listed_once(shared):
     jobs = [submit_two(shared.client, f"Old {number}", stop={"max_turns": 1}) for number in range(5)]
     for job in jobs:

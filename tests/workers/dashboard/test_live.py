@@ -74,6 +74,7 @@ def test_browser_has_three_streams_and_then_polls(shared):
     until(lambda: _status(flower, path, cookie) == 200, what="closed streams are free again")
 
 
+@pytest.mark.long
 def test_stream_resumes_after_flower_was_killed(start_flower, client: Client, worker: LiveWorker):
     flower = start_flower()
     with flower.stream("/api/collabs/stream") as stream:
