@@ -47,20 +47,20 @@ def measure(archive: Archive) -> None:
     reader = archive.reader
     middle = reader.page(limit=500).cursor
     deep = reader.search("door", limit=1_000).cursor
-    told("the first page of 50 sessions", reader.page)
-    told("a page behind 500 sessions", lambda: reader.page(after=middle))
-    told("a page of one status", lambda: reader.page(SessionFilter(status="active")))
-    told("a page of one participant", lambda: reader.page(SessionFilter(participant="p7")))
-    told("a page of one tag", lambda: reader.page(SessionFilter(tag="t3")))
-    told("messages with a frequent word", lambda: reader.search("door"))
-    told("messages with it, behind 1,000", lambda: reader.search("door", after=deep))
-    told("messages with two words", lambda: reader.search("door lamp"))
-    told("messages with a rare word", lambda: reader.search("needle77"))
-    told("messages with no such word", lambda: reader.search("nowhere"))
-    told("messages with a word and a tag", lambda: reader.search("door", SessionFilter(tag="t3")))
+    measure_query("the first page of 50 sessions", reader.page)
+    measure_query("a page after 500 sessions", lambda: reader.page(after=middle))
+    measure_query("a page of one status", lambda: reader.page(SessionFilter(status="active")))
+    measure_query("a page of one participant", lambda: reader.page(SessionFilter(participant="p7")))
+    measure_query("a page of one tag", lambda: reader.page(SessionFilter(tag="t3")))
+    measure_query("messages with a frequent word", lambda: reader.search("door"))
+    measure_query("messages with it, after 1,000", lambda: reader.search("door", after=deep))
+    measure_query("messages with two words", lambda: reader.search("door lamp"))
+    measure_query("messages with a rare word", lambda: reader.search("needle77"))
+    measure_query("messages with no such word", lambda: reader.search("nowhere"))
+    measure_query("messages with a word and a tag", lambda: reader.search("door", SessionFilter(tag="t3")))
 
 
-def told(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
+def measure_query(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
     took = []
     for _ in range(times):
         began = time.perf_counter()

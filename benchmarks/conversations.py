@@ -62,19 +62,21 @@ def filled(archive: Archive, messages: int) -> tuple[WorkspaceService, list[str]
 
 def measure(desk: WorkspaceService, ids: list[str]) -> None:
     big = ids[0]
-    first, behind = desk.conversation_list(READER).cursor, desk.history(READER, big, limit=100).cursor
-    told("the first page of 50 conversations", lambda: desk.conversation_list(READER))
-    told("the page behind it", lambda: desk.conversation_list(READER, cursor=first))
+    first, older = desk.conversation_list(READER).cursor, desk.history(READER, big, limit=100).cursor
+    measure_query("the first page of 50 conversations", lambda: desk.conversation_list(READER))
+    measure_query("the page after it", lambda: desk.conversation_list(READER, cursor=first))
     desk.send(WRITER, big, "Something new.")
-    told("the same, while others say something", lambda: desk.conversation_list(READER, cursor=first))
-    told("50 messages of the largest conversation", lambda: desk.history(READER, big))
-    told("those before 100", lambda: desk.history(READER, big, cursor=behind))
-    told("the conversation itself", lambda: desk.conversation_get(READER, big))
-    told("a message sent", lambda: desk.send(WRITER, big, "And more."))
-    told("read up to the newest", lambda: desk.mark_read(READER, big))
+    measure_query(
+        "the same, while others say something", lambda: desk.conversation_list(READER, cursor=first)
+    )
+    measure_query("50 messages of the largest conversation", lambda: desk.history(READER, big))
+    measure_query("those before 100", lambda: desk.history(READER, big, cursor=older))
+    measure_query("the conversation itself", lambda: desk.conversation_get(READER, big))
+    measure_query("a message sent", lambda: desk.send(WRITER, big, "And more."))
+    measure_query("read up to the newest", lambda: desk.mark_read(READER, big))
 
 
-def told(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
+def measure_query(what: str, ask: Callable[[], object], *, times: int = 30) -> None:
     took = []
     for _ in range(times):
         began = time.perf_counter()

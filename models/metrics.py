@@ -30,7 +30,7 @@ class TurnOutcomeLabel(StrEnum):
 
     MESSAGE = "message"
     PASSED = "passed"
-    #: The failure policy skipped the turn, or nobody answered in time.
+    #: The failure policy skipped the turn, or no answer came in time.
     SKIPPED = "skipped"
     #: The last attempt failed, and the session was cancelled.
     FAILED = "failed"

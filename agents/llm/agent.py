@@ -39,7 +39,7 @@ from .prompts import without_own_name
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext
 
-#: Maximum retries of an answer of the wrong form; each tells the model what is wrong.
+#: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2
 
 #: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.

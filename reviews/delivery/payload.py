@@ -85,15 +85,15 @@ def summary_json(run: ReviewRun) -> bytes:
         "open": count_by_severity(run.open_findings),
         "usage": run.usage.model_dump(mode="json"),
     }
-    told_of = [it for it in _by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
+    listed = [it for it in _by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
     room, kept = MAX_JSON_BYTES - len(json.dumps(fields)) - 100, list[dict[str, Any]]()
-    for finding in told_of:
+    for finding in listed:
         data = finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint}
         room -= len(json.dumps(data)) + 2
         if room < 0:
             break
         kept.append(data)
-    return json.dumps({**fields, "findings": kept, "findings_left_out": len(told_of) - len(kept)}).encode()
+    return json.dumps({**fields, "findings": kept, "findings_left_out": len(listed) - len(kept)}).encode()
 
 
 def _moment(at: datetime | None) -> str | None:

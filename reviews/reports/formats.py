@@ -134,7 +134,7 @@ ALIGNMENT = ReportFormat(
     name="alignment", file_name=".dialogue.md", media_type=_TEXT, render_sessions=alignment_documents
 )
 
-#: Name that stands for every format.
+#: Name for all formats.
 ALL = "all"
 _FORMATS = {it.name: it for it in (MARKDOWN, HTML, SARIF, JUNIT, JSONL, ALIGNMENT)}
 

@@ -43,17 +43,17 @@ class _Pipeline(ClusterPipeline):
 class _Cluster(RedisCluster):
     """A connected client."""
 
-    def __init__(self, *, url_told: str, patience: ConnectionRetry, **options: Any) -> None:
-        self.url = url_told
+    def __init__(self, *, shown_url: str, retry: ConnectionRetry, **options: Any) -> None:
+        self.url = shown_url
         # Replaces redis-py's own retries, which do not pause between attempts.
-        self._patience = patience
+        self._retry = retry
         super().__init__(retry=Retry(NoBackoff(), 0), **options)
 
     def execute_command(self, *args: Any, **options: Any) -> Any:
         """As in RedisCluster."""
         ask = partial(super().execute_command, *args, **options)
         try:
-            return self._patience.call_with_retry(ask, self._replace_node)
+            return self._retry.call_with_retry(ask, self._replace_node)
         except LOST_CLUSTER_ERRORS as error:
             raise convert_error(error, self.url) from error
 
@@ -77,7 +77,7 @@ class _Cluster(RedisCluster):
             result_callbacks=self.result_callbacks,
             cluster_response_callbacks=self.cluster_response_callbacks,
             reinitialize_steps=self.reinitialize_steps,
-            retry=self._patience,
+            retry=self._retry,
             lock=self._lock,
             transaction=transaction,
         )
@@ -137,8 +137,8 @@ class ClusterClient:
                 url=self._address.plain,
                 startup_nodes=[_node(node) for node in self._address.nodes[1:]],
                 connection_pool_class=_Pool,
-                url_told=self.url,
-                patience=ConnectionRetry(self._retries, lost=LOST_CLUSTER_ERRORS),
+                shown_url=self.url,
+                retry=ConnectionRetry(self._retries, lost=LOST_CLUSTER_ERRORS),
                 **self._options,
             )
         except LOST_CLUSTER_ERRORS as error:

@@ -36,11 +36,11 @@ class QueueProgress:
 
         `is_free`: this process is a worker that could run another task.
         """
-        told_ms = self._newest_ms
-        args = {"newest_ms": told_ms, "is_free": int(is_free), "ttl_ms": TTL_MS}
+        reported_ms = self._newest_ms
+        args = {"newest_ms": reported_ms, "is_free": int(is_free), "ttl_ms": TTL_MS}
         newest_ms: int = call_script(self._client, "queue/report_progress", [QUEUE_PROGRESS], args)[1]
         if (
-            told_ms > newest_ms
+            reported_ms > newest_ms
         ):  # the server's clock was set back: until it reaches the old time, each call would change the time
             self._newest_ms = newest_ms
         return newest_ms

@@ -58,7 +58,7 @@ class ParkRequest:
     spent: Accounts = field(default_factory=dict)
     #: Data of the event.
     about: EventData = field(default_factory=dict)
-    #: Celery task that parks the turn; None: monitors are not told.
+    #: Celery task that parks the turn; None: monitors are not informed.
     parked_by: ParkedBy | None = None
 
 

@@ -34,7 +34,7 @@ from ..planners import check_mode_options
 #: Maximum attempts of a change; an attempt fails only if a concurrent change succeeded.
 RACES = 50
 #: Characters of an instruction that its event contains.
-_TOLD = 500
+_MAX_EVENT_TEXT = 500
 
 _CastChange = Callable[[SessionParticipants], SessionParticipants]
 
@@ -81,7 +81,7 @@ class SessionSteering:
             InvalidInput, SessionEnded.
         """
         _check_text("text", text, self.limit_bytes)
-        about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_TOLD]}
+        about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_MAX_EVENT_TEXT]}
 
         def made(cast: SessionParticipants) -> SessionParticipants:
             return cast.with_instructions(name, text)

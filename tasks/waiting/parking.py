@@ -35,7 +35,7 @@ MOST_QUESTIONS = 20
 #: Milliseconds after the deadline of a parked turn for which its call journal is kept.
 CALLS_GRACE_MS = 86_400_000
 #: Characters of a question that its event contains.
-_TOLD = 500
+_MAX_EVENT_TEXT = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ def _build_park_request(waiting: ParkedQuestion, reply_token: str, *, tended_in_
         wait=waiting.model_dump_json(exclude_defaults=True),
         until_in_ms=until_in_ms,
         wake_in_ms=min(until_in_ms or FAR_MS, *reminders_ms(waiting), tended_in_ms),
-        about={"asked": list(waiting.asked), "question": waiting.question.text[:_TOLD]},
+        about={"asked": list(waiting.asked), "question": waiting.question.text[:_MAX_EVENT_TEXT]},
     )
 
 

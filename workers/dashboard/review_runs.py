@@ -20,7 +20,7 @@ from .views.review_rows import sort_findings
 
 #: Number of runs in memory.
 _KEPT = 4
-#: Seconds until a run that goes on is read again.
+#: Seconds until an active run is read again.
 _FRESH_S = 5.0
 
 

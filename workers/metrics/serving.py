@@ -107,7 +107,7 @@ def export_metrics(
 def export_to_flower() -> None:
     """Add the metrics to the registry that Flower serves, once per process. The first scrape starts the reading.
 
-    The settings are read by then, so that a Flower whose metrics nobody scrapes does not connect.
+    The settings are read by then, so that a Flower without metrics requests does not connect.
     """
 
     @cache

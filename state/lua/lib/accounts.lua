@@ -2,9 +2,9 @@
 --- USES:
 ---
 --- Every attempt of a turn has a usage account under its token: what this attempt alone has spent so far. The record
---- of a turn holds the accounts (`spent`), and the part of their sum that its events have reported (`told`). For late
---- writers, the accounts of the newest 64 turns that were written after more than one attempt stay in the slots
---- `spent:0` to `spent:63` of the session hash.
+--- of a turn holds the accounts (`spent`), and the part of their sum that its events have reported (`reported`; in
+--- older sessions `told`). For late writers, the accounts of the newest 64 turns that were written after more than one
+--- attempt stay in the slots `spent:0` to `spent:63` of the session hash.
 
 --- Names of the amounts of a usage account, in their stored order.
 local AMOUNTS = { 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }
@@ -38,13 +38,14 @@ end
 --- Return the usage of a turn that no event of it has reported yet, by name, or nil. It counts as reported from now on.
 local function take_unreported_usage(turn)
   local sum, rest, is_some = { 0, 0, 0, 0, 0 }, {}, false
+  local reported = turn.reported or turn.told or { 0, 0, 0, 0, 0 }
   for _, amounts in pairs(turn.spent or {}) do
     for i = 1, #AMOUNTS do sum[i] = sum[i] + amounts[i] end
   end
   for i = 1, #AMOUNTS do
-    rest[i] = sum[i] - (turn.told and turn.told[i] or 0)
+    rest[i] = sum[i] - reported[i]
     is_some = is_some or rest[i] > 0
   end
-  if is_some then turn.told = sum end
+  if is_some then turn.reported, turn.told = sum, nil end
   return is_some and usage_by_name(rest) or nil
 end

@@ -23,7 +23,7 @@ local function write_turn(keys, number, turn, outcome)
   release_reservation(keys.session, turn)
   if turn.grants > 1 then
     redis.call('HSET', keys.session, 'spent:' .. number % 64, cjson.encode({
-      number = number, participant = turn.participant, spent = turn.spent, told = turn.told,
+      number = number, participant = turn.participant, spent = turn.spent, reported = turn.reported or turn.told,
     }))
   end
   redis.call('HSET', keys.turns, number, cjson.encode(turn), number .. ':result', outcome.result)

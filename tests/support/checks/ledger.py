@@ -114,18 +114,19 @@ class Ledger:
         assert count["messages"] == len(self.messages)
         assert all(0 < number < count["next"] for number in self.turns)
         late = [event["data"]["usage"] for event in self.journal if event["event_type"] == "turn.spent"]
-        told = [p["result"].get("usage", {}) for p in self.payloads("MAPTurnCompleted")]
-        # What attempts of an open turn have spent, and the next of its events will tell.
-        untold = [
+        reported = [p["result"].get("usage", {}) for p in self.payloads("MAPTurnCompleted")]
+        # Usage of the attempts of turns that are still stored; the next event of the turn reports the rest.
+        spent = [
             dict(zip(COUNTED, row, strict=True))
             for t in self.turns.values()
             for row in t.get("spent", {}).values()
         ]
-        retold = [dict(zip(COUNTED, t["told"], strict=True)) for t in self.turns.values() if "told" in t]
+        sums = [t[name] for t in self.turns.values() for name in ("reported", "told") if name in t]
+        known = [dict(zip(COUNTED, row, strict=True)) for row in sums]
         for name in COUNTED:
-            open_sum = sum(it[name] for it in untold) - sum(it[name] for it in retold)
-            assert count[name] == sum(usage.get(name, 0) for usage in (*told, *late)) + open_sum, (
-                "what is booked is told"
+            open_sum = sum(it[name] for it in spent) - sum(it[name] for it in known)
+            assert count[name] == sum(usage.get(name, 0) for usage in (*reported, *late)) + open_sum, (
+                "what is booked is reported"
             )
             assert open_sum == 0 or not self.is_final
         assert int(self.session["map_events"]) == len(self.events)

@@ -48,7 +48,7 @@ class Reports:
         """Return the reports that the options request.
 
         Args:
-            named: Values of --format; `all` stands for every format.
+            named: Values of --format; `all` means every format.
             folder: Value of --output.
 
         Raises:

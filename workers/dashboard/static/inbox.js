@@ -99,7 +99,7 @@ function reloadSoon() {
   }, 1000);
 }
 
-/** Follow the sessions that wait for somebody. What the stream does not tell is found by the next refresh. */
+/** Follow the sessions that wait for a person. The next refresh finds what the stream does not report. */
 function watch(position) {
   const isShown = (id) => [...cards.values()].some((it) => it.session === id);
   const left = (id) => { if (isShown(id)) reloadSoon(); };

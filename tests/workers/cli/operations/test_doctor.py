@@ -112,9 +112,9 @@ def test_problems_of_the_agents_file_are_reported(terminal: Terminal):
     assert [it["grade"] for it in told] == ["ok", "warning"]
     assert "registry.toml: [agents.x] callable: ImportError: nowhere:x" in told[1]["text"]
     (terminal.folder / "registry.toml").write_text("[agents.x]\n")
-    (told_of,) = findings(terminal, "agents")
-    assert told_of["grade"] == "bad"
-    assert "[agents.x]" in told_of["text"]
+    (finding,) = findings(terminal, "agents")
+    assert finding["grade"] == "bad"
+    assert "[agents.x]" in finding["text"]
 
 
 def test_doctor_finds_code_in_the_working_folder(terminal: Terminal):
