@@ -76,16 +76,12 @@ class PagePosition(NamedTuple):
 
     def cursor(self) -> str:
         """Return the position as an opaque cursor."""
-        return urlsafe_b64encode(json.dumps(self).encode()).decode().rstrip("=")
+        return encode_cursor(*self)
 
     @classmethod
     def from_cursor(cls, cursor: str) -> PagePosition:
         """Return the position of a cursor. Raises InvalidInput if the cursor is not valid."""
-        try:
-            at_ms, row = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-            return cls(int(at_ms), int(row))
-        except (ValueError, TypeError):
-            raise InvalidInput("cursor", cursor, "must be a cursor from a previous page") from None
+        return cls(*decode_cursor(cursor, int, int))
 
 
 class CachedResult(NamedTuple):

@@ -87,6 +87,10 @@ class Usage(Frozen):
         rest = {name: max(amount - getattr(other, name), 0) for name, amount in self}
         return Usage(**rest)
 
+    def to_json_data(self) -> dict[str, JsonValue]:
+        """Return the amounts with the sum `tokens` as JSON data."""
+        return {**self.model_dump(mode="json"), "tokens": self.tokens}
+
 
 def _check_turn_usage(usage: Usage) -> Usage:
     if max(vars(usage).values()) > MOST_SPENT:

@@ -16,7 +16,6 @@ from ....jobs.reading import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
 from ....models.sessions.plan import BoardEntry
 from ....models.text.ids import timestamp_from_ms
-from ....models.turns.turn import Usage
 from ....state.sessions.records import SessionState
 from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import ParticipantNames, dialog_line, printable
@@ -72,11 +71,6 @@ def result_line(result: JobResult) -> Text:
     return Text.assemble(mark, " · ".join(facts))
 
 
-def usage_json(usage: Usage) -> dict[str, JsonValue]:
-    """Return usage as JSON data."""
-    return {**usage.model_dump(mode="json"), "tokens": usage.tokens}
-
-
 def result_json(result: JobResult) -> dict[str, JsonValue]:
     """Return the result and dialog of a session as JSON data."""
     return {
@@ -86,7 +80,7 @@ def result_json(result: JobResult) -> dict[str, JsonValue]:
         "detail": result.detail,
         "turns": result.turns,
         "rounds": result.rounds,
-        "usage": usage_json(result.usage),
+        "usage": result.usage.to_json_data(),
     }
 
 
@@ -108,7 +102,7 @@ class SessionListRow:
             "reason": state.reason,
             "turns": state.closed,
             "messages": state.messages,
-            "usage": usage_json(state.usage),
+            "usage": state.usage.to_json_data(),
             "opened_at": timestamp_from_ms(state.opened_ms),
             "ended_at": None if ended_ms is None else timestamp_from_ms(ended_ms),
         }
@@ -209,8 +203,8 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "turn_state": job.turn_state().model_dump(mode="json"),
         "turns": state.closed,
         "rounds": state.rounds,
-        "usage": usage_json(state.usage),
-        "usage_by_participant": {name: usage_json(spent) for name, spent in job.usage().items()},
+        "usage": state.usage.to_json_data(),
+        "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
     }
 

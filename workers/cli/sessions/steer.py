@@ -120,10 +120,10 @@ def add(
 
     Example: [bold]symposia add 3f2a91c4 critic --agent reviewer[/bold]
     """
-    job = _session_job(session)
+    job = _job(session)
     who = {"participant_id": participant, "kind": kind} | ({"role_id": role} if role else {})
     job.add_participant(who, agent, by=_name(by), key=key)
-    _print_change(job, f"{participant} takes part from the next round on.", as_json=as_json)
+    _print_status(job, f"{participant} takes part from the next round on.", as_json=as_json)
 
 
 def remove(
@@ -133,9 +133,9 @@ def remove(
 
     Example: [bold]symposia remove 3f2a91c4 critic[/bold]
     """
-    job = _session_job(session)
+    job = _job(session)
     job.remove_participant(participant, by=_name(by), key=key)
-    _print_change(job, f"{participant} is removed from the next round on.", as_json=as_json)
+    _print_status(job, f"{participant} is removed from the next round on.", as_json=as_json)
 
 
 def instruct(
@@ -150,9 +150,9 @@ def instruct(
 
     Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
     """
-    job = _session_job(session)
+    job = _job(session)
     job.instruct(participant, _read(text), by=_name(by), key=key)
-    _print_change(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
+    _print_status(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
 
 
 def post(
@@ -167,15 +167,9 @@ def post(
 
     Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
     """
-    job = _session_job(session)
+    job = _job(session)
     job.post(_read(text), role=role, by=_name(by), key=key)
-    _print_change(job, "message accepted.", as_json=as_json)
-
-
-def _session_job(session: str) -> CollabJob:
-    from ..common.arguments import find_job
-
-    return find_job(session)
+    _print_status(job, "message accepted.", as_json=as_json)
 
 
 def _name(by: str | None) -> str:
@@ -194,12 +188,3 @@ def _read(text: str) -> str:
     import sys
 
     return sys.stdin.read().strip() if text == "-" else text
-
-
-def _print_change(job: CollabJob, words: str, *, as_json: bool) -> None:
-    from ..common.screen import print_json
-
-    if as_json:
-        print_json({"id": job.id, "status": job.status().value})
-    else:
-        typer.echo(f"Session {job.id}: {words}")

@@ -7,18 +7,12 @@ from pydantic import JsonValue
 from .....models.alignment.ledger import Ledger
 from .....models.sessions.plan import BoardEntry, Totals
 from .....models.text.ids import ms_from_moment
-from .....models.turns.turn import Usage
 from .....models.turns.waiting import Pending
 from .....state.sessions.records import SessionState
 from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.views.session_views import SessionFacts
 
 Json = dict[str, JsonValue]
-
-
-def usage_json(usage: Usage) -> Json:
-    """Return usage as JSON data."""
-    return {**usage.model_dump(mode="json"), "tokens": usage.tokens}
 
 
 def budget_json(facts: SessionFacts, state: SessionState) -> list[JsonValue]:

@@ -20,7 +20,7 @@ from .....state.sessions.records import SessionState
 from .....state.sessions.turn_records import TurnRecord
 from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.views.session_views import SessionFacts
-from .details import budget_json, decisions_json, item_json, ledger_json, question_json, usage_json
+from .details import budget_json, decisions_json, item_json, ledger_json, question_json
 from .usage import SessionTotals
 from .visible import make_fields_visible
 
@@ -75,7 +75,7 @@ def session_json(parts: SessionParts) -> Json:
         "queued_for_s": queued_for_s(state) if parts.is_live else None,
         "tenant": facts.spec.tenant,
         "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,
-        "usage": usage_json(state.usage),
+        "usage": state.usage.to_json_data(),
         "budget": budget_json(facts, state),
         "participants": list(_participants(parts)),
         "usage_is_complete": parts.totals.is_complete,
@@ -154,8 +154,8 @@ def _removed(parts: SessionParts, name: str) -> Json:
 def _totals(parts: SessionParts, name: str) -> Json:
     totals = parts.totals.participants.get(name)
     if totals is None:
-        return {"turns": 0, "failed": 0, "usage": usage_json(Usage())}
-    return {"turns": totals.turns, "failed": totals.failed, "usage": usage_json(totals.usage)}
+        return {"turns": 0, "failed": 0, "usage": Usage().to_json_data()}
+    return {"turns": totals.turns, "failed": totals.failed, "usage": totals.usage.to_json_data()}
 
 
 def _state_of(name: str, state: SessionState) -> str:
