@@ -1,6 +1,7 @@
 """Renderings of a session: task tree as Mermaid, DOT or text, and transcript as an alignment document.
 
-Pure.
+Pure. `rich.tree` is not used for the text: it indents every level and recurses, and a session of 2,000 turns is
+2,000 levels deep.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def _branches(tree: TaskTree) -> Iterator[tuple[int, str]]:
     """Yield node indices in print order, each with its prefix.
 
     Of several children, the one with the most descendants comes last, and its descendants stay in the column
-    of its parent. There is no recursion, because a session of two thousand turns is two thousand levels deep.
+    of its parent.
     """
     children: dict[int | None, list[int]] = {}
     weight = [1] * len(tree.nodes)
