@@ -1,7 +1,7 @@
 """The services of `symposia up`: their selection, the start of Flower, and the check that all are ready.
 
 Like workers, Flower reads the broker's URL with the password from the environment, so its arguments contain
-no secret. It listens on loopback only and has no authentication.
+no secret. It listens on loopback only, and has no authentication unless `FLOWER_*` variables configure it.
 """
 
 from __future__ import annotations
