@@ -6,13 +6,14 @@ import pytest
 from redis import Redis
 from sqlalchemy import select
 
-from sessions.archiving import archive_now, archived
+from sessions.archiving import STREAMS, archive_now, archived
 from sessions.table import Table
 from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
 from symposia.archive.tables import METADATA
 from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.text.ids import new_id
+from symposia.state.redis.readers import StreamReader
 from symposia.tasks.sessions.restore_prune import prune
 
 pytestmark = pytest.mark.leaves_keys
@@ -152,3 +153,19 @@ def test_everything_of_one_user_is_erased(client: Redis, archive: Archive) -> No
         client.delete(table.key("session"))
     assert prune(archive, client, user="42").sessions == 1
     assert found(archive, "door") == ["the door of 43"]
+
+
+def test_newest_pages_are_those_of_the_live_streams(client: Redis, archive: Archive) -> None:
+    (table,) = tables(client, archive, "first")
+    for number in range(6):
+        table.speak(table.plan_one(), str(number))
+    archive_now(archive, table)
+    streams = StreamReader(client)
+    for stream in STREAMS:
+        before, pages = None, []
+        while page := archive.reader.newest_page(table.id, stream, before=before, count=4):
+            live = streams.newest_page(table.id, stream, before=before, count=4)
+            assert [it for it, _ in page] == [it for it, _ in live]
+            pages += page
+            before = page[-1][0]
+        assert pages[::-1] == list(archive.reader.entries(table.id, stream))
