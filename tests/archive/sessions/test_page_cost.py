@@ -5,6 +5,7 @@ from __future__ import annotations
 import runpy
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,12 +36,14 @@ PAGES: dict[str, Callable[[Archive], Any]] = {
 }
 
 
+MADE = runpy.run_path(str(Path(symposia.__file__).parent / "benchmarks" / "archive.py"))
+
+
 def filled(file: Path, sessions: int) -> Archive:
-    made = runpy.run_path(str(Path(symposia.__file__).parent / "benchmarks" / "archive.py"))
     archive = Archive(f"sqlite:///{file}")
     archive.prepare()
     for number in range(sessions):
-        archive.writer.write(made["session"](number), None)  # type: ignore[arg-type]  # its one page is whole
+        archive.writer.write(MADE["session"](number), None)  # type: ignore[arg-type]  # its one page is whole
     return archive
 
 
@@ -64,3 +67,15 @@ def test_search_cost_grows_with_its_hits(
     _, many = archives
     for words in ("door", "door lamp"):
         assert steps(many, partial(many.reader.search, words)) < 20 * MANY * EACH
+
+
+def test_page_of_a_dialog_costs_the_same_at_any_place(tmp_path: Path) -> None:
+    page = MADE["session"](0)
+    words = tuple((f"{page.opened_ms + it}-0", MADE["message"](0, it)) for it in range(2_000))
+    with closing(Archive(f"sqlite:///{tmp_path / 'long.db'}")) as archive:
+        archive.prepare()
+        archive.writer.write(replace(page, dialog=words), None)  # type: ignore[arg-type]
+        read = partial(archive.reader.newest_page, page.session_id, "dialog", count=10)
+        newest = steps(archive, read)
+        for place in (1_000, 20):
+            assert steps(archive, partial(read, before=words[place][0])) <= 2 * newest + 10 * EVERY
