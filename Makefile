@@ -29,7 +29,7 @@ FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide
 	--ignore=tests/models/alignment/document/test_linear.py
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
-DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium
+DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus
 
 .PHONY: help
 help: ## List the targets

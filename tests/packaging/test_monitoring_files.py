@@ -102,7 +102,7 @@ def test_the_rules_have_the_format_of_prometheus():
 
 def test_promtool_accepts_the_rules():
     if (promtool := shutil.which("promtool")) is None:
-        pytest.skip("promtool is not installed")
+        pytest.skip("needs promtool: make debian-packages")
     subprocess.run([promtool, "check", "rules", str(FOLDER / "alerts.yml")], check=True, capture_output=True)
 
 
