@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling import patient
-from symposia import workers
+from processes.node import run_module
 from symposia.models.protocol.base import Event
 from symposia.models.protocol.events import MapEvent
 from symposia.models.text.ids import new_id, role_uuid
 from symposia.workers.dashboard.views.session.timeline import Change, build_timeline, read_change
 
 SESSION = new_id()
-LAYOUT = Path(workers.__file__).parent / "dashboard" / "static" / "session" / "timeline_layout.js"
 OUTCOMES = ("message", "passed", "skipped", "failed", "expired", "dropped", "cancelled")
 
 
@@ -150,38 +144,32 @@ def test_refused_commits_and_steering_are_marks():
 
 # -- the layout, which runs in the browser ------------------------------------------------------
 
-SCRIPT = """
-const { extentOf, layOut, makeScale, waitsForWorkers } = await import(process.argv[1]);
-let text = "";
-for await (const chunk of process.stdin) text += chunk;
-const answers = JSON.parse(text).map(({ spans, marks, nowMs }) => {
-  const { fromMs, untilMs } = extentOf(spans, marks, nowMs);
+LAY_OUT = """
+  const { extentOf, layOut, makeScale, waitsForWorkers } = module;
+  const { fromMs, untilMs } = extentOf(it.spans, it.marks, 2_000_000);
   const x = makeScale(fromMs, untilMs, 800);
-  const layout = layOut(spans, ["ann", "bob"], fromMs, nowMs);
-  const waits = waitsForWorkers(new Map(spans.map((it) => [it.key, it])), fromMs);
+  const layout = layOut(it.spans, ["ann", "bob"], fromMs, 2_000_000);
+  const waits = waitsForWorkers(new Map(it.spans.map((span) => [span.key, span])), fromMs);
   return {
     fromMs, untilMs, lanes: layout.lanes, rows: layout.rows, waits: [...waits],
-    items: layout.items.map((it) => ({
-      key: it.span.key, participant: it.span.participant, row: it.row, begin: it.beginMs, end: it.endMs,
-      left: x(it.beginMs), right: x(it.endMs),
+    items: layout.items.map((item) => ({
+      key: item.span.key, participant: item.span.participant, row: item.row, begin: item.beginMs, end: item.endMs,
+      left: x(item.beginMs), right: x(item.endMs),
     })),
   };
-});
-console.log(JSON.stringify(answers));
+"""
+
+MERGE = """
+  const data = new module.TimelineData();
+  for (const change of it.live) data.addChange(change);
+  data.addPage(it.page);
+  for (const change of it.live) data.addChange(change);
+  return { spans: data.inOrder(), marks: data.marks.size, waits: data.waits(), isParked: data.isParked(1) };
 """
 
 
 def lay_out(timelines: list[dict]) -> list[dict]:
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("needs node")
-    cases = [{"spans": it["spans"], "marks": it["marks"], "nowMs": 2_000_000} for it in timelines]
-    command = [node, "--input-type=module", "-e", SCRIPT, LAYOUT.as_uri()]
-    done = subprocess.run(
-        command, input=json.dumps(cases), capture_output=True, text=True, timeout=patient(60), check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return run_module("session/timeline_layout.js", LAY_OUT, timelines)
 
 
 def test_spans_of_a_row_never_overlap():
@@ -222,3 +210,28 @@ def test_wait_for_a_worker_starts_at_the_previous_step():
     (layout,) = lay_out([spans])
     assert dict(layout["waits"]) == {"1.1": 10, "1.2": 20, "2.1": 40}
     assert [lane["participant"] for lane in layout["lanes"]] == ["ann", "bob"]
+
+
+def test_page_merges_pages_and_live_changes():
+    cases, wanted = [], []
+
+    @given(histories(), st.data())
+    def draw(changes, data):
+        cut = data.draw(st.integers(0, len(changes)))
+        live = [change.to_json() for change in changes[cut:]]
+        cases.append({"page": build_timeline(changes[:cut]), "live": live})
+        wanted.append({span["key"]: span for span in build_timeline(changes)["spans"]})
+
+    draw()
+    for merged, spans in zip(run_module("session/timeline_data.js", MERGE, cases), wanted, strict=True):
+        assert {span["key"]: span for span in merged["spans"]} == spans
+
+
+def test_page_follows_the_waits_of_a_turn():
+    parked = noted(20, "turn.parked", turn_number=1, participant_id="ann")
+    answered = noted(50, "turn.answered", turn_number=1)
+    page = build_timeline([dispatched(10, 1, "ann"), parked])
+    cases = [{"page": page, "live": live} for live in ([], [answered.to_json()])]
+    waiting, over = run_module("session/timeline_data.js", MERGE, cases)
+    assert (waiting["waits"], waiting["isParked"]) == ([{"turn": 1, "from_ms": 20, "until_ms": None}], True)
+    assert (over["waits"], over["isParked"]) == ([{"turn": 1, "from_ms": 20, "until_ms": 50}], False)

@@ -1,0 +1,36 @@
+"""Modules of the pages, run by Node without a browser."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scaling import patient
+from symposia import workers
+
+STATIC = Path(workers.__file__).parent / "dashboard" / "static"
+_SCRIPT = """
+const module = await import(process.argv[1]);
+let text = "";
+for await (const chunk of process.stdin) text += chunk;
+const answer = (it) => { %s };
+console.log(JSON.stringify(JSON.parse(text).map(answer)));
+"""
+
+
+def run_module(name: str, body: str, cases: list[Any]) -> list[Any]:
+    """What the function body `body` returns for each case, `it`; `module` is the file `name` of the pages."""
+    node = shutil.which("node")
+    if node is None:
+        pytest.skip("needs node")
+    command = [node, "--input-type=module", "-e", _SCRIPT % body, (STATIC / name).as_uri()]
+    done = subprocess.run(
+        command, input=json.dumps(cases), capture_output=True, text=True, timeout=patient(60), check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)  # type: ignore[no-any-return]
