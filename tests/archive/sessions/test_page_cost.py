@@ -69,7 +69,7 @@ def test_search_cost_grows_with_its_hits(
         assert steps(many, partial(many.reader.search, words)) < 20 * MANY * EACH
 
 
-def test_page_of_a_dialog_costs_the_same_at_any_place(tmp_path: Path) -> None:
+def test_page_of_a_dialog_costs_the_same_anywhere(tmp_path: Path) -> None:
     page = MADE["session"](0)
     words = tuple((f"{page.opened_ms + it}-0", MADE["message"](0, it)) for it in range(2_000))
     with closing(Archive(f"sqlite:///{tmp_path / 'long.db'}")) as archive:

@@ -155,7 +155,7 @@ def test_everything_of_one_user_is_erased(client: Redis, archive: Archive) -> No
     assert found(archive, "door") == ["the door of 43"]
 
 
-def test_newest_pages_are_those_of_the_live_streams(client: Redis, archive: Archive) -> None:
+def test_newest_pages_match_the_live_streams(client: Redis, archive: Archive) -> None:
     (table,) = tables(client, archive, "first")
     for number in range(6):
         table.speak(table.plan_one(), str(number))

@@ -13,7 +13,7 @@ def row(name: str, position: str, *, ended_ms: int | None = None) -> Any:
     return {"id": name, "status": status, "attention": None, "position": position, "ended_ms": ended_ms}
 
 
-def test_changes_are_read_by_revision_and_by_position():
+def test_changes_are_read_by_revision_and_position():
     sessions = SessionList()
     for name, position in (("a", "5-0"), ("b", "6-0"), ("a", "7-0"), ("c", "7-1")):
         sessions.put(row(name, position))
@@ -27,7 +27,7 @@ def test_changes_are_read_by_revision_and_by_position():
     assert sessions.counts["active"] == 2
 
 
-def test_the_oldest_ended_sessions_are_dropped_and_readers_reload(monkeypatch):
+def test_oldest_ended_sessions_are_dropped(monkeypatch):
     monkeypatch.setattr(session_list, "KEPT_ENDED", 2)
     sessions = SessionList()
     sessions.put(row("open", "1-0"))

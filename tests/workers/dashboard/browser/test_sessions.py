@@ -148,7 +148,7 @@ def test_message_is_posted(stage, open_tab):
     expect(page.locator("#messages")).to_contain_text("Mind the door.")
 
 
-def test_failed_turn_is_marked_in_the_page_and_in_the_task_list(stage, open_tab):
+def test_failed_turn_is_marked_on_page_and_task_list(stage, open_tab):
     job = stage.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
     result_of(job, timeout_s=60)
     page = open_tab(f"/collabs/{job.id}").page
