@@ -46,7 +46,7 @@ def to_outcome(answer: object) -> TurnOutcome:
     """Convert the return value of a callable to an outcome.
 
     Raises:
-        BadOutcome: the value is neither text, nor an outcome, nor None.
+        BadOutcome: The value is neither text, nor an outcome, nor None.
     """
     if answer is None:
         return TurnOutcome.skip_turn()
@@ -66,7 +66,7 @@ def load_callable(path: str) -> AgentCallable:
     """Import the callable at `module:name` (dots allowed on both sides).
 
     Raises:
-        AgentError: not retryable; the message says what could not be imported and why.
+        AgentError: Not retryable; the message says what could not be imported and why.
     """
     module, _, name = path.partition(":")
     try:

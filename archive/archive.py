@@ -29,8 +29,8 @@ def upgrade_schema(database: Database) -> None:
     """Upgrade a database that has an older schema.
 
     Raises:
-        ArchiveUnavailable: the database does not answer.
-        ArchiveError: the database has a newer schema.
+        ArchiveUnavailable: The database does not answer.
+        ArchiveError: The database has a newer schema.
     """
     revision = _revision(database) if database.exists else None
     if revision == REVISION:

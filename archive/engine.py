@@ -97,9 +97,9 @@ class Database:
             removed.
 
     Raises:
-        ArchiveUnavailable: from `reading` and `writing`, if the database does not answer.
-        ArchiveError: the database refuses a statement or value.
-        ClientClosed: after `close`.
+        ArchiveUnavailable: From `reading` and `writing`, if the database does not answer.
+        ArchiveError: The database refuses a statement or value.
+        ClientClosed: After `close`.
     """
 
     def __init__(self, url: str, *, owns_folder: bool = False) -> None:

@@ -24,7 +24,7 @@ def migrate(database: Database, revision: str = NEWEST) -> None:
     prepared.
 
     Raises:
-        ArchiveUnavailable: the database does not answer.
+        ArchiveUnavailable: The database does not answer.
     """
     with database.writing() as connection:
         if not database.is_sqlite:  # on SQLite, `writing` locks the whole file

@@ -95,9 +95,9 @@ class InvalidInput(SymposiaError, ValueError):
     """A value breaks a rule.
 
     Attributes:
-        field: path of the field, e.g. `participants[0].kind`; empty for the input as a whole.
-        value: the value as shown in the message: a repr, cut to 80 characters, `***` for a secret.
-        rule: what the value must be, e.g. `must not be blank`.
+        field: Path of the field, e.g. `participants[0].kind`; empty for the input as a whole.
+        value: The value as shown in the message: a repr, cut to 80 characters, `***` for a secret.
+        rule: What the value must be, e.g. `must not be blank`.
     """
 
     def __init__(self, field: str, value: object, rule: str) -> None:
@@ -302,8 +302,8 @@ class ReplyRefused(SessionError):
     """An answer to an open question was refused.
 
     Attributes:
-        word: reason: `late`, `double`, `foreign`, `unasked`, `several` or `ended`.
-        questions: for `several`, text of each open question by the number of its turn.
+        word: Reason: `late`, `double`, `foreign`, `unasked`, `several` or `ended`.
+        questions: For `several`, text of each open question by the number of its turn.
     """
 
     def __init__(
@@ -537,9 +537,9 @@ class AgentError(SymposiaError):
     """An agent failed to take its turn.
 
     Attributes:
-        retryable: whether a retry may succeed.
-        retry_after_s: seconds to wait before a retry, as requested by the refusing service; None if not given.
-        origin: location in the agent's own code that raised it; None if it was raised elsewhere.
+        retryable: Whether a retry may succeed.
+        retry_after_s: Seconds to wait before a retry, as requested by the refusing service; None if not given.
+        origin: Location in the agent's own code that raised it; None if it was raised elsewhere.
     """
 
     origin: ErrorOrigin | None = None
@@ -587,8 +587,8 @@ class DeliveryFailed(ReviewError):
     """A report could not be delivered.
 
     Attributes:
-        retryable: whether a retry may succeed.
-        retry_after_s: seconds to wait before a retry, as requested by the receiver; None if not given.
+        retryable: Whether a retry may succeed.
+        retry_after_s: Seconds to wait before a retry, as requested by the receiver; None if not given.
     """
 
     def __init__(

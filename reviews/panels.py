@@ -31,7 +31,7 @@ def load_panels(path: Path | None = None) -> dict[str, Panel]:
     `path`: the file. None: `panels.toml` in the working folder, if it exists.
 
     Raises:
-        InvalidInput: the file is missing, is not TOML, or a panel in it breaks a rule; the message names it.
+        InvalidInput: The file is missing, is not TOML, or a panel in it breaks a rule; the message names it.
     """
     if path is None and DEFAULT_FILE.is_file():
         path = DEFAULT_FILE

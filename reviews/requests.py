@@ -65,9 +65,9 @@ def request_for_files(
     `known_agents`: names that workers announced; empty if no worker announced any.
 
     Raises:
-        InvalidInput: a path, revision or panel does not exist, the root name is not valid, or an agent is
+        InvalidInput: A path, revision or panel does not exist, the root name is not valid, or an agent is
             unknown.
-        ArchiveUnavailable: the archive is needed for `last`, and does not answer.
+        ArchiveUnavailable: The archive is needed for `last`, and does not answer.
     """
     panel = resolve_panel(
         how.get("panel", "code"), how.get("model"), how.get("panels_file"), known_agents=known_agents
@@ -155,8 +155,8 @@ def last_revision(
     """Return the revision of the newest completed run; None: there is none, or git no longer has it.
 
     Raises:
-        InvalidInput: there is no archive to look it up.
-        ArchiveUnavailable: the archive does not answer.
+        InvalidInput: There is no archive to look it up.
+        ArchiveUnavailable: The archive does not answer.
     """
     if archive is None:
         rule = "must be a git revision: `last` requires the archive, which is disabled (SYMPOSIA_ARCHIVE)"
@@ -202,9 +202,9 @@ def request_for_sessions(
     Sessions of reviews are reviewed only if their ids are given.
 
     Raises:
-        InvalidInput: the archive is disabled, the panel does not exist, or an agent of it is unknown.
-        SessionNotFound: a given id is not in the archive.
-        ArchiveUnavailable: the archive does not answer.
+        InvalidInput: The archive is disabled, the panel does not exist, or an agent of it is unknown.
+        SessionNotFound: A given id is not in the archive.
+        ArchiveUnavailable: The archive does not answer.
     """
     from ..archive.results import SessionFilter
 

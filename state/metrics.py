@@ -64,7 +64,7 @@ class MetricCounts:
             number: Number of the batch.
 
         Raises:
-            RedisUnavailable: the batch may have been added; repeat it with the same number.
+            RedisUnavailable: The batch may have been added; repeat it with the same number.
         """
         keys = [METRICS, metrics_batch_key(sender or new_id())]
         additions: list[ScriptValue] = []

@@ -61,7 +61,7 @@ class NotificationStreams:
         """Return the notifications of an agent after a cursor, oldest first.
 
         Raises:
-            InvalidInput: the cursor is not valid.
+            InvalidInput: The cursor is not valid.
             RedisUnavailable: Redis does not answer.
         """
         if not _CURSOR.fullmatch(after):

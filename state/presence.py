@@ -52,10 +52,10 @@ class WorkerPresence:
         """Record that a worker is running, and remove workers that have been silent for a long time.
 
         Args:
-            name: the worker's name.
-            agents: names of the agents it knows.
-            offers: names that schedules may use, by kind: `roots`, `jobs`, `panels`.
-            idle_ms: milliseconds for which it has been free and has started no task.
+            name: The worker's name.
+            agents: Names of the agents it knows.
+            offers: Names that schedules may use, by kind: `roots`, `jobs`, `panels`.
+            idle_ms: Milliseconds for which it has been free and has started no task.
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
@@ -99,8 +99,8 @@ def parse_entries(known: Mapping[str, str], now_ms: int) -> list[WorkerEntry]:
     """Return the announcements of a hash, by name of the worker; those of other releases are left out.
 
     Args:
-        known: the hash `WORKERS`.
-        now_ms: the time by the server's clock.
+        known: The hash `WORKERS`.
+        now_ms: The time by the server's clock.
     """
     entries = (_entry(name, raw, now_ms) for name, raw in sorted(known.items()))
     return [entry for entry in entries if entry is not None]
@@ -135,10 +135,10 @@ class WorkerWatch:
     """Warning for a waiting call: logged once while no worker is running, and again only after one was running.
 
     Args:
-        book: the running workers.
-        what: what waits, such as `session ID`; for the log line.
-        grace_s: seconds that workers may be missing before the warning.
-        clock: function that returns monotonic seconds.
+        book: The running workers.
+        what: What waits, such as `session ID`; for the log line.
+        grace_s: Seconds that workers may be missing before the warning.
+        clock: Function that returns monotonic seconds.
     """
 
     def __init__(

@@ -75,7 +75,7 @@ class ScheduleStore:
         """Write a schedule; return `added`, `replaced` or `kept`. `mode`: `new`, `replace` or `sync`.
 
         Raises:
-            InvalidInput: the name is taken and `mode` is `new`, or there are too many.
+            InvalidInput: The name is taken and `mode` is `new`, or there are too many.
         """
         keys, now_ms = schedule_keys(schedule.name), self.now_ms()
         origin_ms = int(self._client.hget(keys["entry"], "origin_ms") or now_ms // 1000 * 1000)

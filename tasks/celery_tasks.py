@@ -50,10 +50,10 @@ def turn_task(
         The result of the turn, in a few words.
 
     Raises:
-        TurnFailed: a failure exhausted the attempts of the turn, or ended the session. The failure is stored;
+        TurnFailed: A failure exhausted the attempts of the turn, or ended the session. The failure is stored;
             the exception is only for Celery's monitors, and Celery does not retry it.
-        TurnRetried: the attempt failed, and the session runs the turn again; only for Celery's monitors, too.
-        Ignore: the turn is parked. The Celery task has a state of its own until the wait ends.
+        TurnRetried: The attempt failed, and the session runs the turn again; only for Celery's monitors, too.
+        Ignore: The turn is parked. The Celery task has a state of its own until the wait ends.
     """
     request = self.request
     call = TurnCall(session, turn, participant, CollabMode(mode), scope)

@@ -70,7 +70,7 @@ class ScriptedModel(FunctionModel):
     output in the form that the turn expects, such as `{"satisfied": True, "reason": "done"}`.
 
     Raises:
-        TypeError: structured output in a turn that expects text.
+        TypeError: Structured output in a turn that expects text.
     """
 
     def __init__(self, *replies: ModelReply, name: str = "scripted") -> None:
@@ -128,9 +128,9 @@ def turn(me: str = "ann", *, heard: Sequence[tuple[str, str]] = (), **changes: A
     """Return a turn in a round robin of Ann, Bob and Cleo.
 
     Args:
-        me: participant whose turn it is.
-        heard: earlier messages, as pairs of participant and text.
-        changes: other fields of `TurnContext`.
+        me: Participant whose turn it is.
+        heard: Earlier messages, as pairs of participant and text.
+        changes: Other fields of `TurnContext`.
     """
     fields: dict[str, Any] = {
         "session_id": "3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01",
@@ -164,8 +164,8 @@ def model_agent(model: Model, **llm_settings: Any) -> LLMAgent:
     """Return an agent that uses `model`.
 
     Args:
-        model: the model.
-        llm_settings: fields of `symposia.agents.llm.settings.LLMSettings`.
+        model: The model.
+        llm_settings: Fields of `symposia.agents.llm.settings.LLMSettings`.
     """
     return LLMAgent(lambda: [ModelSource(model)], LLMSettings(**llm_settings))
 
@@ -174,12 +174,12 @@ def speak(agent: AnyAgent, context: TurnContext, *, turn_services: TurnServices 
     """Run a turn as a worker does, and return its outcome.
 
     Args:
-        agent: the agent under test.
-        context: the turn.
-        turn_services: services of the turn; None: services in memory.
+        agent: The agent under test.
+        context: The turn.
+        turn_services: Services of the turn; None: services in memory.
 
     Raises:
-        AgentError: the turn failed.
+        AgentError: The turn failed.
     """
     runner = AgentRunner()
     try:

@@ -92,7 +92,7 @@ class FailedAuthLimiter:
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def is_limited(self, address: str) -> bool:
-        """Return True if requests from this address are refused for now."""
+        """Return whether requests from this address are refused for now."""
         return self._bucket(address) < 1
 
     def record_failure(self, address: str) -> None:
@@ -163,7 +163,8 @@ class Receiver:
         """Return the remote system of the participant; its secret must sign the callback.
 
         Raises:
-            SymposiaError.
+            UnknownAgent: No agent of the registry answers for the participant.
+            AgentError: The participant is not a remote system.
         """
         binding = job.spec.agents.get(callback.participant)
         if binding is None:
@@ -235,7 +236,7 @@ async def serve(server: HTTPServer, *, host: str, port: int) -> None:
     """Listen until cancelled.
 
     Raises:
-        InvalidInput: the address or port cannot be used.
+        InvalidInput: The address or port cannot be used.
     """
     try:
         server.listen(port, host)

@@ -32,8 +32,8 @@ def find_origin(error: BaseException, *, redact: Callable[[str], str]) -> ErrorO
     """Return where `error` was raised.
 
     Args:
-        error: a caught exception with its traceback.
-        redact: removes secrets from a text.
+        error: A caught exception with its traceback.
+        redact: Removes secrets from a text.
 
     Returns:
         The origin; None if all frames belong to Symposia or the standard library.

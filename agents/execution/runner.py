@@ -69,10 +69,10 @@ class RunningTurn(Protocol):
         """Wait for the outcome.
 
         Raises:
-            AgentTimeout: the deadline has passed.
-            AgentFailed: the agent raised an exception.
-            BadOutcome: the answer cannot be written.
-            SymposiaError: the error passed to `cancel`, by default LeaseLost.
+            AgentTimeout: The deadline has passed.
+            AgentFailed: The agent raised an exception.
+            BadOutcome: The answer cannot be written.
+            SymposiaError: The error passed to `cancel`, by default LeaseLost.
         """
         ...
 
@@ -88,8 +88,8 @@ class AgentRunner:
     """Runner of turns; one instance per process, used by all its threads, usable after a fork.
 
     Args:
-        max_message_bytes: maximum bytes (UTF-8) of one message.
-        secrets: texts that errors of agents must not contain.
+        max_message_bytes: Maximum bytes (UTF-8) of one message.
+        secrets: Texts that errors of agents must not contain.
     """
 
     def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES, secrets: tuple[str, ...] = ()) -> None:
@@ -127,7 +127,7 @@ class AgentRunner:
         An instant agent has answered when this returns.
 
         Raises:
-            AgentError: an instant agent failed.
+            AgentError: An instant agent failed.
         """
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:

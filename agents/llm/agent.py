@@ -50,10 +50,10 @@ class LLMAgent:
     """The agent of a language model.
 
     Args:
-        sources: returns the model and its fallback models, or raises AgentError if there is none. Called for
+        sources: Returns the model and its fallback models, or raises AgentError if there is none. Called for
             each turn, because an API key and the URL of a local server may change.
-        llm_settings: settings of its model calls.
-        toolbox: tools that it may call; None: no tools.
+        llm_settings: Settings of its model calls.
+        toolbox: Tools that it may call; None: no tools.
     """
 
     def __init__(

@@ -48,12 +48,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     """The hooks of one run.
 
     Args:
-        chain: the model and its fallback models, in their order.
-        services: services of the turn.
-        request_key: fingerprint of the turn's request without the dialog: a stored answer stays valid when
+        chain: The model and its fallback models, in their order.
+        services: Services of the turn.
+        request_key: Fingerprint of the turn's request without the dialog: a stored answer stays valid when
             others have spoken in the meantime.
-        max_tries: maximum number of attempts of a request at one model.
-        deadline: the turn's deadline, by `time.monotonic()` (seconds).
+        max_tries: Maximum number of attempts of a request at one model.
+        deadline: The turn's deadline, by `time.monotonic()` (seconds).
     """
 
     chain: Sequence[PricedModel]
@@ -124,7 +124,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         """Return the index of the next model within its rate limit.
 
         Raises:
-            AgentFailed: all have reached it; retryable when the first of them has room again.
+            AgentFailed: All have reached it; retryable when the first of them has room again.
         """
         waits = []
         for at in range(self._model_index + 1, len(self.chain)):

@@ -55,7 +55,7 @@ class ModelPool:
         """Return the client of an endpoint, created at its first use; a `Model` is returned as it is.
 
         Raises:
-            UserError, ImportError: the provider is unknown or not installed, or its key is missing.
+            UserError, ImportError: The provider is unknown or not installed, or its key is missing.
         """
         if isinstance(endpoint, Model):
             return endpoint

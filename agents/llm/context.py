@@ -44,10 +44,10 @@ def build_history(
     User and assistant alternate strictly and the user begins: many chat templates refuse anything else.
 
     Args:
-        turn: the turn.
-        max_tokens: maximum tokens of the dialog.
-        plain: put all in one prompt, for a small model.
-        summary: summary of the messages before the dialog; empty: none.
+        turn: The turn.
+        max_tokens: Maximum tokens of the dialog.
+        plain: Put all in one prompt, for a small model.
+        summary: Summary of the messages before the dialog; empty: none.
     """
     messages, left_out = fit_messages(turn.messages, max_tokens)
     if plain:

@@ -60,10 +60,10 @@ def retry_pause_s(error: Exception, *, tries: int, most_tries: int, left_s: floa
     """Return the seconds to wait before a retry of the request; None: no retry.
 
     Args:
-        error: the error of the newest attempt.
-        tries: number of attempts at this model so far.
-        most_tries: maximum number of attempts at this model.
-        left_s: seconds until the turn's deadline.
+        error: The error of the newest attempt.
+        tries: Number of attempts at this model so far.
+        most_tries: Maximum number of attempts at this model.
+        left_s: Seconds until the turn's deadline.
     """
     if tries >= most_tries or not (isinstance(error, ModelAPIError) and is_transient(error)):
         return None
@@ -80,8 +80,8 @@ def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentEr
     Transient errors and invalid answers may be retried.
 
     Args:
-        error: the exception.
-        secrets: texts to remove from the message.
+        error: The exception.
+        secrets: Texts to remove from the message.
     """
     retryable = is_transient(error)
     if not isinstance(error, ModelAPIError):

@@ -106,9 +106,9 @@ class ModelAgentFactory:
     """Factory of model agents. Imports pydantic-ai for the first agent.
 
     Args:
-        file: the models, tools and servers that agents refer to by name.
-        getenv: returns the value of an environment variable.
-        local_model: returns the URL of the running local model, or None.
+        file: The models, tools and servers that agents refer to by name.
+        getenv: Returns the value of an environment variable.
+        local_model: Returns the URL of the running local model, or None.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class ModelAgentFactory:
         """Return the agent of an entry, with the binding's overrides.
 
         Raises:
-            AgentError: a tool or the output form cannot be loaded.
+            AgentError: A tool or the output form cannot be loaded.
         """
         from ..python import load_form
         from .agent import LLMAgent

@@ -72,10 +72,10 @@ class Toolbox:
     Args:
         functions: Python functions by name.
         servers: MCP servers by name.
-        getenv: returns the value of an environment variable.
+        getenv: Returns the value of an environment variable.
 
     Raises:
-        AgentError: not retryable; a function cannot be imported, or a model cannot use its signature.
+        AgentError: Not retryable; a function cannot be imported, or a model cannot use its signature.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
     """Return the tools of an MCP server. The connection is open from the first use to the end of the turn.
 
     Raises:
-        AgentError: not retryable; a variable is not set, or the package for MCP is not installed.
+        AgentError: Not retryable; a variable is not set, or the package for MCP is not installed.
     """
     if not has_mcp():
         raise AgentFailed(NO_MCP, retryable=False)

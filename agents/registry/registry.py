@@ -81,12 +81,12 @@ class Registry:
     """Agents by name. Safe to use from several threads.
 
     Args:
-        file: entries of the agents file.
-        getenv: returns the value of an environment variable; called only for variables named in the file.
-        local_model: returns the URL of the running local model, or None; called at every turn, on the event
+        file: Entries of the agents file.
+        getenv: Returns the value of an environment variable; called only for variables named in the file.
+        local_model: Returns the URL of the running local model, or None; called at every turn, on the event
             loop.
-        concurrency: number of turns that this process runs side by side.
-        path: path of the file in messages.
+        concurrency: Number of turns that this process runs side by side.
+        path: Path of the file in messages.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Registry:
         """Return the registry of a file; None: of `agents.toml` in the working folder, if it exists.
 
         Raises:
-            RegistryError: the file is missing, is not TOML, or breaks a rule; the message names the rule.
+            RegistryError: The file is missing, is not TOML, or breaks a rule; the message names the rule.
         """
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
@@ -152,9 +152,9 @@ class Registry:
         """Return the agent for a binding, with the binding's overrides.
 
         Raises:
-            UnknownAgent: no agent of that name; the message lists similar names.
-            InvalidInput: the binding's parameters are not valid for the agent.
-            AgentError: its code cannot be imported, or its packages are not installed.
+            UnknownAgent: No agent of that name; the message lists similar names.
+            InvalidInput: The binding's parameters are not valid for the agent.
+            AgentError: Its code cannot be imported, or its packages are not installed.
         """
         return self._cached_agent(_key(binding))
 

@@ -148,7 +148,7 @@ def resolve_checked(
     """Return the addresses of a host if all of them may be called.
 
     Raises:
-        AgentFailed: one of them may not be called (permanent), or the DNS look-up failed (transient).
+        AgentFailed: One of them may not be called (permanent), or the DNS look-up failed (transient).
     """
     try:
         found = resolve(host, port, type=socket.SOCK_STREAM)

@@ -58,7 +58,7 @@ def post_webhook(target: WebhookTarget, body: bytes, headers: Mapping[str, str])
     """Post a message; it is delivered when this returns.
 
     Raises:
-        AgentFailed: it is not delivered; `retryable` says whether a retry may succeed.
+        AgentFailed: It is not delivered; `retryable` says whether a retry may succeed.
     """
     parts = urlsplit(target.url)
     host, is_encrypted = parts.hostname or "", parts.scheme == "https"

@@ -69,7 +69,7 @@ class ArchiveReader:
         """Return messages that contain all of these words, newest first.
 
         Raises:
-            InvalidInput: there is no word, or the cursor or the limit is not valid.
+            InvalidInput: There is no word, or the cursor or the limit is not valid.
         """
         query = (
             select(MESSAGE, COLLAB.c.collab_id, COLLAB.c.title)

@@ -116,7 +116,7 @@ def render_transcript(
     """Return the session as Markdown.
 
     Raises:
-        SessionError: the parser does not read the same document back; a defect of Symposia.
+        SessionError: The parser does not read the same document back; a defect of Symposia.
     """
     document = build_transcript(collab, messages, ledger, experts)
     text = render(document)

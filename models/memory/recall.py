@@ -119,7 +119,7 @@ def view_without_service(
     """Return the view where no service is known: nothing is remembered, so the values go through as they are.
 
     Raises:
-        InvalidInput: a name or a value is not JSON.
+        InvalidInput: A name or a value is not JSON.
     """
     layers = ((defaults or {}, Source.DEFAULT), (said, Source.SAID))
     found = {name: (value, it) for layer, it in layers for name, value in layer.items() if is_stated(value)}

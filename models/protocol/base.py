@@ -66,7 +66,7 @@ class ProtocolObject(BaseModel):
     """Base of the protocol objects.
 
     Raises:
-        InvalidInput: on construction, for the first field that breaks a rule.
+        InvalidInput: On construction, for the first field that breaks a rule.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -90,7 +90,7 @@ class ProtocolObject(BaseModel):
         """Read this object from JSON data in the form of its schema.
 
         Raises:
-            InvalidInput: the first field that breaks a rule, with the nearest valid form if one is known.
+            InvalidInput: The first field that breaks a rule, with the nearest valid form if one is known.
         """
         try:
             return super().model_validate(obj, **options)

@@ -129,7 +129,7 @@ class MapEvent(ProtocolObject):
         """Return the payload as an object of its event type's class, e.g. `TurnDispatched`.
 
         Raises:
-            InvalidInput: the payload is absent although its type requires fields.
+            InvalidInput: The payload is absent although its type requires fields.
         """
         try:
             return PAYLOADS[self.event_type].model_validate(self.payload or {})

@@ -87,11 +87,11 @@ def check_collab(collab: Collab, *, orchestrator: str | None = None) -> None:
     """Check the rules for the opening of a session.
 
     Args:
-        collab: the session to be opened.
-        orchestrator: participant id of the orchestrator, if the roles do not name one.
+        collab: The session to be opened.
+        orchestrator: Participant id of the orchestrator, if the roles do not name one.
 
     Raises:
-        InvariantViolation: the first broken rule.
+        InvariantViolation: The first broken rule.
     """
     for check in _AT_OPENING:
         _raise_first(check(collab))
@@ -136,7 +136,7 @@ def transition_collab(
 
     Raises:
         Locked: `governance.locked` refuses every change.
-        IllegalTransition: the diagram has no such edge.
+        IllegalTransition: The diagram has no such edge.
     """
     if collab.governance and collab.governance.locked:
         raise Locked("collab", collab.collab_id)
@@ -155,7 +155,7 @@ def transition_dialog(
 
     Raises:
         Locked: `governance.locked` refuses every change.
-        IllegalTransition: the diagram has no such edge.
+        IllegalTransition: The diagram has no such edge.
     """
     if dialog.governance and dialog.governance.locked:
         raise Locked("dialog", dialog.dialog_id)

@@ -43,7 +43,7 @@ def read_collab(data: Document) -> RepairedDocument[Collab]:
     """Return a collab from JSON text or data (mplp-collab.schema.json).
 
     Raises:
-        InvalidInput: the first field that breaks a rule no repair is known for.
+        InvalidInput: The first field that breaks a rule no repair is known for.
     """
     return _read(Collab, _parsed(data, "collab"))
 
@@ -52,7 +52,7 @@ def read_dialog(data: Document) -> RepairedDocument[Dialog]:
     """Return a dialog from JSON text or data (mplp-dialog.schema.json).
 
     Raises:
-        InvalidInput: the first field that breaks a rule no repair is known for.
+        InvalidInput: The first field that breaks a rule no repair is known for.
     """
     return _read(Dialog, _parsed(data, "dialog"))
 
@@ -61,7 +61,7 @@ def read_message(data: Document) -> RepairedDocument[Message]:
     """Return one message of a dialog from JSON text or data.
 
     Raises:
-        InvalidInput: the first field that breaks a rule no repair is known for.
+        InvalidInput: The first field that breaks a rule no repair is known for.
     """
     return _read(Message, _parsed(data, "message"))
 
@@ -70,7 +70,7 @@ def read_map_event(data: Document) -> RepairedDocument[MapEvent]:
     """Return a MAP event from JSON text or data (mplp-map-event.schema.json). Its payload is never repaired.
 
     Raises:
-        InvalidInput: the first field that breaks a rule no repair is known for.
+        InvalidInput: The first field that breaks a rule no repair is known for.
     """
     return _read(MapEvent, _parsed(data, "event"))
 

@@ -60,7 +60,7 @@ def repair(document: dict[str, Any]) -> Iterator[Repair]:
     """Repair `document` in place, and yield each repair.
 
     Raises:
-        InvalidInput: two spellings of the same field contradict each other.
+        InvalidInput: Two spellings of the same field contradict each other.
     """
     meta = document.get("meta")
     if isinstance(meta, dict):

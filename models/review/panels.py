@@ -116,7 +116,7 @@ class Panel(Frozen):
         """Return the panel with the agent `model` in the seats for one; None: without any.
 
         Raises:
-            InvalidInput: no seat is left.
+            InvalidInput: No seat is left.
         """
         taken = (_fill_seat(seat, model) for seat in self.seats)
         seats = tuple(seat for seat in taken if seat is not None)

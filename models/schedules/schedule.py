@@ -98,7 +98,7 @@ class Schedule(ProtocolObject):
     """An action at set times: a review, or a job of the settings.
 
     Raises:
-        InvalidInput: on construction, for the first field that breaks a rule.
+        InvalidInput: On construction, for the first field that breaks a rule.
     """
 
     name: ResourceName

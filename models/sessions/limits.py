@@ -97,8 +97,8 @@ def check_sizes(collab: Collab, messages: Sequence[Message], *, max_message_byte
     """Check the size of a collab and its opening messages; `max_message_bytes` is the limit of each text.
 
     Raises:
-        InvalidInput: the first limit that is exceeded, or a blank message.
-        MessageTooLarge: the first text that is too long.
+        InvalidInput: The first limit that is exceeded, or a blank message.
+        MessageTooLarge: The first text that is too long.
     """
     _check_count("participants", len(collab.participants), MAX_PARTICIPANTS)
     _check_count("messages", len(messages), MAX_MESSAGES)

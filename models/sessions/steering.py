@@ -108,7 +108,7 @@ def binding_for(
     """Return the agent of a participant: the given one, else the agent of the same name; `human` for a person.
 
     Raises:
-        UnknownAgent: no worker knows the agent; `known_agents` is empty if no worker is known.
+        UnknownAgent: No worker knows the agent; `known_agents` is empty if no worker is known.
     """
     name = participant.participant_id
     is_person = participant.kind is ParticipantKind.HUMAN and name not in known_agents

@@ -45,7 +45,7 @@ def read_stop(data: object, *, field: str = "stop") -> StopCondition:
     """Read the condition in `data`; `field` is its path, for the message.
 
     Raises:
-        InvalidInput: names the field, its value and the rule it breaks.
+        InvalidInput: Names the field, its value and the rule it breaks.
     """
     condition = _read(data, field, MAX_DEPTH)
     check_size(condition, field=field)

@@ -208,7 +208,7 @@ class Submission:
         `known_agents` are the names that workers announced; empty if no worker is known.
 
         Raises:
-            InvalidInput: the first rule that is broken, with its field and value.
+            InvalidInput: The first rule that is broken, with its field and value.
         """
         if self.collab.status is not CollabStatus.DRAFT:
             raise InvalidInput(

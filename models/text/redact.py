@@ -139,10 +139,10 @@ class ErrorOrigin:
     """The innermost frame of an exception in the agent's own code; holds no values of variables.
 
     Attributes:
-        error_type: class name of the exception.
-        file: path of the source file below its import root, such as `my_agents/tools.py`.
-        line: line number, from 1.
-        traceback: text for the log of the worker, bounded, without secrets.
+        error_type: Class name of the exception.
+        file: Path of the source file below its import root, such as `my_agents/tools.py`.
+        line: Line number, from 1.
+        traceback: Text for the log of the worker, bounded, without secrets.
     """
 
     error_type: str

@@ -33,10 +33,10 @@ class Reader:
     """The reader of a message list, and the names of its speakers.
 
     Attributes:
-        names: display name by participant id; a participant without one is called by its id.
-        me: participant id. Its own messages become the `assistant`'s, those of all others the `user`'s.
+        names: Display name by participant id; a participant without one is called by its id.
+        me: Participant id. Its own messages become the `assistant`'s, those of all others the `user`'s.
             None: every participant is the `assistant`, as section 3.2 has it.
-        opening: what the user says first where a participant has the first word, such as the purpose: the APIs
+        opening: What the user says first where a participant has the first word, such as the purpose: the APIs
             want the first message to be the user's. None: nothing is put in front.
     """
 

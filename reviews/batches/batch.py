@@ -52,7 +52,7 @@ def stop_batch(review_context: ReviewContext, batch_id: str, outcome: RunState, 
         False: the batch had already ended.
 
     Raises:
-        ReviewNotFound: there is no such batch.
+        ReviewNotFound: There is no such batch.
     """
     numbers = review_context.store.stop(batch_id, outcome=outcome.value, reason=reason)
     if numbers is None:

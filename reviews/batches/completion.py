@@ -33,7 +33,7 @@ def finish_batch(review_context: ReviewContext, batch_id: str) -> bool:
         False: work is left, or another worker reports the batch.
 
     Raises:
-        ArchiveUnavailable: the batch must be reported later.
+        ArchiveUnavailable: The batch must be reported later.
     """
     reporter = new_id()
     if review_context.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":

@@ -55,8 +55,8 @@ def start_batch(
     `on_read`: callback with the number of items read so far.
 
     Raises:
-        InvalidInput: the source cannot be read.
-        RedisUnavailable, ArchiveUnavailable: no review begins.
+        InvalidInput: The source cannot be read.
+        RedisUnavailable, ArchiveUnavailable: No review begins.
     """
     if _is_there(review_context, order.batch_id):
         advance_batch(review_context, order.batch_id)

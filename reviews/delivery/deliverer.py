@@ -33,11 +33,11 @@ class Deliverer:
     """Deliverer of reports.
 
     Args:
-        deliveries: function that returns the destinations, called on first use: without deliveries no file is
+        deliveries: Function that returns the destinations, called on first use: without deliveries no file is
             needed.
-        index: the delivery queue.
-        read_run: function that returns the run of an id. Raises ReviewNotFound.
-        transcript: function that returns the dialogue document of a session id.
+        index: The delivery queue.
+        read_run: Function that returns the run of an id. Raises ReviewNotFound.
+        transcript: Function that returns the dialogue document of a session id.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class Deliverer:
         """Attempt a queued delivery; do nothing if it is no longer queued.
 
         Raises:
-            ArchiveUnavailable, RedisUnavailable: the delivery is retried later.
+            ArchiveUnavailable, RedisUnavailable: The delivery is retried later.
         """
         if not self.index.has(delivery_job):
             return

@@ -34,7 +34,7 @@ class Destinations:
         """Return the destinations of a file; None: of `deliveries.toml` in the working folder, if it exists.
 
         Raises:
-            InvalidInput: the file is missing, is not TOML, or breaks a rule; the message names the rule.
+            InvalidInput: The file is missing, is not TOML, or breaks a rule; the message names the rule.
         """
         if path is None and not DEFAULT_FILE.is_file():
             return cls(DeliveriesFile({}), getenv=getenv)
@@ -63,8 +63,8 @@ class Destinations:
         """Attempt one delivery. A repeated call is safe, because receivers can detect duplicates.
 
         Raises:
-            InvalidInput: the name is unknown.
-            DeliveryFailed: the delivery failed; `retryable`: whether a retry may succeed.
+            InvalidInput: The name is unknown.
+            DeliveryFailed: The delivery failed; `retryable`: whether a retry may succeed.
         """
         match self.entry(name):
             case FolderEntry() as entry:

@@ -33,7 +33,7 @@ def write_to_folder(entry: FolderEntry, report_payload: ReportPayload) -> Path:
     """Write the reports, a summary, and the run as JSON; do not change an existing run.
 
     Raises:
-        DeliveryFailed: the folder cannot be written to.
+        DeliveryFailed: The folder cannot be written to.
     """
     series, name = _series(report_payload), _name(report_payload)
     target = entry.folder / series / name
@@ -93,7 +93,7 @@ def send_mail(
     """Send the message; return when the server has accepted it.
 
     Raises:
-        DeliveryFailed: it was not accepted, or not for all recipients; `retryable`: whether a retry may
+        DeliveryFailed: It was not accepted, or not for all recipients; `retryable`: whether a retry may
             succeed.
     """
     mail = build_mail(entry, report_payload, message_id=message_id)
@@ -190,13 +190,13 @@ def send_webhook(entry: WebhookEntry, report_payload: ReportPayload, *, message_
     """Post the run; return when the receiver has accepted it.
 
     Args:
-        entry: the destination.
-        report_payload: the run.
-        message_id: id, the same in every attempt, so that a receiver accepts it once.
-        secret: the key for the signature, known to both sides.
+        entry: The destination.
+        report_payload: The run.
+        message_id: Id, the same in every attempt, so that a receiver accepts it once.
+        secret: The key for the signature, known to both sides.
 
     Raises:
-        DeliveryFailed: the receiver has not accepted it; `retryable`: whether a retry may succeed.
+        DeliveryFailed: The receiver has not accepted it; `retryable`: whether a retry may succeed.
     """
     body = summary_json(report_payload.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))

@@ -152,7 +152,7 @@ def format_of(name: str, *, field: str = "formats") -> ReportFormat:
         field: Name of the value, for the error.
 
     Raises:
-        InvalidInput: no format has this name.
+        InvalidInput: No format has this name.
     """
     from ...models.errors import InvalidInput
 
@@ -167,7 +167,7 @@ def add_format(report: ReportFormat) -> None:
     Call this in every process that writes or delivers such reports, or adds schedules with them.
 
     Raises:
-        ValueError: the name or the file name is in use, or the format has no function, or both.
+        ValueError: The name or the file name is in use, or the format has no function, or both.
     """
     if report.name == ALL or report.name in _FORMATS:
         raise ValueError(f"report format {report.name!r} is registered already")

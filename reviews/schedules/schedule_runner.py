@@ -55,10 +55,10 @@ class ScheduleRunner:
     """Processing of the schedules of one Redis.
 
     Args:
-        book: the schedules.
-        works: the kinds of jobs by name: `review` and `job`.
-        grace_ms: milliseconds that a beat's message may be late before the sweep sends one itself.
-        lease_ms: milliseconds without a renewal after which another worker takes over.
+        book: The schedules.
+        works: The kinds of jobs by name: `review` and `job`.
+        grace_ms: Milliseconds that a beat's message may be late before the sweep sends one itself.
+        lease_ms: Milliseconds without a renewal after which another worker takes over.
     """
 
     def __init__(

@@ -40,8 +40,8 @@ class ScheduledReview:
     """Scheduled reviews: one batch per run, with the run's id.
 
     Args:
-        review_context: function that returns the review context of this process.
-        roots: folders that may be reviewed, by name.
+        review_context: Function that returns the review context of this process.
+        roots: Folders that may be reviewed, by name.
     """
 
     def __init__(self, review_context: Callable[[], ReviewContext], roots: Mapping[str, Path]) -> None:
@@ -52,8 +52,8 @@ class ScheduledReview:
         """Start the batch, unless it was started.
 
         Raises:
-            InvalidInput: the root, the panel or a revision does not exist, or there is no archive.
-            ArchiveUnavailable, RedisUnavailable: no review begins.
+            InvalidInput: The root, the panel or a revision does not exist, or there is no archive.
+            ArchiveUnavailable, RedisUnavailable: No review begins.
         """
         review, review_context = _review(schedule), self._context()
         order = (

@@ -87,9 +87,9 @@ class Schedules:
     """The schedules of one installation.
 
     Args:
-        book: store of the schedules.
-        send_task: function that sends the Celery task of the schedule of this name.
-        check_names: function that raises InvalidInput for a schedule with names that are not configured.
+        book: Store of the schedules.
+        send_task: Function that sends the Celery task of the schedule of this name.
+        check_names: Function that raises InvalidInput for a schedule with names that are not configured.
     """
 
     def __init__(
@@ -308,7 +308,7 @@ def read_schedules(document: Mapping[str, Any]) -> list[Schedule]:
     """Return the schedules of a file: one table per schedule, by name, with the arguments of `Schedules.add`.
 
     Raises:
-        InvalidInput: the message has the path of the field.
+        InvalidInput: The message has the path of the field.
     """
     schedules = []
     for name, table in document.items():
@@ -331,8 +331,8 @@ def check_names(schedule: Schedule, workers: WorkerPresence) -> None:
     """Refuse a schedule whose names a live worker does not know; without a live worker nothing is checked.
 
     Raises:
-        InvalidInput: a live worker does not have the root, the job or the panel.
-        UnknownAgent: the agent of a review's model seats is not registered.
+        InvalidInput: A live worker does not have the root, the job or the panel.
+        UnknownAgent: The agent of a review's model seats is not registered.
     """
     review = schedule.review
     if schedule.job is not None:

@@ -98,7 +98,8 @@ def _transcript(reader: ArchiveReader, session: ListedSession, *, limit: int) ->
     """Return the session as Markdown; None: longer than `limit` bytes.
 
     Raises:
-        CorruptSession, ArchiveUnavailable.
+        CorruptSession: A stored record is invalid.
+        ArchiveUnavailable: The database does not answer.
     """
     pieces = [_head(session)]
     left = limit - len(pieces[0].encode())

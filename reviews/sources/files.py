@@ -113,9 +113,9 @@ class FileSource:
         """Yield items by their paths.
 
         Raises:
-            InvalidInput: the root is not a folder, a pattern or a revision matches nothing, or there is no
+            InvalidInput: The root is not a folder, a pattern or a revision matches nothing, or there is no
                 repository.
-            GitFailed: git failed to list the changes.
+            GitFailed: Git failed to list the changes.
         """
         repository = Repository.find(self.folder)
         changes = self._changes(repository)

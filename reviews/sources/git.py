@@ -81,7 +81,7 @@ class Git:
         """Return the output of git; `given` is its standard input.
 
         Raises:
-            GitFailed: with the first line of its error.
+            GitFailed: With the first line of its error.
         """
         program = shutil.which("git")
         if program is None:

@@ -152,7 +152,7 @@ class Repository:
         """Return the merge base of the checked-out branch and `base`.
 
         Raises:
-            InvalidInput: there is none.
+            InvalidInput: There is none.
         """
         commit = self.resolve_commit(base, field="base")
         try:

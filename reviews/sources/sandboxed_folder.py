@@ -53,7 +53,7 @@ class SandboxedFolder:
     """Reader of files below `folder` by relative paths with `/`; close it, or use it as a context manager.
 
     Raises:
-        InvalidInput: it is not a folder that can be opened.
+        InvalidInput: It is not a folder that can be opened.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -119,7 +119,7 @@ class SandboxedFolder:
         """Return a descriptor of a folder (empty path: the root), open until `opened` ends.
 
         Raises:
-            OSError.
+            OSError: The folder cannot be opened.
         """
         folder = self._fd
         if path and not _is_inside(path):

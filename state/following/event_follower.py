@@ -29,10 +29,10 @@ class Follower:
     """Cursors of one reader of one stream, with the end of the session.
 
     Args:
-        session_id: the session.
-        stream: the name of the stream.
-        after: cursor to start after, or `END_ONLY`.
-        newest: list with the newest event; empty: the session does not exist.
+        session_id: The session.
+        stream: The name of the stream.
+        after: Cursor to start after, or `END_ONLY`.
+        newest: List with the newest event; empty: the session does not exist.
     """
 
     def __init__(self, session_id: str, stream: Stream, *, after: str, newest: list[Entry]) -> None:
@@ -82,8 +82,8 @@ def follow(
     `waiting` is called before each read of a session that has not ended.
 
     Raises:
-        SessionNotFound: the session does not exist or has expired.
-        ResultTimeout: the session did not end within `timeout_s` seconds.
+        SessionNotFound: The session does not exist or has expired.
+        ResultTimeout: The session did not end within `timeout_s` seconds.
     """
     deadline = inf if timeout_s is None else time.monotonic() + timeout_s
     newest = read_entries(client.xrevrange(session_key(session_id, "events"), count=1))

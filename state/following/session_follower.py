@@ -66,7 +66,7 @@ def watch(
     called before that.
 
     Raises:
-        SessionNotFound: the session does not exist or has expired.
+        SessionNotFound: The session does not exist or has expired.
     """
     words = _DialogReader(StreamReader(client), session_id)
     draft_progress = _OpenGrants()

@@ -91,9 +91,9 @@ class MemoryManagement:
     """Management of the memories in one Redis.
 
     Args:
-        redis: a URL, or a client that decodes responses.
-        rules: time to live, size cap, and format of the keys.
-        sessions: the Redis with the sessions, whose messages are exported; None: the same Redis.
+        redis: A URL, or a client that decodes responses.
+        rules: Time to live, size cap, and format of the keys.
+        sessions: The Redis with the sessions, whose messages are exported; None: the same Redis.
     """
 
     def __init__(

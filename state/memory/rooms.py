@@ -137,18 +137,18 @@ class DialogMemory(MemoryManagement):
         """Add parameters to the memory of a service, and make it the last used one.
 
         Args:
-            user_id: the owner; without user or room nothing is stored.
-            room_id: the room.
-            parameters: by name; `None`, `""`, `[]` and `{}` change nothing.
+            user_id: The owner; without user or room nothing is stored.
+            room_id: The room.
+            parameters: By name; `None`, `""`, `[]` and `{}` change nothing.
             service: None: the last used one.
-            updated_by: the source of the values, for the metadata.
-            conversation_id: for the metadata.
+            updated_by: The source of the values, for the metadata.
+            conversation_id: For the metadata.
 
         Returns:
             Whether it was stored: False without user or room, with nothing to store, or without Redis.
 
         Raises:
-            InvalidInput: no service, an unknown one, a bad id, or a value of the wrong type: nothing was stored.
+            InvalidInput: No service, an unknown one, a bad id, or a value of the wrong type: nothing was stored.
         """
         owner = Owner.from_ids(user_id, room_id)
         look = self._read(owner)

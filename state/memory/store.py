@@ -57,7 +57,7 @@ class MemoryStore:
         """Return the current memory, in one round trip. A corrupt or expired memory is dropped and read as empty.
 
         Raises:
-            RedisError, StateError: the server does not answer.
+            RedisError, StateError: The server does not answer.
         """
         room_key, shared_key = self.key(owner), self.shared_key(owner.user)
         pipeline = self.client.pipeline(transaction=False)
@@ -87,11 +87,11 @@ class MemoryStore:
         """Add statements to the memory in `look`, in one round trip and one more for each concurrent write.
 
         Args:
-            owner: the owner of the memory.
-            statements: the statements, oldest first.
-            writer: mark of the write; if the memory has this mark already, nothing changes.
-            look: the memory that was read.
-            slides: whether the time to live restarts; a write that only forgets keeps the old one.
+            owner: The owner of the memory.
+            statements: The statements, oldest first.
+            writer: Mark of the write; if the memory has this mark already, nothing changes.
+            look: The memory that was read.
+            slides: Whether the time to live restarts; a write that only forgets keeps the old one.
 
         Returns:
             The current memory: `look` itself if there was nothing to write.

@@ -139,7 +139,7 @@ def send_swaps(
         GET of `then_read`.
 
     Raises:
-        RedisError, StateError: the server does not answer, or a script failed.
+        RedisError, StateError: The server does not answer, or a script failed.
     """
     script = load_script("memory/swap")
     answers = _sent(client, "EVALSHA", script.sha, swaps, then_read)

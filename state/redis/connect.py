@@ -182,8 +182,8 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
 
     Args:
         url: URL of a server, a cluster, or a Sentinel master; see `RedisAddress`.
-        retries: maximum number of times that a command is sent again.
-        timeout_s: seconds to wait for an answer.
+        retries: Maximum number of times that a command is sent again.
+        timeout_s: Seconds to wait for an answer.
     """
     address, options = RedisAddress.parse(url), _options(timeout_s)
     if address.kind is RedisKind.CLUSTER:
@@ -216,8 +216,8 @@ def check_reachable(client: Redis, url: str) -> str:
     """Return the server's version.
 
     Raises:
-        RedisUnavailable: the server does not answer; the message contains the URL without its password.
-        UnsuitableRedis: the server is of another kind than the URL.
+        RedisUnavailable: The server does not answer; the message contains the URL without its password.
+        UnsuitableRedis: The server is of another kind than the URL.
     """
     try:
         info = client.info("server")

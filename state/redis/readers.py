@@ -64,7 +64,7 @@ def converting_to_corrupt(session_id: str, part: str) -> Iterator[None]:
     """Convert an error about a broken rule to CorruptSession, with the place of the record.
 
     Raises:
-        CorruptSession: the record that the block read is not valid.
+        CorruptSession: The record that the block read is not valid.
     """
     try:
         yield
@@ -124,7 +124,7 @@ class StreamReader:
         """Yield every entry, oldest first.
 
         Raises:
-            SessionNotFound: the session does not exist, or expired during the read.
+            SessionNotFound: The session does not exist, or expired during the read.
         """
         yield from self.all(session_id, stream)
         if not self._client.exists(session_key(session_id, "session")):

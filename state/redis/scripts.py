@@ -94,7 +94,7 @@ def _library(user: str, names: Iterable[str]) -> list[str]:
     """Return the texts of modules and of all modules they use: each once, after the modules it uses.
 
     Raises:
-        ValueError: a module is unknown, or uses itself directly or indirectly.
+        ValueError: A module is unknown, or uses itself directly or indirectly.
     """
     texts: dict[str, str] = {}
 
@@ -143,7 +143,7 @@ def evaluate(client: Redis, script: Script, keys: Sequence[str], args: Sequence[
     """Run a script; load it first if the server does not know it (after a restart or SCRIPT FLUSH).
 
     Raises:
-        ScriptError: the script failed; the message contains the verb and the error of Redis.
+        ScriptError: The script failed; the message contains the verb and the error of Redis.
     """
     try:
         return _evaluated(client, script, keys, args)

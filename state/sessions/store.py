@@ -40,7 +40,7 @@ class SessionStore:
         """Create the session, once; return `opened` or `exists`.
 
         Raises:
-            SessionConflict: a session with this id and other content exists.
+            SessionConflict: A session with this id and other content exists.
         """
         args: dict[str, ScriptValue] = {
             "digest": opening.digest,
@@ -181,11 +181,11 @@ class SessionStore:
         """Return the due work of the session: `swept` (with numbers, advance, due_ms, held), `ended` or `missing`.
 
         Args:
-            session_id: the session.
-            grace_ms: milliseconds after which a message counts as late.
-            taken_ms: sending time of the newest message that workers took, in milliseconds since the epoch;
+            session_id: The session.
+            grace_ms: Milliseconds after which a message counts as late.
+            taken_ms: Sending time of the newest message that workers took, in milliseconds since the epoch;
                 None: the queue is empty.
-            probes: number of messages that may be sent although the earlier ones may still be in the queue.
+            probes: Number of messages that may be sent although the earlier ones may still be in the queue.
         """
         try:
             scopes = sorted({record.scope for record in self.state(session_id).open_turns()})

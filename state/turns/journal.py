@@ -33,13 +33,13 @@ class CallJournal:
     """The finished calls of one turn, for the worker that runs it.
 
     Args:
-        client: a client that decodes responses.
-        session_id: the session of the turn.
-        number: the number of the turn.
-        begun_before: whether earlier attempts may have stored something.
+        client: A client that decodes responses.
+        session_id: The session of the turn.
+        number: The number of the turn.
+        begun_before: Whether earlier attempts may have stored something.
 
     Raises:
-        RedisUnavailable: the stored calls cannot be read.
+        RedisUnavailable: The stored calls cannot be read.
     """
 
     def __init__(self, client: Redis, session_id: str, number: int, *, begun_before: bool) -> None:

@@ -38,7 +38,7 @@ def add_mode(mode: Mode) -> CollabMode:
     valid under the schema of the protocol.
 
     Raises:
-        ValueError: a mode of this name exists.
+        ValueError: A mode of this name exists.
     """
     if mode.name in _MODES:
         raise ValueError(f"mode {mode.name!r} is registered already")
@@ -77,7 +77,7 @@ def check_mode_options(
     """Refuse options that can never work with this mode and roster.
 
     Raises:
-        InvalidInput: the message names the field, its value and the rule.
+        InvalidInput: The message names the field, its value and the rule.
     """
     chosen = mode_of(mode)
     ids = [p.participant_id for p in roster]
@@ -94,7 +94,7 @@ def check_step(view: SessionView, step: Step) -> None:
     """Refuse a step that would break the session.
 
     Raises:
-        AssertionError: the message names the rule. The cause is a defect of the planner, never the input.
+        AssertionError: The message names the rule. The cause is a defect of the planner, never the input.
     """
     people = set(view.ids())
     waiting = [turn for turn in view.open if turn.number not in step.drop]

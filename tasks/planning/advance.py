@@ -45,7 +45,7 @@ def plan_next(
     """Return the plan for a state, or after the commit of `said`; None: wait for open turns. Pure.
 
     Raises:
-        CorruptSession.
+        CorruptSession: A stored record is invalid.
     """
     promotes = begins_round(facts, state, said=said)
     if promotes and facts.coming is not None:
@@ -108,7 +108,7 @@ def send_turns(
     """Send turns to the queue; without `parent`, as children of the Celery task that planned each.
 
     Raises:
-        BrokerConnectionError.
+        BrokerConnectionError: The broker does not answer.
     """
     by_parent: dict[str, list[TurnCall]] = {}
     for number in numbers:

@@ -65,7 +65,7 @@ class Archiver:
         """Archive every session that is due; return the number of archived sessions.
 
         Raises:
-            ArchiveUnavailable, RedisUnavailable: entries that were not written stay in the archive queue.
+            ArchiveUnavailable, RedisUnavailable: Entries that were not written stay in the archive queue.
         """
         written = 0
         while claimed := self._queue.claim(limit=BATCH, hold_ms=HOLD_MS):

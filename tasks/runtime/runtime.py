@@ -117,7 +117,7 @@ class FactsCache:
             edition: Minimum edition of the facts.
 
         Raises:
-            SessionNotFound: the session does not exist or has expired.
+            SessionNotFound: The session does not exist or has expired.
         """
         now = self._clock()
         with self._lock:

@@ -110,7 +110,7 @@ class GrantServices:
         """Create the turn services of an agent; `rate_of` returns the rate limits of the fallback models.
 
         Raises:
-            RedisUnavailable.
+            RedisUnavailable: Redis does not answer.
         """
         instrument = self.factory.model_instrumentation
         return TurnServices(
@@ -135,7 +135,8 @@ class GrantServices:
         """Return the reported usage of all attempts, this one and earlier ones, by the token of the grant.
 
         Raises:
-            RedisUnavailable, CorruptSession.
+            RedisUnavailable: Redis does not answer.
+            CorruptSession: A stored record is invalid.
         """
         if self._journal is None and self.grant.grants > 1:
             self._open()

@@ -38,7 +38,7 @@ def prepare(
     `known_agents`: names that workers announced; empty if no worker announced any.
 
     Raises:
-        InvalidInput: the first broken rule, with its field and value.
+        InvalidInput: The first broken rule, with its field and value.
     """
     prepared = submission.prepare(known_agents=known_agents, max_message_bytes=max_message_bytes)
     check_mode_options(
@@ -70,10 +70,10 @@ class SessionOpener:
         """Open the session of a submission. Return None if it exists already with the same content.
 
         Raises:
-            InvalidInput: one line with field, value and rule; nothing was written.
-            ConversationError: the session may not run in its task, or not write to its conversation.
-            SessionConflict: the id belongs to a session with other content.
-            RedisUnavailable: nothing was written, or the same submission may be opened again.
+            InvalidInput: One line with field, value and rule; nothing was written.
+            ConversationError: The session may not run in its task, or not write to its conversation.
+            SessionConflict: The id belongs to a session with other content.
+            RedisUnavailable: Nothing was written, or the same submission may be opened again.
         """
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
         prepared = self._assign(prepared)

@@ -189,7 +189,7 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
     """Return the session as Markdown, checked by parsing it back.
 
     Raises:
-        InvalidInput: the session runs without the alignment protocol.
+        InvalidInput: The session runs without the alignment protocol.
     """
     experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
     if facts.spec.protocol is None or experts is None:

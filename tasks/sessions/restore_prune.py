@@ -55,14 +55,14 @@ def prune(
     Without `user`, delete also old review runs and ended tasks.
 
     Args:
-        archive: the archive.
-        client: a Redis client, to find live sessions.
+        archive: The archive.
+        client: A Redis client, to find live sessions.
         before_ms: Time in milliseconds since the epoch.
-        user: only sessions that used the memory of this user.
+        user: Only sessions that used the memory of this user.
         dry_run: Count, but delete nothing.
 
     Raises:
-        ArchiveUnavailable, RedisUnavailable: some entries may be deleted; the call may be repeated.
+        ArchiveUnavailable, RedisUnavailable: Some entries may be deleted; the call may be repeated.
     """
     archive.prepare()
     done, after_row = Pruned(), 0
@@ -110,9 +110,9 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
     A turn that was running is granted again; the worker that ran it before the loss cannot commit.
 
     Raises:
-        SessionNotFound: the session is not in the archive.
-        NotRestorable: the session has ended, is live, or is being archived.
-        ArchiveUnavailable, RedisUnavailable: the call may be repeated.
+        SessionNotFound: The session is not in the archive.
+        NotRestorable: The session has ended, is live, or is being archived.
+        ArchiveUnavailable, RedisUnavailable: The call may be repeated.
     """
     archive.prepare()
     reader, restorer = archive.reader, Restorer(client)

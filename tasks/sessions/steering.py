@@ -78,7 +78,8 @@ class SessionSteering:
         """Change the instructions of a participant from the next turn on.
 
         Raises:
-            InvalidInput, SessionEnded.
+            InvalidInput: An unknown participant, or a text that breaks a rule.
+            SessionEnded: The session has ended.
         """
         _check_text("text", text, self.limit_bytes)
         about: dict[str, JsonValue] = {"participant_id": name, "instructions": text[:_MAX_EVENT_TEXT]}

@@ -57,7 +57,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
         The number of dispatched turns and steps.
 
     Raises:
-        RedisUnavailable, BrokerConnectionError: unchecked sessions are claimed again after the grace time.
+        RedisUnavailable, BrokerConnectionError: Unchecked sessions are claimed again after the grace time.
     """
     runtime.graph.check()
     sent, ends_at = 0, time.monotonic() + LONGEST_S

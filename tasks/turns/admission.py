@@ -76,11 +76,11 @@ class Admission:
         """Record the end of the attempt: its tenant pays exactly what the session has booked.
 
         Args:
-            answer: the answer of the script that ended it.
-            own: usage of this attempt; an earlier identical call booked it if the script reports none and
+            answer: The answer of the script that ended it.
+            own: Usage of this attempt; an earlier identical call booked it if the script reports none and
                 `done` is True.
-            done: whether the turn still belonged to this attempt.
-            keep_ms: if the turn was returned: time within which another attempt needs the reservation.
+            done: Whether the turn still belonged to this attempt.
+            keep_ms: If the turn was returned: time within which another attempt needs the reservation.
         """
         if (done and keep_ms is None) or own != NOTHING:
             self.own_usage = own

@@ -117,8 +117,8 @@ class PlanNext:
     """The session's next step must be planned.
 
     Attributes:
-        state: the session as the script left it; None: read it.
-        exhausted: the budget that ends the session.
+        state: The session as the script left it; None: read it.
+        exhausted: The budget that ends the session.
     """
 
     state: SessionState | None = None
@@ -130,8 +130,8 @@ class WakeParked:
     """Follow-up: the turn is parked, and work is due for it.
 
     Attributes:
-        facts: collab and specification of the session.
-        state: the session after the script.
+        facts: Collab and specification of the session.
+        state: The session after the script.
     """
 
     facts: SessionFacts
@@ -143,12 +143,12 @@ class TurnEnd:
     """Result of one delivery of a turn.
 
     Attributes:
-        word: answer of the deciding script.
-        summary: what happened; contains no dialog text and no secrets.
-        failed: a failure exhausted the turn's attempts, or ended its session.
-        retried: the attempt failed, and the turn is run again.
-        awaits: who the turn waits for; None: this delivery did not park it.
-        follow_up: work after this delivery that does not belong to the turn itself.
+        word: Answer of the deciding script.
+        summary: What happened; contains no dialog text and no secrets.
+        failed: A failure exhausted the turn's attempts, or ended its session.
+        retried: The attempt failed, and the turn is run again.
+        awaits: Who the turn waits for; None: this delivery did not park it.
+        follow_up: Work after this delivery that does not belong to the turn itself.
     """
 
     word: str

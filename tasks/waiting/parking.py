@@ -73,8 +73,8 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     During a Redis outage, retry until `until` (by `time.monotonic()`), because the question is paid for.
 
     Raises:
-        BadOutcome: the question names no person to ask.
-        StateError.
+        BadOutcome: The question names no person to ask.
+        StateError: The live state in Redis cannot be read or changed.
     """
     agent = runtime.registry.get_agent(turn.binding)
     reply_token = new_id()

@@ -60,7 +60,7 @@ def find_question(
     """Return the one open question to `name`: of all, of the given `turn`, or with the given reply `token`.
 
     Raises:
-        ReplyRefused: there is no such question, or more than one: without turn or token the reply might
+        ReplyRefused: There is no such question, or more than one: without turn or token the reply might
             answer another question than intended.
         InvalidInput: `name` is not text, or `turn` is not a number.
     """
@@ -101,8 +101,8 @@ def answer_question(
     """Answer a question in the name of a person who was asked; a given `token` must be the question's.
 
     Raises:
-        InvalidInput: the answer is blank, too long, or not one of the choices.
-        ReplyRefused: the question is no longer open; nothing was changed.
+        InvalidInput: The answer is blank, too long, or not one of the choices.
+        ReplyRefused: The question is no longer open; nothing was changed.
     """
     _check(asked, text, limit_bytes=limit_bytes)
     if token is not None and token != asked.parking.reply_token:

@@ -32,9 +32,9 @@ class WorkspaceMethods:
     """Context of the methods of agents. Safe to use from several threads.
 
     Args:
-        archive: the database; it is migrated at its first use.
-        board: notification streams; None: no notifications are published.
-        now_ms: returns the time, in milliseconds since the epoch.
+        archive: The database; it is migrated at its first use.
+        board: Notification streams; None: no notifications are published.
+        now_ms: Returns the time, in milliseconds since the epoch.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ def managed_task(changes: WorkspaceChanges, agent: str, task_id: str) -> Task:
     """Return the task, locked, if this agent manages it.
 
     Raises:
-        NotTaskManager: also if the task does not exist.
+        NotTaskManager: Also if the task does not exist.
     """
     task = changes.lock_task(normalize_id(task_id))
     if task is None or task.task_manager != agent:
@@ -89,7 +89,7 @@ def managed_conversation(
     """Return the conversation and its task, locked, if this agent manages it.
 
     Raises:
-        NotTaskManager: also if the conversation does not exist.
+        NotTaskManager: Also if the conversation does not exist.
     """
     task_id = changes.task_of(normalize_id(conversation_id))
     task = None if task_id is None else changes.lock_task(task_id)
@@ -137,8 +137,8 @@ def create_conversation(
     """Create a conversation with its dialog and its members.
 
     Raises:
-        ParticipantNotAdmittedError: a member does not take part in the task.
-        ConversationFullError: there are too many members.
+        ParticipantNotAdmittedError: A member does not take part in the task.
+        ConversationFullError: There are too many members.
     """
     check_admitted(task, members)
     conversation_id = new_id()

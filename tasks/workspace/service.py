@@ -99,16 +99,16 @@ class ParticipantMethods(WorkspaceMethods):
         """Return conversations that an agent is a member of, by last activity, newest first, then by id.
 
         Args:
-            agent: the caller, here and below.
-            task_id: only those of this task.
-            archived: only archived ones (True) or only others (False); None: depends on `include_archived`.
-            include_archived: whether archived ones are listed together with the others.
-            limit: at most 100.
-            cursor: where the previous page ended.
+            agent: The caller, here and below.
+            task_id: Only those of this task.
+            archived: Only archived ones (True) or only others (False); None: depends on `include_archived`.
+            include_archived: Whether archived ones are listed together with the others.
+            limit: At most 100.
+            cursor: Where the previous page ended.
 
         Raises:
-            NotAMember: the agent neither takes part in the task nor manages it.
-            InvalidInput: a bad limit or cursor.
+            NotAMember: The agent neither takes part in the task nor manages it.
+            InvalidInput: A bad limit or cursor.
         """
         agent = read_agent(agent)
         with self._book.reading() as pages:

@@ -70,7 +70,7 @@ class TaskManagers:
         """Return the task-manager of an app; by default the agent with the name of the app.
 
         Raises:
-            InvalidInput.
+            InvalidInput: The name breaks a rule.
         """
         name = read_agent(app, "app")
         return self._known.get(name) or TaskManager(name, name)

@@ -30,7 +30,7 @@ class TaskPlacement:
     """Assignment of sessions to tasks and conversations.
 
     Args:
-        archive: function that returns the archive; None: there is no archive, so there are no tasks.
+        archive: Function that returns the archive; None: there is no archive, so there are no tasks.
     """
 
     def __init__(self, archive: Callable[[], Archive | None]) -> None:
@@ -40,10 +40,10 @@ class TaskPlacement:
         """Return the submission with its task as the thread of its dialog.
 
         Raises:
-            InvalidInput: an id is not valid, there is no archive, or the thread is not that of the task.
-            NotAMember: an agent is not a member of the conversation, or the conversation does not exist.
-            ParticipantNotAdmittedError: without a conversation: the task has not admitted a participant.
-            TaskClosedError, ConversationArchivedError: it accepts no messages.
+            InvalidInput: An id is not valid, there is no archive, or the thread is not that of the task.
+            NotAMember: An agent is not a member of the conversation, or the conversation does not exist.
+            ParticipantNotAdmittedError: Without a conversation: the task has not admitted a participant.
+            TaskClosedError, ConversationArchivedError: It accepts no messages.
         """
         if prepared.task is None and prepared.conversation is None:
             return prepared
@@ -61,8 +61,9 @@ class TaskPlacement:
         It does not matter if the task or conversation was closed.
 
         Raises:
-            InvalidInput: an id is not valid, or there is no archive.
-            NotAMember, ParticipantNotAdmittedError.
+            InvalidInput: An id is not valid, or there is no archive.
+            NotAMember: The participant is not a member of the conversation.
+            ParticipantNotAdmittedError: The task has not admitted the participant.
         """
         if spec.task is None or who.kind is not ParticipantKind.AGENT:
             return

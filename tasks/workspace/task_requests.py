@@ -52,9 +52,9 @@ class TaskRequests(WorkspaceMethods):
     """Requests for tasks.
 
     Args:
-        agents: function that returns the verdict source of registered agents; None: there are none.
-        managers: the registered task-managers; by default those of this process.
-        more: arguments of the base class.
+        agents: Function that returns the verdict source of registered agents; None: there are none.
+        managers: The registered task-managers; by default those of this process.
+        more: Arguments of the base class.
     """
 
     def __init__(

@@ -34,7 +34,7 @@ def load_schedules_file(settings: Settings) -> list[Schedule] | None:
     """Return the schedules of the file; None without a file.
 
     Raises:
-        InvalidInput: the file is wrong; the message names file, field and rule.
+        InvalidInput: The file is wrong; the message names file, field and rule.
     """
     path = settings.schedules_file
     if path is None:

@@ -27,7 +27,7 @@ def read_document(name: str) -> str:
     """Return the text of a file or of standard input, with unchanged line ends.
 
     Raises:
-        InvalidInput: the file cannot be read, or is not UTF-8 text.
+        InvalidInput: The file cannot be read, or is not UTF-8 text.
     """
     from ...models.errors import InvalidInput
 
@@ -119,7 +119,7 @@ def read_codes(option: str, values: Sequence[str] | None) -> frozenset[str]:
     """Return the codes of an option that may be repeated, each time with several codes.
 
     Raises:
-        InvalidInput: a code does not exist.
+        InvalidInput: A code does not exist.
     """
     from ...models.alignment.document.findings import RULES
     from ...models.errors import InvalidInput

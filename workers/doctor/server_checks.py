@@ -70,7 +70,7 @@ def check_server(client: Redis, url: str, *, is_configured: bool) -> CheckResult
         is_configured: Whether the URL comes from the settings.
 
     Raises:
-        RedisUnavailable: the server does not answer, or is of another kind than the URL says.
+        RedisUnavailable: The server does not answer, or is of another kind than the URL says.
     """
     found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
     return CheckResult(

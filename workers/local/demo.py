@@ -48,7 +48,7 @@ def start_demo(*, local_model: bool, say: Callable[[str], None]) -> Iterator[tup
 
 
     Raises:
-        StateError, LocalModelError: a service could not be started.
+        StateError, LocalModelError: A service could not be started.
     """
     with (
         Interrupts() as interrupts,

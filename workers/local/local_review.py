@@ -75,8 +75,8 @@ def run_local_review(
         The run, and a function that returns the transcripts of its sessions; None: the panel has no protocol.
 
     Raises:
-        InvalidInput: a part of the request does not exist; nothing was started.
-        StateError, LocalModelError, ArchiveUnavailable: a service cannot be started or does not answer.
+        InvalidInput: A part of the request does not exist; nothing was started.
+        StateError, LocalModelError, ArchiveUnavailable: A service cannot be started or does not answer.
     """
     settings = _with_absolute_paths(load_settings())
     order = _order(asked, settings)

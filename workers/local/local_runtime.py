@@ -88,7 +88,7 @@ def _end(data_dir: Path) -> None:
 
 
 def _is_gone(lock: IO[bytes]) -> bool:
-    """Return True if the server has ended: it holds its lock while it runs."""
+    """Return whether the server has ended: it holds its lock while it runs."""
     return try_lock(lock)
 
 
@@ -143,7 +143,7 @@ def worker_service(
 
 
 def needs_local_model(registry: Registry, submission: Submission) -> bool:
-    """Return True if an agent of a prepared submission uses the local model."""
+    """Return whether an agent of a prepared submission uses the local model."""
     policies = (submission.policy, *submission.policies.values())
     named = {it.agent for it in submission.agents.values()} | {it.substitute for it in policies}
     return any(name in named for name in registry.names_on_local_model())
@@ -179,7 +179,7 @@ class LocalRuntime:
         It returns at once if the last check is recent.
 
         Raises:
-            ServiceEnded: a service ended too often.
+            ServiceEnded: A service ended too often.
         """
         self._supervisor.check_services()
         if self._make_worker is None or time.monotonic() < self._next_look:
@@ -212,7 +212,7 @@ def start_local_runtime(
         The local runtime.
 
     Raises:
-        StateError, BrokerUnavailable, LocalModelError: a part could not be started or does not answer.
+        StateError, BrokerUnavailable, LocalModelError: A part could not be started or does not answer.
     """
     with Interrupts() as interrupts, ExitStack() as stack:
         url = configured_server(settings) or stack.enter_context(shared_server(settings.data_dir))

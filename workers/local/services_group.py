@@ -43,7 +43,7 @@ def check_port(port: int) -> None:
     """Refuse a port that Flower cannot listen on.
 
     Raises:
-        InvalidInput: another program listens there, or the port is reserved.
+        InvalidInput: Another program listens there, or the port is reserved.
     """
     if free_port(FLOWER_HOST, preferred=port) != port:
         rule = f"is already in use on {FLOWER_HOST} (or reserved): set another port, or disable Flower (--no-flower)"
@@ -131,9 +131,9 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
         heard: Callback for the output of programs; lines of the supervisor have the name `up`.
 
     Raises:
-        RegistryError: the agents file is wrong; nothing was started.
-        InvalidInput: the port of Flower is in use; nothing was started.
-        StateError, LocalModelError: a service could not be started; all others were stopped.
+        RegistryError: The agents file is wrong; nothing was started.
+        InvalidInput: The port of Flower is in use; nothing was started.
+        StateError, LocalModelError: A service could not be started; all others were stopped.
     """
 
     def say(line: str) -> None:

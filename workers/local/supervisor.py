@@ -34,7 +34,7 @@ class ShutdownFlag:
         self._is_set = True
 
     def is_set(self) -> bool:
-        """Return True if an immediate shutdown was requested."""
+        """Return whether an immediate shutdown was requested."""
         return self._is_set
 
 
@@ -127,7 +127,7 @@ class Interrupts:
 
 
 def _is_in(code: CodeType, frame: FrameType | None) -> bool:
-    """Return True if the frame or one of its callers runs this code."""
+    """Return whether the frame or one of its callers runs this code."""
     while frame is not None and frame.f_code is not code:
         frame = frame.f_back
     return frame is not None
@@ -209,7 +209,7 @@ class Supervisor:
         """Restart services that ended, after their delay; return at once if the last check is recent.
 
         Raises:
-            ServiceEnded: a service ended too often.
+            ServiceEnded: A service ended too often.
         """
         if time.monotonic() < self._next_look:
             return

@@ -131,7 +131,7 @@ def serve_metrics(address: str, port: int, *, registry: CollectorRegistry = REGI
         Function that ends the server.
 
     Raises:
-        InvalidInput: the address or port cannot be used.
+        InvalidInput: The address or port cannot be used.
     """
     try:
         server, thread = start_http_server(port, address, registry)

@@ -121,7 +121,7 @@ class SweepStep(LoopStep):
 
 
 def _is_free(worker: Any) -> bool:
-    """Return True if the worker could run another Celery task, by Celery's own counts."""
+    """Return whether the worker could run another Celery task, by Celery's own counts."""
     return bool(len(worker_state.reserved_requests) < worker.pool.num_processes)
 
 

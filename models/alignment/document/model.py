@@ -67,7 +67,7 @@ def normalise_parts(
     """Return the document's fields as parsing its text would give them.
 
     Raises:
-        InvalidInput: a section's title would read as an expert's turn.
+        InvalidInput: A section's title would read as an expert's turn.
     """
     entries, first_blocks = _with_tables(metadata, merge_prose(preamble))
     names = names_of(entries, first_blocks, parts)
@@ -75,7 +75,7 @@ def normalise_parts(
     numbers = {part.number for part in parts if isinstance(part, Round)}
 
     def may_be_first(at: int) -> bool:
-        """Return True if the parts before `at` name all experts, and no later section is a turn."""
+        """Return whether the parts before `at` name all experts, and no later section is a turn."""
         if names_of(metadata, preamble, parts[:at]) != names:
             return False
         return not any(_is_a_turn(part, names) for part in parts[at:])

@@ -65,8 +65,8 @@ def mutants(script: str, text: str) -> list[Mutant]:
     """List every mutant of a script, in the order of its lines.
 
     Args:
-        script: the script's name, without its suffix.
-        text: what it says.
+        script: The script's name, without its suffix.
+        text: What it says.
 
     Returns:
         Mutants that differ from the script and from each other.

@@ -39,10 +39,10 @@ class Mutants:
     The tests are collected once, and their server runs on: a mutant costs what its tests take.
 
     Args:
-        script: the script's name, without its suffix.
-        tests: the tests, in the order in which they run.
-        connection: where texts come from, and answers go to.
-        checked: the tests are known to pass without a mutant.
+        script: The script's name, without its suffix.
+        tests: The tests, in the order in which they run.
+        connection: Where texts come from, and answers go to.
+        checked: The tests are known to pass without a mutant.
     """
 
     def __init__(self, script: str, tests: Sequence[str], connection: Connection, *, checked: bool) -> None:

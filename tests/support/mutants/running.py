@@ -89,9 +89,9 @@ class Bench:
     """The tests of a script in a process that has them ready, to run on one mutant after another.
 
     Args:
-        script: the script's name, without its suffix.
-        tests: the tests, in the order in which they run.
-        timeout_s: a mutant whose tests take longer is killed.
+        script: The script's name, without its suffix.
+        tests: The tests, in the order in which they run.
+        timeout_s: A mutant whose tests take longer is killed.
     """
 
     def __init__(self, script: str, tests: Sequence[str], *, timeout_s: float) -> None:

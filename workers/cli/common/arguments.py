@@ -34,11 +34,11 @@ def moment_ms(text: str | None, *, option: str) -> int | None:
     """Return a moment in milliseconds since the epoch; None for no text.
 
     Args:
-        text: a date, a date and time (UTC unless it carries a zone), or a span, which is that long ago.
-        option: the name of the option, for the error.
+        text: A date, a date and time (UTC unless it carries a zone), or a span, which is that long ago.
+        option: The name of the option, for the error.
 
     Raises:
-        InvalidInput: the text has none of these formats.
+        InvalidInput: The text has none of these formats.
     """
     if text is None:
         return None
@@ -59,7 +59,7 @@ def age_ms(text: str, *, option: str) -> int:
     """Return an age such as `36h`, `90d` or `12w` in milliseconds.
 
     Raises:
-        InvalidInput: the text is not a positive number with a unit.
+        InvalidInput: The text is not a positive number with a unit.
     """
     wanted = text.strip()
     try:

@@ -52,7 +52,7 @@ class Reports:
             folder: Value of --output.
 
         Raises:
-            InvalidInput: the folder is a file, or is required and missing.
+            InvalidInput: The folder is a file, or is required and missing.
         """
         names = tuple(dict.fromkeys(named))
         if folder is not None and folder.exists() and not folder.is_dir():
@@ -69,7 +69,7 @@ class Reports:
 
     @property
     def is_printed(self) -> bool:
-        """Return True if a report is printed on standard output."""
+        """Return whether a report is printed on standard output."""
         return bool(self.formats) and self.folder is None
 
 

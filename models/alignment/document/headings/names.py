@@ -82,7 +82,7 @@ class ExpertNames:
         return found[0] if len(found) == 1 else None
 
     def has_emoji(self, emoji: str) -> bool:
-        """Return True if an expert of the panel goes by this emoji."""
+        """Return whether an expert of the panel goes by this emoji."""
         return emoji == EXPERT_EMOJI or any(emoji == expert.emoji for expert in self.experts.values())
 
 

@@ -122,7 +122,7 @@ def _counted(rest: str, level: int) -> RoundHeading | None:
 
 
 def names_several_rounds(rest: str) -> bool:
-    """Return True if a second number follows the first: `1-2`, `1 & 2`."""
+    """Return whether a second number follows the first: `1-2`, `1 & 2`."""
     text = rest.lstrip()
     for mark in _SEVERAL:
         if text.startswith(mark):

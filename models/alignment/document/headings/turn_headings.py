@@ -62,7 +62,7 @@ def is_expert_emoji(emoji: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_canonical(agent: AgentHeading) -> bool:
-    """Return True if the heading that is written for this expert is read as the same."""
+    """Return whether the heading that is written for this expert is read as the same."""
     heading = read_heading(str(agent))
     if heading is None or read_round(heading) or read_judge(heading):
         return False

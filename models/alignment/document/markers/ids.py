@@ -148,7 +148,7 @@ def _word(text: str, at: int) -> str:
 
 
 def _ends(text: str, at: int) -> bool:
-    """Return True if the ids may end at `at` or another id follows; a space alone does not separate a label."""
+    """Return whether the ids may end at `at` or another id follows; a space alone does not separate a label."""
     rest = text[at : at + 8].lstrip(_WHITE)
     if not rest or rest[0] in ":)]*_`\"'" or rest[0] in JOINERS:
         return True
