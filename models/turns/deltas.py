@@ -51,9 +51,9 @@ class Drafts:
     drafts = Drafts()
     for piece in job.stream():
         if isinstance(piece, Message):
-            drafts.written(piece.turn_number)
+            drafts.remove(piece.turn_number)
         else:
-            drafts.take(piece)
+            drafts.add(piece)
         show(*drafts)
     """
 
@@ -64,7 +64,7 @@ class Drafts:
         """Yield the drafts with text, by the number of their turns."""
         return iter([draft for _, draft in sorted(self._drafts.items()) if draft.text])
 
-    def take(self, delta: Delta) -> None:
+    def add(self, delta: Delta) -> None:
         """Add the words where they belong; those of a superseded attempt are left out.
 
         Args:
@@ -84,7 +84,7 @@ class Drafts:
         known.text += gap + words
         known.end = max(known.end, delta.offset + len(delta.text))
 
-    def written(self, turn_number: int | None) -> None:
+    def remove(self, turn_number: int | None) -> None:
         """Remove the draft of a turn, because its message is written.
 
         Args:
@@ -92,3 +92,7 @@ class Drafts:
         """
         if turn_number is not None:
             self._drafts.pop(turn_number, None)
+
+    # Earlier names of the methods.
+    take = add
+    written = remove

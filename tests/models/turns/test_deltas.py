@@ -33,7 +33,7 @@ def test_pieces_in_order_are_the_text(said):
     text, pieces = said
     drafts = Drafts()
     for piece in pieces:
-        drafts.take(piece)
+        drafts.add(piece)
     assert texts(drafts) == [text]
 
 
@@ -42,10 +42,10 @@ def test_repeated_pieces_add_nothing(said, data):
     text, pieces = said
     drafts = Drafts()
     for piece in pieces:
-        drafts.take(piece)
+        drafts.add(piece)
         again = data.draw(st.sampled_from(pieces[1:] or pieces))
         if again.offset and again.offset <= piece.offset:
-            drafts.take(again)
+            drafts.add(again)
     assert texts(drafts) == [text]
 
 
@@ -55,7 +55,7 @@ def test_late_reader_sees_that_the_start_is_missing(said, data):
     first = data.draw(st.integers(0, len(pieces) - 1))
     drafts = Drafts()
     for piece in pieces[first:]:
-        drafts.take(piece)
+        drafts.add(piece)
     assert texts(drafts) == [text if first == 0 else MISSED + text[pieces[first].offset :]]
 
 
@@ -64,33 +64,40 @@ def test_new_attempt_replaces_the_old_one(old, new, when):
     (_, lost), (text, pieces) = old, new
     drafts = Drafts()
     for piece in lost[:when]:
-        drafts.take(piece)
+        drafts.add(piece)
     for piece in pieces:
-        drafts.take(piece.model_copy(update={"attempt": 2}))
+        drafts.add(piece.model_copy(update={"attempt": 2}))
         for late in lost[when:]:
-            drafts.take(late)
+            drafts.add(late)
     assert texts(drafts) == [text]
 
 
 def test_attempt_may_restart_itself():
     drafts = Drafts()
     for piece in (delta("lost", 0), delta("found", 0), delta(" it", 5)):
-        drafts.take(piece)
+        drafts.add(piece)
     assert texts(drafts) == ["found it"]
 
 
 def test_discarded_text_is_withdrawn():
     drafts = Drafts()
-    drafts.take(delta("lost", 0))
-    drafts.take(delta("", 0))
+    drafts.add(delta("lost", 0))
+    drafts.add(delta("", 0))
     assert texts(drafts) == []
 
 
 def test_message_replaces_only_its_own_draft():
     drafts = Drafts()
-    drafts.take(delta("one", 0, turn=2))
-    drafts.take(delta("two", 0, turn=1))
+    drafts.add(delta("one", 0, turn=2))
+    drafts.add(delta("two", 0, turn=1))
     assert texts(drafts) == ["two", "one"]
-    drafts.written(1)
-    drafts.written(None)
+    drafts.remove(1)
+    drafts.remove(None)
     assert texts(drafts) == ["one"]
+
+
+def test_earlier_names_of_the_methods_work():
+    drafts = Drafts()
+    drafts.take(delta("one", 0, turn=1))
+    drafts.written(1)
+    assert list(drafts) == []

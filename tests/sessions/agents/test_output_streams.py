@@ -65,10 +65,10 @@ class Reader:
     def _read(self, pieces: Iterator[Delta | Message]) -> None:
         for piece in pieces:
             if isinstance(piece, Message):
-                self.drafts.written(piece.turn_number)
+                self.drafts.remove(piece.turn_number)
                 self.written.append(piece.content)
             else:
-                self.drafts.take(piece)
+                self.drafts.add(piece)
                 self.seen.append("|".join(draft.text for draft in self.drafts))
 
     def sees(self, text: str) -> None:

@@ -45,7 +45,7 @@ def published(client):
 def text_of(client):
     drafts = Drafts()
     for delta in published(client):
-        drafts.take(delta)
+        drafts.add(delta)
     return "".join(draft.text for draft in drafts)
 
 

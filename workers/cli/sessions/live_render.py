@@ -78,10 +78,10 @@ class LiveView:
     def show(self, moment: SessionUpdate | Delta) -> None:
         """Print one update of the session, or show partial output until its message is written."""
         if isinstance(moment, Delta):
-            self._progress.drafts.take(moment)
+            self._progress.drafts.add(moment)
             return
         for message in moment.messages:
-            self._progress.drafts.written(message.turn_number)
+            self._progress.drafts.remove(message.turn_number)
         for line in self._lines(moment):
             self._console.print(line)
         if isinstance(moment.event, MapEvent):

@@ -42,7 +42,7 @@ def outputs(draw) -> list[Delta]:
 def shown(pieces: list[Delta]) -> list[Any]:
     drafts = Drafts()
     for piece in pieces:
-        drafts.take(piece)
+        drafts.add(piece)
     return [[draft.turn_number, draft.text] for draft in drafts]
 
 
