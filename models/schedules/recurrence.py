@@ -2,10 +2,10 @@
 
     minute  hour  day-of-month  month  day-of-week        */15 9-17 * * mon-fri
 
-As in cron(5): where both days are restricted either is enough, and 7 is Sunday as well. When the
-clocks change, an expression that names its hours happens once on that day: a time that the clocks
-leave out is moved after the gap, one that they show twice counts the first time. An expression for
-every hour follows the time that passes: nothing in the gap, both times in the hour that comes twice.
+As in cron(5): if both days are restricted, either is enough, and 7 is Sunday as well. An expression with fixed
+hours runs once on the day of a clock change: a time that does not exist moves to after the gap, and of a repeated
+time the first counts. An expression for every hour follows elapsed time: it does not run in the gap, and runs
+both times in the repeated hour.
 
 Not cronsim: its version 2.8 skips `*/30 2 * * *` on a day whose clocks leave out that hour, runs it four times
 when the hour comes twice, and loses 05:00 of `0 */5 * * *` after a gap of half an hour. Nor Celery's crontab:
