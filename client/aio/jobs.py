@@ -44,6 +44,11 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     def __repr__(self) -> str:
         return f"AsyncCollabJob({self.id!r})"
 
+    @property
+    def is_live(self) -> bool:
+        """Whether Redis holds the session; False: only the archive does."""
+        return self._blocking().is_live
+
     async def spec(self) -> SessionSpec:
         """Return the spec of the session: agents, stop conditions, options and policies."""
         return await self._threads.run_call(lambda: self._blocking().spec)

@@ -68,6 +68,7 @@ def test_session_is_submitted_followed_and_cancelled(client: AsyncClient):
         async with client:
             job = await client.submit(PAIR, messages=["hello"])
             assert isinstance(job, AsyncCollabJob)
+            assert job.is_live
             assert (
                 [it.id async for it in client.each_job()] == [job.id] == [it.id for it in await client.jobs()]
             )
