@@ -83,7 +83,11 @@ class ScriptedReply(BaseModel):
         return self
 
     def to_outcome(self, turn: TurnContext) -> TurnOutcome:
-        """Return the reply as the outcome of this turn. Raises AgentFailed if the script says so."""
+        """Return the reply as the outcome of this turn.
+
+        Raises:
+            AgentFailed: The script says so.
+        """
         if self.fail is not None and (self.fail_attempts is None or turn.attempt <= self.fail_attempts):
             raise AgentFailed(_filled(self.fail, turn), retryable=self.retryable)
         return TurnOutcome(

@@ -94,14 +94,22 @@ class Archive:
         self._lock = threading.Lock()
 
     def prepare(self) -> None:
-        """Upgrade the database to the newest revision, once. Raises ArchiveUnavailable."""
+        """Upgrade the database to the newest revision, once.
+
+        Raises:
+            ArchiveUnavailable: The database does not answer.
+        """
         with self._lock:
             if not self._is_ready:
                 upgrade_schema(self.database)
                 self._is_ready = True
 
     def open_reader(self) -> ArchiveReader | None:
-        """Return the reader; None: nothing is archived yet. Creates no file. Raises ArchiveUnavailable."""
+        """Return the reader; None: nothing is archived yet. Creates no file.
+
+        Raises:
+            ArchiveUnavailable: The database does not answer.
+        """
         if not self.database.exists:
             return None
         self.prepare()

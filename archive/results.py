@@ -80,7 +80,11 @@ class PagePosition(NamedTuple):
 
     @classmethod
     def from_cursor(cls, cursor: str) -> PagePosition:
-        """Return the position of a cursor. Raises InvalidInput if the cursor is not valid."""
+        """Return the position of a cursor.
+
+        Raises:
+            InvalidInput: The cursor is not valid.
+        """
         return cls(*decode_cursor(cursor, int, int))
 
 

@@ -116,7 +116,11 @@ class Sessions:
         return self._open_archive()
 
     def reader(self) -> ArchiveReader | None:
-        """Return the reader of the archive, or None without a database (yet). Raises ArchiveUnavailable."""
+        """Return the reader of the archive, or None without a database (yet).
+
+        Raises:
+            ArchiveUnavailable: The database does not answer.
+        """
         return None if self.archive is None else self.archive.open_reader()
 
     def submit(self, submission: Submission) -> CollabJob:
@@ -199,7 +203,11 @@ class Sessions:
         return list(dict.fromkeys([*listed, *archived]))
 
     def get_live(self, session_id: str) -> CollabJob:
-        """Return a session that Redis holds, with one lookup. Raises SessionNotFound."""
+        """Return a session that Redis holds, with one lookup.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         if not is_uuid4(session_id):  # not an id of a session: no Redis key must contain it
             raise SessionNotFound(session_id)
         state = self.connections.store.state(session_id)

@@ -48,7 +48,11 @@ class ArchivedJob(CollabJob):
         return self._result()
 
     def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:  # noqa: ARG002 - there is no live output
-        """Iterate over all that happened. Raises NotLive if it has not ended."""
+        """Iterate over all that happened.
+
+        Raises:
+            NotLive: It has not ended.
+        """
         if not self.state().is_final:
             raise NotLive(self.id)
         return replay(self._streams, self.id)

@@ -46,7 +46,11 @@ class InterruptiblePool(ConnectionPool):
 
 class _WithoutNumbers(HiredisRespSerializer):
     def pack(self, *command: Any) -> list[bytes]:
-        """Return the packed command. Raises DataError for a value that is not text, bytes or a number."""
+        """Return the packed command.
+
+        Raises:
+            DataError: A value that is not text, bytes or a number.
+        """
         texts: list[Any] = [repr(value) if type(value) in (int, float) else value for value in command]
         return super().pack(*texts)  # type: ignore[no-any-return]
 

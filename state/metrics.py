@@ -81,6 +81,10 @@ class MetricCounts:
             log.warning("counting %s failed: %s", field, error)
 
     def read(self) -> dict[str, int]:
-        """Return all amounts by field. Raises RedisUnavailable."""
+        """Return all amounts by field.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         found = cast("dict[str, str]", self._client.hgetall(METRICS))
         return {field: int(amount) for field, amount in found.items()}

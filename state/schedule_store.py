@@ -102,13 +102,21 @@ class ScheduleStore:
         return word
 
     def pause(self, name: str, *, paused: bool) -> None:
-        """Pause or resume a schedule. Raises ScheduleNotFound."""
+        """Pause or resume a schedule.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+        """
         word = self._run("schedules/pause", name, {"name": name, "paused": "1" if paused else ""})
         if word == "missing":
             raise ScheduleNotFound(name)
 
     def remove(self, name: str) -> None:
-        """Delete a schedule and its history; running jobs continue. Raises ScheduleNotFound."""
+        """Delete a schedule and its history; running jobs continue.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+        """
         if self._run("schedules/remove", name, {"name": name}) == "missing":
             raise ScheduleNotFound(name)
 
@@ -117,7 +125,12 @@ class ScheduleStore:
         return sorted(cast("list[str]", self._client.zrange(SCHEDULES_LOOK, 0, -1)))
 
     def get(self, name: str) -> ScheduleState:
-        """Return the current state of a schedule. Raises ScheduleNotFound, CorruptSchedule."""
+        """Return the current state of a schedule.
+
+        Raises:
+            ScheduleNotFound: There is no schedule of this name.
+            CorruptSchedule: The stored schedule is invalid.
+        """
         keys = schedule_keys(name)
         with self._client.pipeline(transaction=True) as pipe:
             pipe.hgetall(keys["entry"])

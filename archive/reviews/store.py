@@ -42,7 +42,11 @@ class ReviewReader:
         self._database = database
 
     def run(self, run_id: str) -> ReviewRun:
-        """Return a run with its items and findings. Raises ReviewNotFound."""
+        """Return a run with its items and findings.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
         with self._database.reading() as connection:
             row = connection.execute(select(REVIEW_RUN).where(REVIEW_RUN.c.run_id == run_id)).one_or_none()
             if row is None:
@@ -68,7 +72,11 @@ class ReviewReader:
         after: str | None = None,
         limit: int = 50,
     ) -> ResultPage[ListedRun]:
-        """Return runs after a cursor, newest first. Raises InvalidInput for a bad cursor or limit."""
+        """Return runs after a cursor, newest first.
+
+        Raises:
+            InvalidInput: A bad cursor or limit.
+        """
         if not 1 <= limit <= MAX_PAGE_SIZE:
             raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
         query = select(REVIEW_RUN).where(*_filter_by_name(root_name, panel))

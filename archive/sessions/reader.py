@@ -52,7 +52,11 @@ class ArchiveReader:
     def page(
         self, wanted: SessionFilter = ANY_SESSION, *, after: str | None = None, limit: int = 50
     ) -> ResultPage[ListedSession]:
-        """Return sessions after a cursor, newest first. Raises InvalidInput for a bad cursor or limit."""
+        """Return sessions after a cursor, newest first.
+
+        Raises:
+            InvalidInput: A bad cursor or limit.
+        """
         query = select(*_LISTED).where(*_conditions(wanted))
         if after is not None:
             place = PagePosition.from_cursor(after)
@@ -96,7 +100,11 @@ class ArchiveReader:
     # -- one -------------------------------------------------------------------------------
 
     def session(self, session_id: str) -> ListedSession:
-        """Return the newest session with this id. Raises SessionNotFound."""
+        """Return the newest session with this id.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         with self._database.reading() as connection:
             return _archived(_newest(connection, session_id))
 
@@ -108,7 +116,11 @@ class ArchiveReader:
             return False
 
     def snapshot(self, session_id: str) -> Snapshot:
-        """Return the newest snapshot of its hashes. Raises SessionNotFound."""
+        """Return the newest snapshot of its hashes.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         with self._database.reading() as connection:
             session = _newest(connection, session_id).id
             row = connection.execute(select(SNAPSHOT).where(SNAPSHOT.c.session == session)).one()
@@ -117,13 +129,16 @@ class ArchiveReader:
     def entries(
         self, session_id: str, stream: str, *, after: str = "0", newest_first: bool = False
     ) -> Iterator[Entry]:
-        """Yield the entries of `dialog`, `events` or `journal`, read in batches. Raises SessionNotFound.
+        """Yield the entries of `dialog`, `events` or `journal`, read in batches.
 
         Args:
             session_id: The session.
             stream: The stream.
             after: Id of the entry to start after; `0`: start with the first entry.
             newest_first: True: start with the newest entry; `after` has no effect.
+
+        Raises:
+            SessionNotFound: There is no such session.
         """
         table = _EVENTS.get(stream, MESSAGE)
         with self._database.reading() as connection:
@@ -150,13 +165,16 @@ class ArchiveReader:
     def newest_page(
         self, session_id: str, stream: str, *, before: str | None = None, count: int = _BATCH_SIZE
     ) -> list[Entry]:
-        """Return up to `count` entries of `dialog`, `events` or `journal`, newest first. Raises SessionNotFound.
+        """Return up to `count` entries of `dialog`, `events` or `journal`, newest first.
 
         Args:
             session_id: The session.
             stream: The stream.
             before: Id of the entry to end before; None: start with the newest entry.
             count: Maximum number of entries.
+
+        Raises:
+            SessionNotFound: There is no such session.
         """
         table = _EVENTS.get(stream, MESSAGE)
         placed = [table.c.at_ms, table.c.seq]

@@ -88,7 +88,11 @@ class MemoryChoices(TypedDict, total=False):
 
 
 def memory_options(choices: Mapping[str, Any], *, conversation: str) -> MemoryOptions | None:
-    """Return the options from a submitter's choices; None: there are no choices. Raises InvalidInput."""
+    """Return the options from a submitter's choices; None: there are no choices.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     made = {name: choices[name] for name in MemoryChoices.__annotations__ if choices.get(name) is not None}
     if not made:
         return None

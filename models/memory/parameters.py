@@ -45,7 +45,11 @@ def size_bytes(text: str) -> int:
 
 
 def check_name(name: object) -> str:
-    """Return the name of a parameter. Raises InvalidInput."""
+    """Return the name of a parameter.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     if not isinstance(name, str) or not name.strip() or not name.isprintable() or len(name) > MAX_NAME:
         raise InvalidInput(
             "name", name, f"must be a parameter name of at most {MAX_NAME} printable characters"
@@ -54,7 +58,11 @@ def check_name(name: object) -> str:
 
 
 def check_value(name: str, value: object) -> None:
-    """Refuse what cannot be kept as JSON, by the parameter's name. Raises InvalidInput."""
+    """Refuse what cannot be kept as JSON, by the parameter's name.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     if nesting_depth(value, MAX_DEPTH) > MAX_DEPTH:
         raise InvalidInput(name, value, f"must not nest deeper than {MAX_DEPTH} levels")
     try:
@@ -67,7 +75,9 @@ def user_key(user_id: object, *, field: str = "user_id") -> str | None:
     """Return the user as part of a key: the id as text; None: no user.
 
     A colon is refused: user `a:b` in room `c` must not share a key with user `a` in room `b:c`.
-    Raises InvalidInput.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
     """
     text = _id_text(field, user_id)
     if text is not None and any(mark in text for mark in ":{}"):
@@ -76,7 +86,11 @@ def user_key(user_id: object, *, field: str = "user_id") -> str | None:
 
 
 def room_key(room_id: object, *, field: str = "room_id") -> str | None:
-    """Return the room as part of a key; None: no room. Raises InvalidInput."""
+    """Return the room as part of a key; None: no room.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     return _id_text(field, room_id)
 
 

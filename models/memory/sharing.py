@@ -64,7 +64,11 @@ class SharingConsent:
         )
 
     def with_parameters(self, names: Iterable[str]) -> SharingConsent:
-        """Return the consent with these parameters added. Raises InvalidInput."""
+        """Return the consent with these parameters added.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         allowed = self.allowed.union(map(_checked, names))
         if len(allowed) > MAX_SHARED:
             raise InvalidInput("share", len(allowed), f"must be at most {MAX_SHARED} parameters")
@@ -89,7 +93,11 @@ def write_sharing(sharing: SharingConsent) -> str:
 
 
 def read_sharing(text: str) -> SharingConsent:
-    """Return the stored consent. Raises CorruptMemory."""
+    """Return the stored consent.
+
+    Raises:
+        CorruptMemory: The stored memory is invalid.
+    """
     try:
         data = json.loads(text)
         allowed, memory = data["allowed"], data["memory"]

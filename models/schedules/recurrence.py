@@ -111,7 +111,11 @@ class Crontab:
 
     @classmethod
     def read(cls, text: str) -> Self:
-        """Read an expression, or a short word such as `@daily`. Raises InvalidInput."""
+        """Read an expression, or a short word such as `@daily`.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         parts = _SHORT.get(text.strip().lower(), text).split()
         if len(parts) != len(_FIELDS):
             rule = f"must have five fields (minute hour day month weekday), or be one of {', '.join(_SHORT)}"

@@ -37,13 +37,21 @@ class SessionParticipants:
     def with_participant(
         self, participant: Participant, binding: AgentBinding, *, limit_bytes: int
     ) -> SessionParticipants:
-        """Return the participants with one more, last in the roster. Raises InvalidInput."""
+        """Return the participants with one more, last in the roster.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         collab = self.collab.changed(participants=(*self.collab.participants, participant)).activated()
         agents = {**self.spec.agents, participant.participant_id: binding}
         return self._checked(collab, agents, limit_bytes=limit_bytes)
 
     def without_participant(self, name: str, *, limit_bytes: int) -> SessionParticipants:
-        """Return the participants without one. Raises InvalidInput for an unknown or required participant."""
+        """Return the participants without one.
+
+        Raises:
+            InvalidInput: An unknown or required participant.
+        """
         self._require_participant(name)
         spec = self.spec
         if name in (spec.orchestrator, spec.options.aggregator):
@@ -56,7 +64,11 @@ class SessionParticipants:
         return self._checked(self.collab.changed(participants=left), agents, limit_bytes=limit_bytes)
 
     def with_instructions(self, name: str, text: str) -> SessionParticipants:
-        """Change the instructions of a participant from the next turn on. Raises InvalidInput."""
+        """Change the instructions of a participant from the next turn on.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         self._require_participant(name)
         data = {**dict(self.spec.agents[name]), "instructions": text}
         return replace(self, spec=self._with(agents={**self.spec.agents, name: read_binding(data)}))
@@ -83,7 +95,11 @@ class SessionParticipants:
 
 
 def read_participant(data: AnyParticipant) -> Participant:
-    """Return a participant from its id, or from plain data. Raises InvalidInput."""
+    """Return a participant from its id, or from plain data.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     if isinstance(data, Participant):
         return data
     try:
@@ -93,7 +109,11 @@ def read_participant(data: AnyParticipant) -> Participant:
 
 
 def read_binding(data: AnyBinding) -> AgentBinding:
-    """Return a binding from an agent's name, or from plain data. Raises InvalidInput."""
+    """Return a binding from an agent's name, or from plain data.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     if isinstance(data, AgentBinding):
         return data
     try:

@@ -163,7 +163,11 @@ class Submission:
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
-        """Read each part from its own type or from plain data. Raises InvalidInput."""
+        """Read each part from its own type or from plain data.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         if not isinstance(collab, Collab | Mapping):
             raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
         collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
@@ -193,7 +197,11 @@ class Submission:
 
     @classmethod
     def from_document(cls, document: object) -> Self:
-        """Read what a session file holds. Raises InvalidInput."""
+        """Read what a session file holds.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         data = dict(_table(document, "")) if document is not None else {}
         own = {name: data.pop(name) for name in _RUN_FIELDS if name in data}
         participants, agents = _split_participants(data.get("participants"))

@@ -87,7 +87,11 @@ class _Agents(BaseModel):
 
 
 def read_agent(agent: object, field: str = "agent") -> str:
-    """Return an agent's id in its normal form. Raises InvalidInput."""
+    """Return an agent's id in its normal form.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     try:
         return _Agent(agent=agent).agent  # type: ignore[arg-type]  # what is checked here
     except ValidationError as error:
@@ -95,7 +99,11 @@ def read_agent(agent: object, field: str = "agent") -> str:
 
 
 def read_agents(agents: object, field: str = "participants") -> tuple[str, ...]:
-    """Return several ids in their normal form, each once, in the order given. Raises InvalidInput."""
+    """Return several ids in their normal form, each once, in the order given.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     if isinstance(agents, tuple | set | frozenset):
         agents = list(agents)
     try:

@@ -28,7 +28,11 @@ _SWEEP_LIMIT = 100
 
 
 def advance_batch(review_context: ReviewContext, batch_id: str) -> None:
-    """Dispatch the items that may start now, and end the batch when none is left. Raises RedisUnavailable."""
+    """Dispatch the items that may start now, and end the batch when none is left.
+
+    Raises:
+        RedisUnavailable: Redis does not answer.
+    """
     word, claimed, overdue, unit = review_context.store.claim(batch_id)
     match word:
         case "claimed" | "stopping":
@@ -68,7 +72,11 @@ def stop_batch(review_context: ReviewContext, batch_id: str, outcome: RunState, 
 
 
 def advance_item(review_context: ReviewContext, batch_id: str, number: int) -> None:
-    """Do the due work of a running item: open its session, or record its result. Raises ReviewNotFound."""
+    """Do the due work of a running item: open its session, or record its result.
+
+    Raises:
+        ReviewNotFound: There is no such review.
+    """
     record = review_context.store.item(batch_id, number)
     if record is None or record.state is not ItemState.RUNNING:
         return
@@ -99,7 +107,12 @@ def _state(review_context: ReviewContext, session_id: str) -> SessionState | Non
 
 
 def sweep_batches(review_context: ReviewContext) -> int:
-    """Send a message for every batch that is due. Raises BrokerConnectionError, RedisUnavailable."""
+    """Send a message for every batch that is due.
+
+    Raises:
+        BrokerConnectionError: The broker does not answer.
+        RedisUnavailable: Redis does not answer.
+    """
     sent = 0
     while True:
         claimed = review_context.index.claim(limit=_SWEEP_LIMIT, hold_ms=BATCH_CHECK_MS)

@@ -65,7 +65,11 @@ def deindex_batch(review_context: ReviewContext, batch_id: str) -> None:
 
 
 def read_run(review_context: ReviewContext, batch_id: str) -> ReviewRun:
-    """Return the current run; an ended one is compared with the previous run. Raises ReviewNotFound."""
+    """Return the current run; an ended one is compared with the previous run.
+
+    Raises:
+        ReviewNotFound: There is no such review.
+    """
     view = review_context.store.view(batch_id)
     if view.has_ended and review_context.archive is not None:
         reader = review_context.archive.open_reader()

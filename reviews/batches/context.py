@@ -60,7 +60,11 @@ class ReviewQueue:
             log.warning("broker unavailable, the sweep will dispatch review %s: %s", batch_id, error)
 
     def send_batch(self, batch_id: str) -> None:
-        """Dispatch a batch. Raises BrokerConnectionError."""
+        """Dispatch a batch.
+
+        Raises:
+            BrokerConnectionError: The broker does not answer.
+        """
         self._app.send_task(
             REVIEW_TASK, kwargs={"batch": batch_id}, root_id=batch_id, **_options(f"batch={batch_id}")
         )

@@ -73,7 +73,11 @@ def _changed(item: Item) -> str:
 
 
 def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submission:
-    """Return the session of an item. Raises InvalidInput for a panel that cannot be run."""
+    """Return the session of an item.
+
+    Raises:
+        InvalidInput: A panel that cannot be run.
+    """
     panel = head.panel
     title = "".join(it if it.isprintable() else "?" for it in f"Review of {record.item.path}")
     collab = {

@@ -56,7 +56,12 @@ def deliver_task(self: Task[..., str], *, errand: str) -> str:
 
 
 def send_due_deliveries(app: Celery) -> int:
-    """Send a task for each due delivery. Raises BrokerConnectionError, RedisUnavailable."""
+    """Send a task for each due delivery.
+
+    Raises:
+        BrokerConnectionError: The broker does not answer.
+        RedisUnavailable: Redis does not answer.
+    """
 
     def send(delivery_job: DeliveryJob) -> None:
         app.send_task(

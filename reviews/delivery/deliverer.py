@@ -61,7 +61,11 @@ class Deliverer:
             yield str(error)
 
     def queue_deliveries(self, run: ReviewRun, head: BatchHead) -> None:
-        """Queue the deliveries of an ended run; a repeated call changes nothing. Raises RedisUnavailable."""
+        """Queue the deliveries of an ended run; a repeated call changes nothing.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         try:
             wishes = DeliveryRequest.model_validate(head.then)
         except ValidationError as error:

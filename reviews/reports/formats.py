@@ -179,7 +179,11 @@ def add_format(report: ReportFormat) -> None:
 
 
 def render(run: ReviewRun, report: ReportFormat) -> str:
-    """Return one report. Raises InvalidInput for a format with one document per session."""
+    """Return one report.
+
+    Raises:
+        InvalidInput: A format with one document per session.
+    """
     from ...models.errors import InvalidInput
 
     if report.render is None:

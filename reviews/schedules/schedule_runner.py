@@ -70,7 +70,12 @@ class ScheduleRunner:
         self._grace_ms = grace_ms
 
     def process_schedule(self, name: str) -> None:
-        """Do all due work of a schedule. Raises RedisUnavailable, CorruptSchedule."""
+        """Do all due work of a schedule.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+            CorruptSchedule: The stored schedule is invalid.
+        """
         token = new_id()
         if self.book.take_lease(name, token, lease_ms=self._lease_ms) != "mine":
             return

@@ -67,7 +67,11 @@ class ScheduledReview:
         )
 
     def progress(self, schedule: Schedule, schedule_run: ScheduleRun) -> ScheduleRunProgress | None:
-        """Return the progress of the batch. Raises ArchiveUnavailable."""
+        """Return the progress of the batch.
+
+        Raises:
+            ArchiveUnavailable: The database does not answer.
+        """
         review_context = self._context()
         try:
             view = review_context.store.view(schedule_run.id)

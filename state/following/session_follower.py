@@ -99,7 +99,11 @@ def watch(
 
 
 def replay(streams: StreamReader, session_id: str) -> Iterator[SessionUpdate]:
-    """Yield all events of a session that has ended. Raises SessionNotFound."""
+    """Yield all events of a session that has ended.
+
+    Raises:
+        SessionNotFound: There is no such session.
+    """
     words = _DialogReader(streams, session_id)
     for entry in merge(_recorded(streams, session_id, "events"), _recorded(streams, session_id, "journal")):
         yield _make_update(entry, words)

@@ -25,7 +25,11 @@ from .values import MemoryRules, MemorySnapshot, Owner
 
 
 def export_memory(owner: Owner, look: MemorySnapshot, sessions: Redis) -> dict[str, Any]:
-    """Return context and messages as data. Raises RedisUnavailable."""
+    """Return context and messages as data.
+
+    Raises:
+        RedisUnavailable: Redis does not answer.
+    """
     state = look.room.value
     return {
         "user_id": owner.user,

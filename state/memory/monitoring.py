@@ -76,7 +76,11 @@ class MemoryCounts:
             self._pending[event.value] += 1
 
     def all(self) -> dict[str, int]:
-        """Return the counts of all processes, by event name. Raises RedisUnavailable."""
+        """Return the counts of all processes, by event name.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         found = cast("dict[str, str]", self._client.hgetall(MEMORY_COUNTS))
         with self._lock:
             return dict(Counter({name: int(number) for name, number in found.items()}) + self._pending)

@@ -55,7 +55,11 @@ class Owner:
 
     @classmethod
     def from_ids(cls, user_id: object, room_id: object) -> Owner | None:
-        """Return the owner; None without a user or room: nothing is stored. Raises InvalidInput."""
+        """Return the owner; None without a user or room: nothing is stored.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         user, room = user_key(user_id), room_key(room_id)
         return None if user is None or room is None else cls(user, room)
 

@@ -34,19 +34,31 @@ _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
 def read_stored(kind: type[M], text: str, *, session_id: str, part: str) -> M:
-    """Return a record from its JSON; `part` names its place, e.g. `events`. Raises CorruptSession."""
+    """Return a record from its JSON; `part` names its place, e.g. `events`.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     with converting_to_corrupt(session_id, part):
         return kind.model_validate_json(text)
 
 
 def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue]:
-    """Return a JSON object; the caller checks its fields. Raises CorruptSession."""
+    """Return a JSON object; the caller checks its fields.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     with converting_to_corrupt(session_id, part):
         return _OBJECT.validate_json(text)
 
 
 def read_number(text: str, *, session_id: str, field: str) -> int:
-    """Return a whole number from a field of the session. Raises CorruptSession."""
+    """Return a whole number from a field of the session.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     return read_field(int, text, session_id=session_id, field=field, rule="must be a whole number")
 
 

@@ -123,7 +123,11 @@ def view_fields() -> tuple[str, ...]:
 
 @cache
 def load_script(verb: str) -> Script:
-    """Return the script of a verb; read once per process. Raises ValueError if its library modules cannot be loaded."""
+    """Return the script of a verb; read once per process.
+
+    Raises:
+        ValueError: Its library modules cannot be loaded.
+    """
     body = _lua(verb)
     keys, rest_of_keys = _split_rest(_field(body, "KEYS"))
     args, rest_of_args = _split_rest(_field(body, "ARGV"))

@@ -130,7 +130,10 @@ class ReviewStore:
     def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
         """Stop the batch: no further item starts.
 
-        Return the running items; None: the batch has ended. Raises ReviewNotFound.
+        Return the running items; None: the batch has ended.
+
+        Raises:
+            ReviewNotFound: There is no such review.
         """
         word, *numbers = self._found(
             self._run("reviews/stop", batch_id, outcome=outcome, reason=reason), batch_id
@@ -138,7 +141,11 @@ class ReviewStore:
         return _numbers(numbers[0]) if word == "stopped" else None
 
     def retry(self, batch_id: str) -> int | None:
-        """Queue the failed items again; return their number, None: the batch has not ended. Raises ReviewNotFound."""
+        """Queue the failed items again; return their number, None: the batch has not ended.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
         word, *count = self._found(self._run("reviews/retry", batch_id, request=new_id()), batch_id)
         return None if word == "open" else int(count[0]) if count else 0
 
@@ -158,11 +165,19 @@ class ReviewStore:
     # -- reading ------------------------------------------------------------------------------
 
     def view(self, batch_id: str) -> BatchView:
-        """Return the progress of the batch. Raises ReviewNotFound."""
+        """Return the progress of the batch.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
         return self._seen(batch_id)[0]
 
     def view_with_item(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
-        """Return the progress and one item, read at the same instant. Raises ReviewNotFound."""
+        """Return the progress and one item, read at the same instant.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
         view, values = self._seen(batch_id, number)
         return view, None if values[0] is None else _record(batch_id, number, values)
 
@@ -184,7 +199,11 @@ class ReviewStore:
         return self._client.hget(self._key(batch_id, "batch"), "outcome") or ""  # type: ignore[return-value]
 
     def head(self, batch_id: str) -> BatchHead:
-        """Return the definition of the batch. Raises ReviewNotFound."""
+        """Return the definition of the batch.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
         text = cast("str | None", self._client.hget(self._key(batch_id, "items"), "head"))
         if text is None:
             raise ReviewNotFound(batch_id)

@@ -32,9 +32,12 @@ class QueueProgress:
             self._newest_ms = sent_ms
 
     def publish(self, *, is_free: bool = False) -> int:
-        """Publish the newest time of this process; return that of all processes, 0: none. Raises RedisUnavailable.
+        """Publish the newest time of this process; return that of all processes, 0: none.
 
         `is_free`: this process is a worker that could run another task.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
         """
         reported_ms = self._newest_ms
         args = {"newest_ms": reported_ms, "is_free": int(is_free), "ttl_ms": TTL_MS}
@@ -48,7 +51,10 @@ class QueueProgress:
     def probe(self, *, grace_ms: int) -> int:
         """Request permission to send a message again as a probe.
 
-        Return 0 if permitted, otherwise the milliseconds to wait. Raises RedisUnavailable.
+        Return 0 if permitted, otherwise the milliseconds to wait.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
         """
         answer = call_script(
             self._client, "queue/request_probe", [QUEUE_PROGRESS], {"grace_ms": grace_ms, "ttl_ms": TTL_MS}

@@ -50,7 +50,12 @@ class SettingsChange:
 
 
 def read_documents(client: Redis, session_id: str) -> SessionDocuments:
-    """Return the current settings of a session. Raises SessionNotFound, CorruptSession."""
+    """Return the current settings of a session.
+
+    Raises:
+        SessionNotFound: There is no such session.
+        CorruptSession: A stored record is invalid.
+    """
     names = ["edition", "collab", "spec", "next_collab", "next_spec"]
     values = cast("list[str | None]", client.hmget(session_key(session_id, "session"), names))
     edition, collab, spec, next_collab, next_spec = values

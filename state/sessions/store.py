@@ -161,7 +161,11 @@ class SessionStore:
         return self._change_status("sessions/resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
 
     def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
-        """Cancel the session now. Raises IllegalTransition if it has already ended."""
+        """Cancel the session now.
+
+        Raises:
+            IllegalTransition: It has already ended.
+        """
         scopes = [record.scope for record in self.state(session_id).open_turns()]
         args: dict[str, ScriptValue] = {
             "request": new_id(),
@@ -172,7 +176,11 @@ class SessionStore:
         return self._change_status("sessions/cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
 
     def request_stop(self, session_id: str) -> SessionState:
-        """End the session after its running turns. Raises IllegalTransition if it has already ended."""
+        """End the session after its running turns.
+
+        Raises:
+            IllegalTransition: It has already ended.
+        """
         return self._change_status("sessions/stop", session_id, CollabStatus.COMPLETED, {})
 
     def sweep(
@@ -201,15 +209,27 @@ class SessionStore:
     # -- readers ---------------------------------------------------------------------------------
 
     def state(self, session_id: str) -> SessionState:
-        """Return the current state of the session. Raises SessionNotFound."""
+        """Return the current state of the session.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         return _known(session_id, self._run("sessions/view", session_id, {}))
 
     def documents(self, session_id: str) -> SessionDocuments:
-        """Return the settings of the session, as JSON. Raises SessionNotFound."""
+        """Return the settings of the session, as JSON.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         return read_documents(self._client, session_id)
 
     def board(self, session_id: str) -> dict[str, str]:
-        """Return the work items of a swarm: item id -> `BoardEntry` as JSON. Raises SessionNotFound."""
+        """Return the work items of a swarm: item id -> `BoardEntry` as JSON.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         entries = cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board")))
         if not entries and not self._client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)

@@ -48,7 +48,11 @@ class ListenerRegistration:
         self._next = 0.0
 
     def refresh(self) -> None:
-        """Renew the registration, unless it was renewed recently. Raises RedisUnavailable."""
+        """Renew the registration, unless it was renewed recently.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         now = time.monotonic()
         if now >= self._next:
             self._client.set(self._key, 1, px=LISTENING_MS)
@@ -109,7 +113,11 @@ class DeltaPublisher:
         self._thread: threading.Thread | None = None
 
     def writer(self, session_id: str, grant: Grant, participant: str) -> DeltaWriter | None:
-        """Return a writer for the output of one grant; None: no reader is registered. Raises RedisUnavailable."""
+        """Return a writer for the output of one grant; None: no reader is registered.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         if not self._client.exists(session_key(session_id, "listening")):
             return None
         return DeltaWriter(self, session_id, grant, participant)

@@ -97,11 +97,19 @@ class FactsCache:
         self._lock = threading.Lock()
 
     def get_for_state(self, session_id: str, state: SessionState) -> SessionFacts:
-        """Return the facts that belong to a state that was just read. Raises SessionNotFound."""
+        """Return the facts that belong to a state that was just read.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         return self.get(session_id, state.opened_ms, edition=state.edition)
 
     def newest(self, session_id: str) -> SessionFacts:
-        """Return the current facts of the session in Redis. Raises SessionNotFound."""
+        """Return the current facts of the session in Redis.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
         return self.get_for_state(session_id, self._store.state(session_id))
 
     def get(

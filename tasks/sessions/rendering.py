@@ -179,7 +179,11 @@ _DRAWN: dict[GraphFormat, Callable[[TaskTree], str]] = {
 
 
 def ledger_of(state: SessionState) -> Ledger:
-    """Return the marks of a session so far; empty in a session without a protocol. Raises CorruptSession."""
+    """Return the marks of a session so far; empty in a session without a protocol.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     kept = read_object(state.stop, session_id=state.session_id, part="stop")
     with converting_to_corrupt(state.session_id, "stop"):
         return Ledger.model_validate(kept.get("ledger") or {})

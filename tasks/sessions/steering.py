@@ -67,7 +67,12 @@ class SessionSteering:
         self._steer("participant.added", about, next_round=made)
 
     def remove_participant(self, name: str) -> None:
-        """Remove a participant from the next round on. Raises InvalidInput, SessionEnded."""
+        """Remove a participant from the next round on.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+            SessionEnded: The session has ended.
+        """
 
         def made(cast: SessionParticipants) -> SessionParticipants:
             return _check_cast(cast.without_participant(name, limit_bytes=self.limit_bytes))
@@ -90,7 +95,12 @@ class SessionSteering:
         self._steer("participant.instructed", about, now=made, next_round=made)
 
     def post(self, text: str, *, role: str) -> None:
-        """Add a message as the user or the system. Raises InvalidInput, SessionEnded."""
+        """Add a message as the user or the system.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+            SessionEnded: The session has ended.
+        """
         if role not in (Role.USER, Role.SYSTEM):
             raise InvalidInput("role", role, "must be user or system")
         _check_text("text", text, self.limit_bytes)

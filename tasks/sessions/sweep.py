@@ -96,7 +96,11 @@ class QueueView:
 
     @classmethod
     def now(cls, runtime: Runtime, is_free: Callable[[], bool] = always_free) -> Self:
-        """Return the current queue. Raises RedisUnavailable."""
+        """Return the current queue.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         return cls(runtime, runtime.queue_progress.publish(is_free=is_free()), time.monotonic())
 
     def find_due_work(self, session_id: str) -> ScriptAnswer:

@@ -86,7 +86,11 @@ class ActiveTurn:
         return decode_waiting(self.state, record) if record.wait else None
 
     def accounts(self) -> dict[str, Usage]:
-        """Return the reported usage of all attempts, this one and earlier ones. Raises RedisUnavailable."""
+        """Return the reported usage of all attempts, this one and earlier ones.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         return self.services.accounts()
 
     @property

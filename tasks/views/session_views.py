@@ -26,7 +26,11 @@ from .alignment import add_format_instruction
 
 
 def decode_planned_turn(state: SessionState, record: TurnRecord, roster: Container[str]) -> PlannedTurn:
-    """Return an open turn as planned, for a participant of the roster. Raises CorruptSession."""
+    """Return an open turn as planned, for a participant of the roster.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     part = f"the plan of turn {record.number}"
     planned = read_stored(PlannedTurn, record.plan or "{}", session_id=state.session_id, part=part)
     if planned.participant != record.participant or planned.participant not in roster:
@@ -37,13 +41,21 @@ def decode_planned_turn(state: SessionState, record: TurnRecord, roster: Contain
 
 
 def decode_turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
-    """Return the result of a closed turn. Raises CorruptSession."""
+    """Return the result of a closed turn.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     part = f"the result of turn {record.number}"
     return read_stored(TurnResult, record.result or "{}", session_id=state.session_id, part=part)
 
 
 def decode_waiting(state: SessionState, record: TurnRecord) -> ParkedQuestion:
-    """Return the current or last question of a parked turn. Raises CorruptSession."""
+    """Return the current or last question of a parked turn.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     part = f"the question of turn {record.number}"
     return read_stored(ParkedQuestion, record.wait or "{}", session_id=state.session_id, part=part)
 
@@ -87,7 +99,11 @@ class SessionFacts:
 
 
 def read_facts(session_id: str, documents: SessionDocuments, opened_ms: int) -> SessionFacts:
-    """Return the facts of a session from its documents. Raises CorruptSession."""
+    """Return the facts of a session from its documents.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
 
     def facts(collab: str, spec: str, coming: SessionFacts | None = None) -> SessionFacts:
         return SessionFacts(
@@ -136,7 +152,11 @@ def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult |
 
 
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
-    """Return the planner's view; with `said`, after the commit of that turn. Raises CorruptSession."""
+    """Return the planner's view; with `said`, after the commit of that turn.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     results = [decode_turn_result(state, record) for record in state.unconsumed() if record.result]
     open_turns = [_open_turn(facts, state, record) for record in state.open_turns()]
     closed, skipped, usage = state.closed, state.skipped, state.usage

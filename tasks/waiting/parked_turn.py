@@ -169,7 +169,11 @@ class OpenQuestion:
 
 
 def read_question(facts: SessionFacts, state: SessionState, number: int) -> OpenQuestion | None:
-    """Return the open question of one turn; None: it is not parked. Raises CorruptSession."""
+    """Return the open question of one turn; None: it is not parked.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
     record = state.records.get(number)
     if record is None or record.parking is None:
         return None

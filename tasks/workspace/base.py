@@ -112,7 +112,11 @@ def check_admitted(task: Task, agents: Iterable[str]) -> None:
 
 
 def check_limit(limit: object) -> int:
-    """Return the valid number of rows of a page. Raises InvalidInput."""
+    """Return the valid number of rows of a page.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE_SIZE:
         raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
     return limit

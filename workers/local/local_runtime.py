@@ -108,7 +108,11 @@ def with_server(settings: Settings, url: str) -> Settings:
 
 
 def configured_server(settings: Settings) -> str | None:
-    """Return the configured Redis URL, if any. Raises RedisUnavailable if it does not answer."""
+    """Return the configured Redis URL, if any.
+
+    Raises:
+        RedisUnavailable: Redis does not answer.
+    """
     if settings.redis_url is None:
         return None
     url = settings.redis_url.get_secret_value()

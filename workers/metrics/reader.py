@@ -64,7 +64,11 @@ class MetricsReader:
         self._stuck_after_ms = stuck_after_ms
 
     def read(self) -> MetricsSnapshot:
-        """Return all metrics. Raises RedisUnavailable."""
+        """Return all metrics.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         client, now_ms = self._client, server_ms(self._client)
         gauges: dict[Metric, Values] = {
             SESSIONS: LiveSessions(client).count(),

@@ -162,7 +162,11 @@ class BackoffArchiver:
         self._not_before = 0.0
 
     def archive_due(self) -> None:
-        """Archive due sessions, except during the backoff. Raises RedisUnavailable."""
+        """Archive due sessions, except during the backoff.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         if time.monotonic() < self._not_before:
             return
         try:

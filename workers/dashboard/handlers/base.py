@@ -110,7 +110,11 @@ class DashboardHandler(FlowerHandler):
         return RequestHandler.get_query_argument(self, name, default) or default
 
     def query_number(self, name: str, default: int, *, most: int) -> int:
-        """Return an argument of the URL as a whole number from 1 to `most`. Raises InvalidInput."""
+        """Return an argument of the URL as a whole number from 1 to `most`.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         text = self.query_text(name, str(default))
         if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
             raise InvalidInput(name, text, f"must be a whole number from 1 to {most}")

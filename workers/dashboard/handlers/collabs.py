@@ -8,7 +8,11 @@ from .base import DashboardHandler, DataHandler, PageHandler
 
 
 def read_filter(handler: DashboardHandler) -> ListFilter:
-    """Return the filter of a request: `status`, `mode` and `q`. Raises InvalidInput."""
+    """Return the filter of a request: `status`, `mode` and `q`.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     return ListFilter(handler.query_text("status"), handler.query_text("mode"), handler.query_text("q"))
 
 

@@ -61,7 +61,11 @@ _FIELDS = ("session", "question", "participant", "text")
 
 
 def read_text(body: dict[str, JsonValue], name: str) -> str:
-    """Return a field of a request. Raises InvalidInput."""
+    """Return a field of a request.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     value = body.get(name)
     if not isinstance(value, str):
         raise InvalidInput(name, value, "must be text")

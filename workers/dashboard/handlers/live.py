@@ -58,7 +58,11 @@ class StreamHandler(DashboardHandler):
             self._task.cancel()
 
     def position(self) -> str:
-        """Return the position of the page. A reconnecting browser sends it in a header. Raises InvalidInput."""
+        """Return the position of the page. A reconnecting browser sends it in a header.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
         return position_of(self)
 
     async def send(self, events: str) -> None:
@@ -117,7 +121,11 @@ class CollabsChanges(DataHandler):
 
 
 def position_of(handler: DashboardHandler) -> str:
-    """Return the position that a page has. Raises InvalidInput."""
+    """Return the position that a page has.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     header = handler.request.headers.get("Last-Event-ID")
     return read_position(header or handler.query_text("after", BEGINNING), name="after")
 

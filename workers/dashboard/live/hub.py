@@ -79,7 +79,11 @@ class Hub:
         self._tasks: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
-        """Load the sessions, and start the loops. Raises RedisUnavailable."""
+        """Load the sessions, and start the loops.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
         await self._find_all()
         await self._load_ended()
         self._tasks = [

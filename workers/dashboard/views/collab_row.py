@@ -84,13 +84,16 @@ class CollabFacts:
 
     @classmethod
     def read(cls, session_id: str, collab: str, spec: str | None = None, *, edition: int = 0) -> CollabFacts:
-        """Return the facts from the documents of a session. Raises CorruptSession.
+        """Return the facts from the documents of a session.
 
         Args:
             session_id: The session.
             collab: The collab as JSON.
             spec: The spec as JSON; None: the limit of turns is not needed.
             edition: Number of changes of these documents.
+
+        Raises:
+            CorruptSession: A stored record is invalid.
         """
         data = read_object(collab, session_id=session_id, part="collab")
         names = {}

@@ -55,7 +55,11 @@ class MessagePage:
 
 
 def check_count(count: int) -> int:
-    """Return the number of entries of a page. Raises InvalidInput if it is out of range."""
+    """Return the number of entries of a page.
+
+    Raises:
+        InvalidInput: It is out of range.
+    """
     if not 1 <= count <= MOST_ENTRIES:
         raise InvalidInput("count", count, f"must be from 1 to {MOST_ENTRIES}")
     return count
