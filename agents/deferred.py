@@ -96,7 +96,11 @@ class ExternalAgent:
         return json.dumps({**fields, "messages": messages[len(messages) - kept :]})
 
     def deliver(self, delivery: RemoteDelivery) -> None:
-        """Post the payload. Raises AgentFailed; `retryable` says whether a retry may succeed."""
+        """Post the payload.
+
+        Raises:
+            AgentFailed: The delivery failed; `retryable` says whether a retry may succeed.
+        """
         body = delivery.body.encode()
         headers = signed_headers(self.secret(), delivery.message_id, body, now_s=int(time.time()))
         target = WebhookTarget(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
@@ -107,7 +111,11 @@ class ExternalAgent:
         return refusal(self.secret(), headers, body, now_s=int(time.time()))
 
     def secret(self) -> str:
-        """Return the shared key for signatures. Raises AgentFailed if it is not set."""
+        """Return the shared key for signatures.
+
+        Raises:
+            AgentFailed: The secret is not set.
+        """
         secret = self.read_variable(self.entry.secret_env)
         if not secret:
             raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)

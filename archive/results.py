@@ -120,7 +120,11 @@ def encode_cursor(*parts: int | str) -> str:
 
 
 def decode_cursor(cursor: str, *kinds: type[int] | type[str]) -> list[Any]:
-    """Return the parts of a cursor, which must have these types. Raises InvalidInput if it is not valid."""
+    """Return the parts of a cursor, which must have these types.
+
+    Raises:
+        InvalidInput: The cursor is not valid.
+    """
     try:
         parts = json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
         if [*map(type, parts)] != [*kinds] or any(type(it) is int and not 0 <= it < 2**63 for it in parts):

@@ -59,7 +59,11 @@ def is_redis(url: str) -> bool:
 
 
 def database_url(given: SecretStr) -> SecretStr:
-    """Return a URL of SQLite or PostgreSQL. Raises ValueError, which names the rule."""
+    """Return a URL of SQLite or PostgreSQL.
+
+    Raises:
+        ValueError: The URL breaks a rule; the error names the rule.
+    """
     url = _checked(given)
     scheme, separator, rest = url.partition("://")
     if scheme == "postgres":

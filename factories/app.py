@@ -60,7 +60,11 @@ def build_review_context(
 
 
 def load_deliveries(settings: Settings) -> Destinations:
-    """Return the configured destinations. Raises InvalidInput, which names file, field and rule."""
+    """Return the configured destinations.
+
+    Raises:
+        InvalidInput: The file breaks a rule; the error names file, field and rule.
+    """
     return Destinations.load(settings.deliveries_file, getenv=read_variable)
 
 

@@ -62,7 +62,11 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
 
 
 def count_overdue_tasks(archive: Archive) -> int:
-    """Return the number of tasks with an overdue verdict that no worker has ended. Raises ArchiveError."""
+    """Return the number of tasks with an overdue verdict that no worker has ended.
+
+    Raises:
+        ArchiveError: The archive cannot be read.
+    """
     late_ms = GRACE_MS + int(3 * OVERDUE_CHECK_INTERVAL_S * 1000)
     with archive.tasks.reading() as pages:
         return pages.count_overdue_tasks(before_ms=time.time_ns() // 1_000_000 - late_ms)

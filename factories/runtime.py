@@ -57,7 +57,11 @@ def daily_limits(settings: Settings) -> DailyLimits:
 
 
 def load_registry(settings: Settings) -> Registry:
-    """Return the agents of the configured file. Raises RegistryError with file, entry, field and rule."""
+    """Return the agents of the configured file.
+
+    Raises:
+        RegistryError: The file breaks a rule; the error names file, entry, field and rule.
+    """
     return Registry.load(
         settings.agents_file,
         getenv=read_variable,

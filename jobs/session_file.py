@@ -47,7 +47,11 @@ class SessionFile:
 
     @classmethod
     def open(cls, path: str) -> SessionFile:
-        """Read a file, or standard input for `-`. Raises InvalidSessionFile."""
+        """Read a file, or standard input for `-`.
+
+        Raises:
+            InvalidSessionFile: The file cannot be read, is not UTF-8 text, or is too large.
+        """
         name = "standard input" if path == STDIN else path
         try:
             raw = sys.stdin.buffer.read(MAX_BYTES + 1) if path == STDIN else _head(Path(path))
@@ -61,7 +65,11 @@ class SessionFile:
         return cls(name, text.removeprefix("\ufeff"))
 
     def submission(self) -> Submission:
-        """Return the submission of the file. Raises InvalidSessionFile, which names the line if it is known."""
+        """Return the submission of the file.
+
+        Raises:
+            InvalidSessionFile: The file breaks a rule; the error names the line if it is known.
+        """
         document = self._document()
         if not isinstance(document, dict):
             raise InvalidSessionFile(

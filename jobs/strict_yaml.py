@@ -71,7 +71,12 @@ class OverLimit(ValueError):
 
 
 def read_yaml(text: str) -> object:
-    """Return the only document of `text`. Raises NotYaml and OverLimit."""
+    """Return the only document of `text`.
+
+    Raises:
+        NotYaml: The text is not YAML.
+        OverLimit: It has too many values or levels.
+    """
     try:
         _check(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader  # nosec B506

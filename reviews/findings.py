@@ -154,7 +154,11 @@ class _File(Frozen):
 
 
 def read_baseline(text: str) -> Baseline:
-    """Return the baseline of a file. Raises InvalidInput for its first error."""
+    """Return the baseline of a file.
+
+    Raises:
+        InvalidInput: The file breaks a rule; the error names the first one.
+    """
     if len(text) > MAX_BASELINE:
         raise InvalidInput("baseline", len(text), f"must have at most {MAX_BASELINE} characters")
     try:

@@ -27,7 +27,11 @@ MAX_MESSAGE_BYTES = 1_048_576
 
 
 def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> TurnOutcome:
-    """Return the outcome if it may be written. Raises BadOutcome with field, rule and value."""
+    """Return the outcome if it may be written.
+
+    Raises:
+        BadOutcome: The outcome breaks a rule; the error has the field, the rule and the value.
+    """
     if not isinstance(outcome, TurnOutcome):
         raise bad_outcome("outcome", "must be a TurnOutcome", outcome)
     try:

@@ -68,7 +68,12 @@ class LLMAgent:
         self._toolbox = toolbox
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
-        """Ask the model. Raises AgentError without secrets; `retryable` says whether a retry may succeed."""
+        """Ask the model.
+
+        Raises:
+            AgentError: The model gave no usable answer; the error has no secrets, and `retryable` says
+                whether a retry may succeed.
+        """
         return await self.speak_with_services(turn, TurnServices())
 
     async def speak_with_services(self, turn: TurnContext, turn_services: TurnServices) -> TurnOutcome:

@@ -90,7 +90,11 @@ class Toolbox:
         self._getenv = getenv
 
     def toolsets(self) -> list[Toolset]:
-        """Return the tools for one turn. Raises AgentError, not retryable, for an unusable server."""
+        """Return the tools for one turn.
+
+        Raises:
+            AgentError: A server cannot be used; not retryable.
+        """
         servers = (mcp_toolset(name, entry, self._getenv) for name, entry in self._servers.items())
         return [*self._functions, *servers]
 

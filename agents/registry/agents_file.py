@@ -87,7 +87,11 @@ _KINDS = ("llm", "python", "scripted", "command", "human", "external")
 
 
 def read_agents_file(path: Path) -> AgentsFile:
-    """Return the content of an agents file. Raises RegistryError, which names file, table, field and rule."""
+    """Return the content of an agents file.
+
+    Raises:
+        RegistryError: The file breaks a rule; the error names file, table, field and rule.
+    """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
         file = AgentsFile.model_validate(data)

@@ -187,7 +187,11 @@ class ParsedStatement:
     invalid: tuple[InvalidInput, ...] = ()
 
     def require_valid(self) -> Statement:
-        """Return the statement. Raises InvalidInput for the first thing that is wrong."""
+        """Return the statement.
+
+        Raises:
+            InvalidInput: The first value that breaks a rule.
+        """
         if self.invalid:
             raise self.invalid[0]
         return self.statement

@@ -35,7 +35,11 @@ def is_stated(value: object) -> bool:
 
 
 def to_compact_json(value: object) -> str:
-    """Return JSON without blanks, in the characters as they are. Raises ValueError for what JSON cannot hold."""
+    """Return JSON without blanks, in the characters as they are.
+
+    Raises:
+        ValueError: JSON cannot represent the value.
+    """
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 

@@ -184,7 +184,11 @@ def private_names(name: str | None) -> frozenset[str]:
 
 
 def find_service(name: object) -> Service:
-    """Return the service of this name. Raises InvalidInput, which lists those there are."""
+    """Return the service of this name.
+
+    Raises:
+        InvalidInput: The service is unknown; the error lists the known ones.
+    """
     service = _SERVICES.get(name) if isinstance(name, str) else None
     if service is None:
         raise InvalidInput("service", name, f"must be one of {', '.join(_SERVICES)}")

@@ -64,7 +64,11 @@ def to_document(state: MemoryState) -> dict[str, JsonValue]:
 
 
 def read_state(text: str) -> MemoryState:
-    """Read a stored state. Raises CorruptMemory if it is not valid."""
+    """Read a stored state.
+
+    Raises:
+        CorruptMemory: The stored memory is not valid.
+    """
     try:
         data = json.loads(text, parse_constant=_no_constant)
         if "\\u" in text:

@@ -188,7 +188,11 @@ _SECONDS = (604_800, 86_400, 3_600, 60, 1)
 
 
 def read_span(value: object) -> int:
-    """Return seconds of a span such as `90`, `15m` or `1h30m`. Raises ValueError."""
+    """Return seconds of a span such as `90`, `15m` or `1h30m`.
+
+    Raises:
+        ValueError: The text is not a span.
+    """
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     text = str(value).strip().lower()

@@ -61,7 +61,11 @@ class RedisAddress:
 
     @classmethod
     def parse(cls, url: str) -> RedisAddress:
-        """Parse a URL. Raises ValueError, which names the rule."""
+        """Parse a URL.
+
+        Raises:
+            ValueError: The URL breaks a rule; the error names the rule.
+        """
         parts = urlsplit(url)
         if parts.scheme not in SCHEMES:
             raise ValueError(f"must start with one of {', '.join(f'{scheme}://' for scheme in SCHEMES)}")

@@ -45,7 +45,11 @@ class Destinations:
         return sorted(self._entries)
 
     def entry(self, name: str, *, field: str = "deliver") -> DeliveryEntry:
-        """Return the entry of a name. Raises InvalidInput, with the known names."""
+        """Return the entry of a name.
+
+        Raises:
+            InvalidInput: The name is unknown; the error lists the known names.
+        """
         if name not in self._entries:
             near = get_close_matches(name, self._entries, n=3) or self.names()[:10]
             rule = "must be a delivery of the deliveries file"

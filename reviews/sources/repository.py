@@ -139,7 +139,11 @@ class Repository:
         return True
 
     def resolve_commit(self, revision: str, *, field: str) -> str:
-        """Return the full name of a commit. Raises InvalidInput if `revision` names none."""
+        """Return the full name of a commit.
+
+        Raises:
+            InvalidInput: `revision` names no commit.
+        """
         try:
             if revision.startswith("-") or "\0" in revision:
                 raise GitFailed

@@ -63,7 +63,11 @@ def read_number(text: str, *, session_id: str, field: str) -> int:
 
 
 def read_field(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
-    """Return a field of the session, converted by `kind`. Raises CorruptSession with the broken rule."""
+    """Return a field of the session, converted by `kind`.
+
+    Raises:
+        CorruptSession: The field breaks a rule; the error names the rule.
+    """
     try:
         return kind(text)
     except ValueError:

@@ -151,13 +151,21 @@ class SessionStore:
     # -- status of the session ---------------------------------------------------------------
 
     def suspend(self, session_id: str) -> SessionState:
-        """Suspend an active session. Raises IllegalTransition from any other status."""
+        """Suspend an active session.
+
+        Raises:
+            IllegalTransition: The session has another status.
+        """
         return self._change_status(
             "sessions/suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()}
         )
 
     def resume(self, session_id: str) -> SessionState:
-        """Resume a suspended session, and write its held commits. Raises IllegalTransition from any other status."""
+        """Resume a suspended session, and write its held commits.
+
+        Raises:
+            IllegalTransition: The session has another status.
+        """
         return self._change_status("sessions/resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
 
     def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:

@@ -24,7 +24,11 @@ def newest_position(positions: Iterable[str]) -> str:
 
 
 def read_position(text: str, *, name: str) -> str:
-    """Return a position that a client sent. Raises InvalidInput, with the name of the field."""
+    """Return a position that a client sent.
+
+    Raises:
+        InvalidInput: A position is not valid; the error names the field.
+    """
     if not _POSITION.fullmatch(text):
         raise InvalidInput(name, text, "must be a position from an earlier answer")
     return text

@@ -66,7 +66,11 @@ def check_count(count: int) -> int:
 
 
 def check_entry_id(text: str) -> str:
-    """Return the id of a stream entry. Raises InvalidInput if it is none."""
+    """Return the id of a stream entry.
+
+    Raises:
+        InvalidInput: The text is not an entry id.
+    """
     if _ENTRY_ID.fullmatch(text) is None:
         raise InvalidInput("cursor", text, "must be a cursor from a previous page")
     return text
