@@ -49,7 +49,7 @@ class _WithoutNumbers(HiredisRespSerializer):
         """Return the packed command.
 
         Raises:
-            DataError: A value that is not text, bytes or a number.
+            redis.DataError: A value that is not text, bytes or a number.
         """
         texts: list[Any] = [repr(value) if type(value) in (int, float) else value for value in command]
         return super().pack(*texts)  # type: ignore[no-any-return]
