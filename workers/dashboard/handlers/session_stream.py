@@ -34,7 +34,7 @@ class SessionStream(StreamHandler):
         if (await job.state()).is_final:
             is_live = blocking_job(job).is_live
             entries = await streams.read_since(job.id, position) if is_live else []
-            await self.send(_events(job.id, entries) + _END_EVENT)
+            await self.send(await self._events(job.id, entries) + _END_EVENT)
             return
         async with aclosing(streams.follow(job.id, since=position, idle_s=PING_S)) as followed:
             await self._send_until_end(job.id, followed)
@@ -45,9 +45,17 @@ class SessionStream(StreamHandler):
         with suppress(TimeoutError):
             async with asyncio.timeout(None) as deadline:
                 async for entry in followed:
-                    await self.send(": ping\n\n" if entry is None else _events(session_id, [entry]))
+                    await self.send(
+                        ": ping\n\n" if entry is None else await self._events(session_id, [entry])
+                    )
                     if entry is not None and entry.part == "events" and _END in entry.text:
                         deadline.reschedule(asyncio.get_running_loop().time() + _LATE_S)
+
+    async def _events(self, session_id: str, entries: list[StreamEntry]) -> str:
+        """Return entries as events. Markdown is rendered in a thread, so that other pages do not wait."""
+        if len(entries) > 1 or any(entry.part == "dialog" for entry in entries):
+            return await self.services.client.run(_events, session_id, entries)
+        return _events(session_id, entries)
 
 
 class SessionChanges(DashboardHandler):
@@ -56,13 +64,17 @@ class SessionChanges(DashboardHandler):
     async def get(self, session_id: str) -> None:
         """Send the changes since a position, and the position of the next request."""
         entries, position = await read_changes(self.services.redis, session_id, since=position_of(self))
-        changes = [it for entry in entries if (it := _change(session_id, entry))]
+        changes = await self.services.client.run(_changes, session_id, entries)
         self.send_json_text(f'{{"position":"{position}","changes":[{",".join(changes)}]}}')
 
 
 def _events(session_id: str, entries: Iterable[StreamEntry]) -> str:
     changes = ((entry.position, _change(session_id, entry)) for entry in entries)
     return "".join(f"id: {position}\ndata: {change}\n\n" for position, change in changes if change)
+
+
+def _changes(session_id: str, entries: Iterable[StreamEntry]) -> list[str]:
+    return [it for entry in entries if (it := _change(session_id, entry))]
 
 
 def _change(session_id: str, entry: StreamEntry) -> str | None:

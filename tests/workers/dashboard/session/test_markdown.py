@@ -8,12 +8,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from symposia.models.protocol.dialog import Message
+from symposia.workers.dashboard.views.session.bounded_cache import BoundedCache
 from symposia.workers.dashboard.views.session.markdown import (
     ALIGNMENTS,
     ALL_TAGS,
+    MOST_NESTED,
+    MOST_NODES,
     is_safe_link,
     parse_markdown,
 )
+from symposia.workers.dashboard.views.session.transcript import MOST_RENDERED, message_json
 from symposia.workers.dashboard.views.session.visible import make_visible
 
 HOSTILE = [
@@ -69,6 +74,7 @@ def text_of(nodes) -> str:
 
 
 def check(nodes) -> None:
+    assert nodes is not None
     for node in walk(nodes):
         if isinstance(node, str):
             assert node == make_visible(node), "every character is visible"
@@ -148,3 +154,56 @@ def test_controls_are_shown_as_text():
 @given(st.text())
 def test_make_visible_is_idempotent(text: str):
     assert make_visible(make_visible(text)) == make_visible(text)
+
+
+#: Texts that ask for many elements, for deep nesting, or for much of the parser's time.
+EXPENSIVE = {
+    "short rows": f"{'|a' * 100}\n{'|-' * 100}\n" + "|\n" * 3_500,
+    "many tables": (f"{'|a' * 9}\n{'|-' * 9}\n" + "|\n" * 100 + "\n") * 33,
+    "small tables": "|a\n|-\n" * 1_300,
+    "brackets": "[" * 8_000,
+    "links": "[a](b" * 1_300,
+    "emphasis": "*a " * 1_300 + "a* " * 1_300,
+    "emphasis below the limit of marks": "*a " * 450 + "a* " * 450,
+    "underscores": "_a__b" * 1_600,
+    "code": "`a` " * 2_000,
+    "lines": "a\n" * 4_000,
+    "quotes": ">" * 8_000,
+    "invisible": "\U000e0001" * 8_000,
+}
+
+
+def depth(nodes) -> int:
+    return max((1 + depth(it["children"]) for it in nodes if isinstance(it, dict)), default=0)
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("text", EXPENSIVE.values(), ids=EXPENSIVE)
+def test_expensive_markdown_is_bounded(text: str):
+    message = message_json("1-0", Message(role="assistant", content=text))
+    check(message["nodes"])
+    assert len(list(walk(message["nodes"]))) <= 2 * MOST_NODES
+    assert depth(message["nodes"]) <= MOST_NESTED
+    assert len(text_of(message["nodes"])) <= MOST_RENDERED
+    is_whole = text_of(message["nodes"]) == text or text == ">" * 8_000
+    assert message["is_cut"] or is_whole
+
+
+def test_usual_table_is_rendered():
+    nodes = parse_markdown("|a|b|c|\n|-|-|-|\n" + "|1|2|3|\n" * 50)
+    assert [node["tag"] for node in nodes] == ["table"]
+    assert sum(node.get("tag") == "td" for node in walk(nodes) if isinstance(node, dict)) == 150
+
+
+def test_cache_is_bounded_by_size():
+    cache: BoundedCache[int, str] = BoundedCache(100, lambda _, text: len(text))
+    made = []
+
+    def make(key: int, size: int) -> str:
+        return cache.get(key, lambda: made.append(key) or "x" * size)
+
+    for key in range(30):
+        assert make(key, 10) == "x" * 10
+    assert (make(29, 10), made[-1], cache.total) == ("x" * 10, 29, 100)
+    assert len(make(40, 1_000)) == 1_000, "a result above the limit is returned, and not remembered"
+    assert cache.total <= 100

@@ -5,14 +5,21 @@ become markup. HTML in a message is text. Links lead to http, https and mailto o
 nothing is loaded from elsewhere.
 
 A node is a text, or an object with `tag`, `children`, and for some elements `href`, `start` or `align`.
+
+A few thousand characters can ask for a million table cells, or for a thousand nested elements. A text beyond the
+limits here is not parsed, or its result is dropped: the page shows it as plain text.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_block.table import table
+from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from pydantic import JsonValue
 
@@ -44,6 +51,17 @@ _LOWEST_HEADING = "h5"
 ALL_TAGS = frozenset({*TAGS.values(), *_HEADINGS.values(), _LOWEST_HEADING, "code", "pre"})
 ALIGNMENTS = frozenset({"left", "center", "right"})
 
+#: Maximum number of elements and texts of a message.
+MOST_NODES = 2_000
+#: Maximum number of table cells of a message: a short row is filled up to the width of its header.
+MOST_CELLS = 1_000
+#: Maximum depth of nested elements. The page, and JSON, handle the tree recursively.
+MOST_NESTED = 40
+#: Maximum number of each of these characters: the parser's time grows with the square of their number.
+_MOST_MARKS = 1_000
+_MARKS = "[*_~|"
+_CELLS = "symposia_cells"
+
 _LINK = re.compile(r"(https?://[^/?#\s]|mailto:[^\s])", re.IGNORECASE)
 _ALIGNED = re.compile(r"text-align:(left|center|right)")
 
@@ -55,23 +73,63 @@ def is_safe_link(url: str) -> bool:
     return _LINK.match(url) is not None
 
 
+class _TooLarge(Exception):
+    """The Markdown has more table cells than a page shows."""
+
+
 @cache
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable("image")
+    parser.block.ruler.at("table", _parse_table, {"alt": ["paragraph", "reference"]})
     parser.validateLink = is_safe_link  # type: ignore[method-assign]
     return parser
 
 
-def parse_markdown(text: str) -> list[Node]:
+def parse_markdown(text: str) -> list[Node] | None:
     """Return the nodes of a message.
 
     Args:
         text: Markdown.
 
     Returns:
-        The nodes, with every character visible.
+        The nodes, with every character visible; None: there are too many, or they are nested too deeply.
     """
-    return _nodes(SyntaxTreeNode(_parser().parse(make_visible(text))))
+    shown = make_visible(text)
+    if any(shown.count(mark) > _MOST_MARKS for mark in _MARKS):
+        return None
+    try:
+        tokens = _parser().parse(shown)
+    except _TooLarge:
+        return None
+    return _nodes(SyntaxTreeNode(tokens)) if _is_within_limits(tokens) else None
+
+
+def _parse_table(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Parse a table, unless the tables of the text would have too many cells."""
+    if silent or not table(state, start, end, True):
+        return table(state, start, end, silent)
+    columns = state.src[state.bMarks[start] : state.eMarks[start]].count("|") + 1
+    row = start
+    while row < end and not state.isEmpty(row):
+        state.env[_CELLS] = state.env.get(_CELLS, 0) + columns
+        row += 1
+    if state.env[_CELLS] > MOST_CELLS:
+        raise _TooLarge
+    return table(state, start, end, silent)
+
+
+def _is_within_limits(tokens: Sequence[Token]) -> bool:
+    """Return whether the tree of some tokens may be built: building it is recursive."""
+    count = depth = 0
+    for block in tokens:
+        depth += block.nesting
+        nested = depth
+        for token in block.children or [block]:
+            count += token.nesting >= 0
+            nested += token.nesting if block.children else 0
+            if count > MOST_NODES or nested > MOST_NESTED:
+                return False
+    return True
 
 
 def _nodes(parent: SyntaxTreeNode) -> list[Node]:

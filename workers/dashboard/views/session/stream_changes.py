@@ -5,7 +5,7 @@ A change has one of `message`, `delta`, or `event` with `change` (of the timelin
 
 from __future__ import annotations
 
-from functools import lru_cache
+from typing import TypeAlias
 
 from .....models.errors import CorruptSession
 from .....models.protocol.base import Event
@@ -14,14 +14,18 @@ from .....models.protocol.events import MapEvent
 from .....models.text.redact import json_text
 from .....models.turns.deltas import Delta
 from .....state.redis.readers import read_stored
+from .bounded_cache import BoundedCache
 from .pages import EventEntry
 from .transcript import Json, change_json, delta_json, message_json
 
-#: Entries whose JSON is remembered: all readers of a session get the same ones.
-_REMEMBERED = 500
+#: Maximum bytes of changes that a process remembers: all readers of a session get the same ones.
+_MOST_REMEMBERED = 16_000_000
+#: Bytes of a change besides its texts.
+_ENTRY_BYTES = 500
+
+_Key: TypeAlias = tuple[str, str, str, str]
 
 
-@lru_cache(maxsize=_REMEMBERED)
 def stream_change(session_id: str, part: str, position: str, text: str) -> str | None:
     """Return a change as JSON text; None: the entry is not valid, and is left out.
 
@@ -31,6 +35,19 @@ def stream_change(session_id: str, part: str, position: str, text: str) -> str |
         position: Id of the stream entry.
         text: The record as JSON.
     """
+    return _remembered.get(
+        (session_id, part, position, text), lambda: _make_change(session_id, part, position, text)
+    )
+
+
+def _size(key: _Key, change: str | None) -> int:
+    return _ENTRY_BYTES + 2 * (len(key[3]) + len(change or ""))
+
+
+_remembered: BoundedCache[_Key, str | None] = BoundedCache(_MOST_REMEMBERED, _size)
+
+
+def _make_change(session_id: str, part: str, position: str, text: str) -> str | None:
     try:
         return json_text(_change(session_id, part, position, text))
     except CorruptSession:

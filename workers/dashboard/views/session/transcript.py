@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -15,6 +14,7 @@ from .....models.protocol.dialog import Message
 from .....models.protocol.events import MapEvent
 from .....models.text.redact import without_password
 from .....models.turns.deltas import Delta
+from .bounded_cache import BoundedCache
 from .markdown import Node, parse_markdown
 from .pages import EventEntry, EventPage, MessagePage
 from .timeline import build_timeline, entry_ms, read_change
@@ -26,6 +26,8 @@ Json = dict[str, JsonValue]
 MOST_RENDERED = 8_000
 #: Maximum characters of an event's data.
 MOST_DATA = 4_000
+#: Maximum bytes of rendered messages that a process remembers, and what an entry and a node take besides their texts.
+_MOST_REMEMBERED, _ENTRY_BYTES, _NODE_BYTES = 16_000_000, 400, 500
 #: Fields of events that grant something, or would if their session still ran.
 _TOKENS = frozenset({"token_id", "refused_token_id", "reply_token", "token"})
 
@@ -37,7 +39,7 @@ def message_json(entry_id: str, message: Message) -> Json:
         entry_id: Id of its stream entry, which is also a cursor.
         message: The message.
     """
-    is_cut = len(message.content) > MOST_RENDERED
+    nodes, is_cut = _render(message.content)
     return {
         "id": entry_id,
         "at_ms": entry_ms(entry_id),
@@ -47,7 +49,7 @@ def message_json(entry_id: str, message: Message) -> Json:
         "role": message.role.value,
         "characters": len(message.content),
         "is_cut": is_cut,
-        "nodes": list(_nodes(message.content[:MOST_RENDERED])),
+        "nodes": nodes,
     }
 
 
@@ -59,10 +61,30 @@ def messages_json(page: MessagePage) -> Json:
     return {"messages": shown, "before": page.before}
 
 
-@lru_cache(maxsize=1_000)
-def _nodes(text: str) -> tuple[Node, ...]:
-    """Return the nodes of a text. Readers of one session get the same messages."""
-    return tuple(parse_markdown(text))
+def _render(content: str) -> tuple[list[Node], bool]:
+    """Return the nodes of a message, and whether the page offers its whole text.
+
+    Invisible characters are longer when they are visible, so the text is cut again.
+    """
+    visible = make_visible(content[:MOST_RENDERED])
+    text = visible[:MOST_RENDERED]
+    nodes = _rendered.get(text, lambda: parse_markdown(text))
+    if nodes is None:
+        return [{"tag": "pre", "children": [text]}], True
+    return nodes, max(len(content), len(visible)) > MOST_RENDERED
+
+
+def _size(text: str, nodes: list[Node] | None) -> int:
+    return _ENTRY_BYTES + 2 * len(text) + sum(map(_node_size, nodes or ()))
+
+
+def _node_size(node: Node) -> int:
+    children = node["children"] if isinstance(node, dict) else None
+    return _NODE_BYTES + sum(map(_node_size, children)) if isinstance(children, list) else _NODE_BYTES
+
+
+#: Nodes of texts: readers of one session get the same messages.
+_rendered: BoundedCache[str, list[Node] | None] = BoundedCache(_MOST_REMEMBERED, _size)
 
 
 def delta_json(delta: Delta) -> Json:
