@@ -10,6 +10,8 @@ from live import LiveWorker, result_of, until
 from servers.flower import FlowerServer
 from sessions.submitted import submit_two
 from symposia.client import Client
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import DUE
 
 
 def test_session_appears_and_leaves_a_filter(shared):
@@ -72,6 +74,19 @@ def test_browser_has_three_streams_and_then_polls(shared):
         changes = until(lambda: _with_gone(flower.json(f"/api/collabs/changes?q=other&after={position}")))
         assert job.id in changes["gone"]
     until(lambda: _status(flower, path, cookie) == 200, what="closed streams are free again")
+
+
+def test_removed_session_leaves_pages_that_poll(shared):
+    job = submit_two(shared.client, "Removed", agent="human")
+    until(lambda: shared.flower.json("/api/collabs?q=removed&status=parked")["collabs"])
+    position = shared.flower.json("/api/collabs")["position"]
+    with connect(shared.client.redis_url) as redis:
+        redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+        redis.zrem(DUE, job.id)
+    path = f"/api/collabs/changes?q=removed&after={position}"
+    until(lambda: job.id in shared.flower.json(path)["gone"], what="the page removes it")
+    with shared.flower.stream(f"/api/collabs/stream?after={position}") as stream:
+        stream.until(lambda it: it.kind == "gone" and it.data["id"] == job.id)
 
 
 @pytest.mark.long

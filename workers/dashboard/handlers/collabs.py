@@ -35,7 +35,7 @@ class CollabsData(DataHandler):
             sessions.rows(),
             read_filter(self),
             order,
-            position=sessions.position,
+            position=str(sessions.cursor),
             counts=sessions.counts,
             after=self.query_text("after"),
             limit=self.query_number("limit", 100, most=MAX_ROWS),

@@ -34,7 +34,7 @@ class InboxData(DataHandler):
 
     async def data(self, *_parts: str) -> object:
         """Return a page of questions, oldest first."""
-        position = self.services.sessions.position
+        position = str(self.services.sessions.cursor)
         page = await self.services.client.inbox_page(
             self.query_text("participant") or None,
             limit=self.query_number("limit", 50, most=MAX_QUESTIONS),

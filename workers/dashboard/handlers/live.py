@@ -1,7 +1,8 @@
 """Live streams of server-sent events, and the same changes for pages that poll.
 
-The id of an event is the id of a stream entry in Redis. A page that reconnects sends the newest id, and gets
-what changed since, also from another Flower process. What happened in the same millisecond is sent again.
+The id of an event is a position: of a session, the id of a stream entry in Redis; of the list, a cursor. A page
+that reconnects sends the newest id, and gets what changed since, also from another Flower process. Some changes are
+sent again.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ import asyncio
 from tornado.iostream import StreamClosedError
 
 from ....models.text.redact import json_text
-from ..live.positions import BEGINNING, read_position
-from ..live.session_list import ListedRow
+from ..live.positions import BEGINNING, Cursor, read_cursor, read_position
+from ..live.session_list import Changes, ListedRow
 from ..views.collab_list import ListFilter
 from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
 from .collabs import read_filter
@@ -83,21 +84,16 @@ class CollabsStream(StreamHandler):
 
     async def send_events(self, *_parts: str) -> None:
         """Send the rows that changed since the position of the page, then each change."""
-        sessions, wanted, position = self.services.sessions, read_filter(self), self.position()
-        revision = sessions.revision
-        start = ""
-        if position != BEGINNING:
-            start = "" if sessions.has_all_since(position) else _RELOAD
-            start += _row_events(list(sessions.changed_since(position)), wanted)
+        sessions, wanted, cursor = self.services.sessions, read_filter(self), cursor_of(self)
+        start = "" if cursor.position == BEGINNING else _change_events(sessions.changes_since(cursor), wanted)
+        cursor = sessions.cursor
         await self.send(OPENING + start + self._counts())
         while True:
-            if not await sessions.wait_for_change(revision, timeout_s=PING_S):
+            if not await sessions.wait_for_change(cursor.revision, timeout_s=PING_S):
                 await self.send(": ping\n\n")
                 continue
-            changed, removed = sessions.changed_after(revision), sessions.removed_after(revision)
-            revision = sessions.revision
-            gone = "".join(map(_gone_event, removed))
-            await self.send(gone + _row_events(changed, wanted) + self._counts())
+            changes, cursor = sessions.changes_since(cursor), sessions.cursor
+            await self.send(_change_events(changes, wanted) + self._counts())
 
     def _counts(self) -> str:
         return f"event: counts\ndata: {self.services.sessions.counts_text}\n\n"
@@ -109,34 +105,51 @@ class CollabsChanges(DataHandler):
     async def data(self, *_parts: str) -> object:
         """Return the rows that changed since a position."""
         sessions, wanted = self.services.sessions, read_filter(self)
-        position = position_of(self)
-        rows = [it.row for it in sessions.changed_since(position)]
+        changes = sessions.changes_since(cursor_of(self))
+        rows = [it.row for it in changes.rows]
         return {
-            "position": sessions.position,
+            "position": str(sessions.cursor),
             "counts": sessions.counts,
             "collabs": [row for row in rows if wanted.matches(row)],
-            "reload": not sessions.has_all_since(position),
-            "gone": [row["id"] for row in rows if not wanted.matches(row)],
+            "reload": not changes.is_complete,
+            "gone": [*changes.removed, *(row["id"] for row in rows if not wanted.matches(row))],
         }
 
 
 def position_of(handler: DashboardHandler) -> str:
-    """Return the position that a page has.
+    """Return the position that the page of a session has.
 
     Raises:
-        InvalidInput: A value breaks a rule.
+        InvalidInput: It is not a position from an earlier answer.
     """
-    header = handler.request.headers.get("Last-Event-ID")
-    return read_position(header or handler.query_text("after", BEGINNING), name="after")
+    return read_position(_sent_position(handler), name="after")
+
+
+def cursor_of(handler: DashboardHandler) -> Cursor:
+    """Return the cursor that a page of the list has.
+
+    Raises:
+        InvalidInput: It is not a position from an earlier answer.
+    """
+    return read_cursor(_sent_position(handler), name="after")
+
+
+def _sent_position(handler: DashboardHandler) -> str:
+    return handler.request.headers.get("Last-Event-ID") or handler.query_text("after", BEGINNING)
+
+
+def _change_events(changes: Changes, wanted: ListFilter) -> str:
+    gone = "".join(map(_gone_event, changes.removed))
+    return ("" if changes.is_complete else _RELOAD) + gone + _row_events(changes.rows, wanted)
 
 
 def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
     events = []
     for it in rows:
         if wanted.matches(it.row):
-            events.append(f"id: {it.row['position']}\nevent: collab\ndata: {it.text}\n\n")
+            events.append(f"id: {it.cursor}\nevent: collab\ndata: {it.text}\n\n")
         else:
-            events.append(f"id: {it.row['position']}\n{_gone_event(it.row['id'])}")
+            events.append(f"id: {it.cursor}\n{_gone_event(it.row['id'])}")
     return "".join(events)
 
 

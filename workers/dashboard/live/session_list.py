@@ -1,33 +1,37 @@
 """The sessions in memory: all unfinished ones, and the newest that ended.
 
-Each row has the position of its newest change: the id of the newest entry of its streams. So a page that was
-disconnected gets the rows that changed since its position, also from another process.
+Rows enter the list in another order than their changes were written, so each change has a number, the revision. A
+page that was disconnected gets the changes after its revision. From another process, whose revisions differ, it gets
+the rows whose newest stream entry is at its position or later, with an overlap.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterator
+from secrets import token_hex
+from typing import NamedTuple
 
 from ....models.text.redact import json_text
 from ..views.collab_list import count_rows
 from ..views.collab_row import CollabRow
-from .positions import BEGINNING, newest_position, position_key
+from .positions import BEGINNING, Cursor, newest_position, position_key
 
 #: Number of ended sessions in memory. Others are listed from the archive.
 KEPT_ENDED = 1_000
+#: Milliseconds before the position of a page from another process from which rows are sent again.
+OVERLAP_MS = 10_000
 
 
 class ListedRow:
     """A row with its JSON, which is made once for all readers."""
 
-    __slots__ = ("_text", "revision", "row")
+    __slots__ = ("_text", "cursor", "row")
 
-    def __init__(self, row: CollabRow, revision: int) -> None:
+    def __init__(self, row: CollabRow, cursor: Cursor) -> None:
         self.row = row
-        #: Number of the change in this process.
-        self.revision = revision
+        #: Position of a page that has this row and all earlier changes.
+        self.cursor = cursor
         self._text: str | None = None
 
     @property
@@ -38,15 +42,29 @@ class ListedRow:
         return self._text
 
 
+class Changes(NamedTuple):
+    """Changes since a cursor."""
+
+    #: Rows, oldest change first.
+    rows: list[ListedRow]
+    #: Ids of removed sessions.
+    removed: list[str]
+    #: False: further changes are no longer in memory, so the page must be loaded again.
+    is_complete: bool
+
+
 class SessionList:
     """Rows of sessions by id, in the order of their changes in this process."""
 
     def __init__(self) -> None:
+        self._instance = token_hex(4)
         self._rows: dict[str, ListedRow] = {}
         self._changed = asyncio.Event()
         #: Newest removed sessions, with the revision of each.
         self._removed: deque[tuple[int, str]] = deque(maxlen=KEPT_ENDED)
         self._incomplete_until_ms = 0
+        #: Revision of the newest change that is no longer in memory.
+        self._forgotten = 0
         self._counts: dict[str, int] = {}
         self._counts_text = ""
         #: Revision of the counts.
@@ -75,17 +93,23 @@ class SessionList:
         """Add or replace a row; readers see it after `notify`."""
         self.revision += 1
         self._rows.pop(row["id"], None)
-        self._rows[row["id"]] = ListedRow(row, self.revision)
+        self._rows[row["id"]] = ListedRow(row, Cursor(row["position"], self._instance, self.revision))
         self.position = newest_position((self.position, row["position"]))
+
+    @property
+    def cursor(self) -> Cursor:
+        """Return the cursor of a page that has all rows."""
+        return Cursor(self.position, self._instance, self.revision)
 
     def drop_old(self) -> None:
         """Remove the oldest ended sessions beyond `KEPT_ENDED`."""
-        ended = [it.row for it in self._rows.values() if it.row["ended_ms"] is not None]
+        ended = [it for it in self._rows.values() if it.row["ended_ms"] is not None]
         if len(ended) > KEPT_ENDED:
-            ended.sort(key=lambda row: row["ended_ms"] or 0)
-            for row in ended[: len(ended) - KEPT_ENDED]:
-                del self._rows[row["id"]]
-                self.mark_incomplete(position_key(row["position"])[0])
+            ended.sort(key=lambda it: it.row["ended_ms"] or 0)
+            for it in ended[: len(ended) - KEPT_ENDED]:
+                del self._rows[it.row["id"]]
+                self._forgotten = max(self._forgotten, it.cursor.revision)
+                self.mark_incomplete(position_key(it.row["position"])[0])
 
     def mark_incomplete(self, until_ms: int) -> None:
         """Record that sessions that changed until a time (milliseconds since the epoch) may not be in memory."""
@@ -93,14 +117,21 @@ class SessionList:
         # A page that is loaded now is complete: its position must not be before this time.
         self.position = newest_position((self.position, f"{until_ms}-0"))
 
-    def has_all_since(self, position: str) -> bool:
-        """Return whether all sessions that changed since a position are in memory."""
-        return position_key(position)[0] >= self._incomplete_until_ms
+    def changes_since(self, cursor: Cursor) -> Changes:
+        """Return what changed since a cursor, or since the position of a cursor of another process."""
+        if cursor.instance == self._instance:
+            rows, removed = self.changed_after(cursor.revision), self.removed_after(cursor.revision)
+            return Changes(rows, removed, cursor.revision >= self._forgotten)
+        at_ms = position_key(cursor.position)[0]
+        rows = [it for it in self._rows.values() if position_key(it.row["position"])[0] >= at_ms - OVERLAP_MS]
+        return Changes(rows, self.removed_after(0), at_ms >= self._incomplete_until_ms)
 
     def remove(self, session_id: str) -> None:
         """Remove a session that has expired; readers see it after `notify`."""
         if self._rows.pop(session_id, None) is not None:
             self.revision += 1
+            if len(self._removed) == KEPT_ENDED:
+                self._forgotten = max(self._forgotten, self._removed[0][0])
             self._removed.append((self.revision, session_id))
 
     def ended_before(self, at_ms: int) -> list[str]:
@@ -108,23 +139,17 @@ class SessionList:
         return [name for name, it in self._rows.items() if (it.row["ended_ms"] or at_ms) < at_ms]
 
     def removed_after(self, revision: int) -> list[str]:
-        """Return the sessions that were removed after a revision."""
-        return [name for at, name in self._removed if at > revision]
+        """Return the sessions that were removed after a revision, and were not added again."""
+        return [name for at, name in self._removed if at > revision and name not in self._rows]
 
     def changed_after(self, revision: int) -> list[ListedRow]:
         """Return the rows that changed after a revision, oldest change first. The cost is O(changed rows)."""
         found = []
         for it in reversed(self._rows.values()):
-            if it.revision <= revision:
+            if it.cursor.revision <= revision:
                 break
             found.append(it)
         return found[::-1]
-
-    def changed_since(self, position: str) -> Iterator[ListedRow]:
-        """Yield the rows whose newest change is at a position or later, in the same millisecond included."""
-        since_ms = position_key(position)[0]
-        changed = [it for it in self._rows.values() if position_key(it.row["position"])[0] >= since_ms]
-        yield from sorted(changed, key=lambda it: position_key(it.row["position"]))
 
     @property
     def counts(self) -> dict[str, int]:
