@@ -24,7 +24,10 @@ _END_EVENT = "event: end\ndata: {}\n\n"
 
 
 class SessionStream(StreamHandler):
-    """Changes as events without a name, and `end`. The id of an event is its position."""
+    """Changes as events without a name, and `end`. The id of an event is its position.
+
+    A page that is too slow is disconnected without `end`: it connects again from its position.
+    """
 
     async def send_events(self, *parts: str) -> None:
         """Send the changes from the position of the page on, until the session ends."""
@@ -37,11 +40,16 @@ class SessionStream(StreamHandler):
             await self.send(await self._events(job.id, entries) + _END_EVENT)
             return
         async with aclosing(streams.follow(job.id, since=position, idle_s=PING_S)) as followed:
-            await self._send_until_end(job.id, followed)
-        await self.send(_END_EVENT)
+            has_ended = await self._send_until_end(job.id, followed)
+        if has_ended:
+            await self.send(_END_EVENT)
 
-    async def _send_until_end(self, session_id: str, followed: AsyncIterator[StreamEntry | None]) -> None:
-        """Send changes until the last event. Messages that were read later than it are still sent."""
+    async def _send_until_end(self, session_id: str, followed: AsyncIterator[StreamEntry | None]) -> bool:
+        """Send changes until the last event. Messages that were read later than it are still sent.
+
+        Returns:
+            Whether the page has all changes; False: it is too slow.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(None) as deadline:
                 async for entry in followed:
@@ -50,6 +58,8 @@ class SessionStream(StreamHandler):
                     )
                     if entry is not None and entry.part == "events" and _END in entry.text:
                         deadline.reschedule(asyncio.get_running_loop().time() + _LATE_S)
+                return False
+        return True
 
     async def _events(self, session_id: str, entries: list[StreamEntry]) -> str:
         """Return entries as events. Markdown is rendered in a thread, so that other pages do not wait."""

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import socket
 import threading
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from servers.dashboard_place import CREDENTIALS
 from servers.flower import basic
 from servers.model_stub import completion
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
+from symposia.models.turns.deltas import Delta
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 
@@ -143,6 +147,56 @@ def test_polling_returns_the_same_changes_in_pages(shared):
     assert [messages[it["id"]] for it in shown] == shown
     events = {it["event"]["id"] for it in found if "event" in it}
     assert events == {it["id"] for it in shared.get(job, "/events?count=500")["events"]}
+
+
+@contextmanager
+def slow_page(shared, job):
+    """The socket of a page that has sent its request, and has read nothing."""
+    user = "".join(f"{name}: {value}\r\n" for name, value in basic(CREDENTIALS).items())
+    request = f"GET /api/collabs/{job.id}/stream?after=0-0 HTTP/1.1\r\nHost: 127.0.0.1\r\n{user}\r\n"
+    with socket.socket() as page:
+        page.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        page.settimeout(patient(30))
+        page.connect(("127.0.0.1", shared.flower.port))
+        page.sendall(request.encode())
+        yield page
+
+
+def add_entries(redis, job, part: str, record: str, count: int, at: str = "*") -> None:
+    with redis.pipeline(transaction=False) as pipe:
+        for _ in range(count):
+            pipe.xadd(session_key(job.id, part), {"data": record}, id=at)
+        pipe.execute()
+
+
+@pytest.mark.long
+def test_slow_page_is_not_told_the_end(shared):
+    job, gate = gated(shared, ann="say")
+    delta = Delta(
+        turn_number=1, attempt=1, participant_id="bob", token_id="t", offset=0, text="x" * 8_000
+    ).model_dump_json()  # fmt: skip
+    with connect(shared.settings["redis_url"]) as redis, slow_page(shared, job) as page:
+        until(lambda: redis.exists(session_key(job.id, "listening")), what="the page is registered")
+        with stream(shared, job, since=ids(shared, job, "events")[-1]) as fast:
+            for _ in range(25):  # more than the queue of a page and the buffers of its socket hold
+                add_entries(redis, job, "deltas", delta, 200)
+                last = ids(shared, job, "deltas")[-1]
+                fast.until(lambda it, last=last: it.id == last)
+        sent = b""
+        while piece := page.recv(1_000_000):
+            sent += piece
+            if sent.endswith(b"0\r\n\r\n"):
+                break
+    assert b"event: end" not in sent
+    found = re.findall(rb"^id: (\S+)$", sent, re.MULTILINE)
+    assert found
+    gate.touch()
+    result_of(job, timeout_s=60)
+    with stream(shared, job, Last_Event_ID=found[-1].decode()) as live:
+        left = list(live)
+    assert left[-1].kind == "end"
+    everything = {it.decode() for it in found} | {it.id for it in left}
+    assert set(ids(shared, job, "events")) <= everything
 
 
 @pytest.mark.parametrize("since", ["x", "1-2-3", "-1"])
