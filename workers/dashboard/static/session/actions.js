@@ -40,8 +40,14 @@ export class ActionsView {
 
   button(name) {
     const button = make("button", { type: "button", class: `btn btn-sm ${STYLES[name] ?? "btn-outline-primary"}` }, LABELS[name]);
-    button.addEventListener("click", () => (name === "cancel" ? this.dialog.showModal() : this.run(name)));
+    button.addEventListener("click", () => (name === "cancel" ? this.confirm() : this.run(name)));
     return button;
+  }
+
+  confirm() {
+    // Escape closes the dialog with the value of the last time.
+    this.dialog.returnValue = "";
+    this.dialog.showModal();
   }
 
   question(question, nowMs) {
