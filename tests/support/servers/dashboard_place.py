@@ -21,6 +21,10 @@ kind = "python"
 callable = "stub_agents.alignment:expert"
 window = 1000
 
+[agents.twice]
+kind = "python"
+callable = "stub_agents.asking:twice"
+
 [agents.model]
 kind = "llm"
 model = "stub"
@@ -44,12 +48,17 @@ class Place:
     def submit(
         self, mode: str, agents: dict[str, Any], *, title: str = "A session", **options: Any
     ) -> CollabJob:
-        roles = options.pop("roles", {})
+        roles, people = options.pop("roles", {}), options.pop("people", ())
         collab = Collab(
             title=title,
             purpose=options.pop("purpose", "see that it works"),
             mode=mode,
-            participants=[Participant(participant_id=it, role_id=roles.get(it)) for it in agents],
+            participants=[
+                Participant(
+                    participant_id=it, role_id=roles.get(it), kind="human" if it in people else "agent"
+                )
+                for it in agents
+            ],
         )
         return self.client.submit(collab, agents=agents, **options)
 

@@ -18,6 +18,14 @@ def careful(turn: TurnContext) -> TurnOutcome:
     return TurnOutcome.say(f"{heard.by or 'nobody'} said {heard.text}", usage=SPENT)
 
 
+def twice(turn: TurnContext) -> TurnOutcome:
+    """Ask two questions, one after the other."""
+    questions = ("May I delete it?", "May I delete the backup?")
+    if len(turn.answers) < len(questions):
+        return TurnOutcome.ask("ben", questions[len(turn.answers)])
+    return TurnOutcome.say(", ".join(it.text for it in turn.answers))
+
+
 def moody(turn: TurnContext) -> TurnOutcome:
     """Fails once after it has heard the answer."""
     if turn.attempt == 2:

@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import JsonValue
 from tornado.web import url
 
-from ....models.errors import InvalidInput, ReplyRefused
-from ..views.questions import MAX_QUESTIONS, build_question_page, find_question
+from ..views.questions import MAX_QUESTIONS, build_question_page
+from .answers import answer_question, read_text
 from .base import ActionHandler, DataHandler, PageHandler
 
 
@@ -50,23 +50,8 @@ class ReplyAction(ActionHandler):
         """Answer a question. The body: `session`, `question` (its id), `participant`, `text`."""
         session, wanted, name, text = (read_text(body, it) for it in _FIELDS)
         job = await self.services.client.get_job(session)
-        question = find_question(await job.pending(), wanted)
-        if question is None:
-            raise ReplyRefused(session, name, "unasked")
-        await job.reply(name, text, token=question.reply_token, turn=question.turn_number)
+        question = await answer_question(job, wanted, name=name, text=text)
         return {"session": session, "turn": question.turn_number, "participant": name}
 
 
 _FIELDS = ("session", "question", "participant", "text")
-
-
-def read_text(body: dict[str, JsonValue], name: str) -> str:
-    """Return a field of a request.
-
-    Raises:
-        InvalidInput: A value breaks a rule.
-    """
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise InvalidInput(name, value, "must be text")
-    return value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from ....client.aio.jobs import AsyncCollabJob
-from ....models.errors import InvalidInput
+from .answers import answer_question, read_text
 from .base import ActionHandler
 
 Body = dict[str, JsonValue]
@@ -30,31 +30,18 @@ class SessionAction(ActionHandler):
             case "post":
                 await self._post(job, body)
             case _:
-                await self._reply(job, body)
+                question, answerer, text = (read_text(body, it) for it in ("question", "name", "text"))
+                await answer_question(job, question, name=answerer, text=text)
         return {"status": (await job.status()).value}
 
     async def _post(self, job: AsyncCollabJob, body: Body) -> None:
         key = _optional_text(body, "key")
         role = _optional_text(body, "role") or "user"
-        await job.post(_text(body, "text"), role=role, by=self.actor, key=key)
-
-    async def _reply(self, job: AsyncCollabJob, body: Body) -> None:
-        """Answer a question. The user's right replaces the reply token, which never leaves the server."""
-        turn = body.get("turn")
-        if not isinstance(turn, int) or isinstance(turn, bool):
-            raise InvalidInput("turn", turn, "must be a turn number")
-        await job.reply(_text(body, "name"), _text(body, "text"), turn=turn)
-
-
-def _text(body: Body, name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str):
-        raise InvalidInput(name, value, "must be text")
-    return value
+        await job.post(read_text(body, "text"), role=role, by=self.actor, key=key)
 
 
 def _optional_text(body: Body, name: str) -> str | None:
-    return _text(body, name) if body.get(name) is not None else None
+    return read_text(body, name) if body.get(name) is not None else None
 
 
 #: Names of the actions, for the route.

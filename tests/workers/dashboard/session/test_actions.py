@@ -17,7 +17,7 @@ ACTIONS = {
     "stop": {},
     "cancel": {"reason": "enough"},
     "post": {"text": "Hello."},
-    "reply": {"turn": 1, "name": "bob", "text": "Yes."},
+    "reply": {"question": "0" * 32, "name": "bob", "text": "Yes."},
 }
 
 
@@ -77,9 +77,9 @@ def test_page_answers_without_the_reply_token(shared):
         assert pending.reply_token not in shared.raw(job, part).text
     assert pending.reply_token not in shared.page(job).text
 
-    wrong = shared.act(job, "reply", {"turn": question["turn"], "name": "eve", "text": "Me!"})
+    wrong = shared.act(job, "reply", {"question": question["id"], "name": "eve", "text": "Me!"})
     assert (wrong.status, job.pending()) == (409, (pending,))
-    answer = {"turn": question["turn"], "name": "bob", "text": "I **agree**."}
+    answer = {"question": question["id"], "name": "bob", "text": "I **agree**."}
     assert shared.act(job, "reply", answer).status == 200
     assert result_of(job, timeout_s=60).dialog.messages[-1].content == "I **agree**."
     assert shared.act(job, "reply", answer).status == 409
@@ -100,10 +100,31 @@ def test_post_with_a_bad_body_is_refused(shared, body):
     result_of(job, timeout_s=60)
 
 
-@pytest.mark.parametrize("turn", [None, "1", True, 1.5])
-def test_reply_needs_a_turn_number(shared, turn):
+def test_answer_to_a_replaced_question_is_refused(shared):
+    job = shared.submit("pair", {"ann": "twice", "ben": "human"}, people=["ben"], stop=MaxRounds(1))
+    (first,) = until(lambda: shared.get(job)["questions"], what="the first question")
+    answer = {"question": first["id"], "name": "ben", "text": "Yes."}
+    assert shared.act(job, "reply", answer).status == 200
+    (second,) = until(
+        lambda: [it for it in shared.get(job)["questions"] if it["id"] != first["id"]],
+        what="the second question",
+    )
+    assert (second["turn"], second["text"]) == (first["turn"], "May I delete the backup?")
+    assert shared.act(job, "reply", answer).status == 409
+    assert [it.question.text for it in job.pending()] == [second["text"]]
+    assert shared.act(job, "reply", {**answer, "question": second["id"], "text": "No."}).status == 200
+    (own,) = until(
+        lambda: [it for it in shared.get(job)["questions"] if it["turn"] != first["turn"]], what="Ben's turn"
+    )
+    assert shared.act(job, "reply", {**answer, "question": own["id"]}).status == 200
+    contents = [it.content for it in result_of(job, timeout_s=60).dialog.messages]
+    assert contents[-2:] == ["Yes., No.", "Yes."]
+
+
+@pytest.mark.parametrize("question", [None, 1, ["x"]])
+def test_reply_needs_the_id_of_a_question(shared, question):
     job, gate = waiting(shared)
-    assert shared.act(job, "reply", {"turn": turn, "name": "ann", "text": "x"}).status == 400
+    assert shared.act(job, "reply", {"question": question, "name": "ann", "text": "x"}).status == 400
     gate.touch()
     result_of(job, timeout_s=60)
 

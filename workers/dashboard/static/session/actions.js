@@ -11,7 +11,7 @@ export class ActionsView {
   constructor({ bar, dialog, post, questions, status, path, changed }) {
     Object.assign(this, { bar, dialog, post, questions, status, path, changed });
     this.shown = "";
-    this.asked = "";
+    this.forms = new Map(); // id of an open question -> its form
     dialog.addEventListener("close", () => {
       if (dialog.returnValue === "cancel-session") {
         this.run("cancel", { reason: dialog.querySelector("input").value.trim() || "cancelled" });
@@ -31,10 +31,20 @@ export class ActionsView {
       this.bar.replaceChildren(...buttons);
       this.post.hidden = !session.actions.includes("post");
     }
-    const questions = session.questions.map((it) => `${it.turn} ${it.asked.join()}`).join(";");
-    if (questions !== this.asked) {
-      this.asked = questions;
-      this.questions.replaceChildren(...session.questions.map((it) => this.question(it, nowMs)));
+    this.drawQuestions(session.questions, nowMs);
+  }
+
+  // A form stays while its question is open, so that text which is being written is not lost.
+  drawQuestions(questions, nowMs) {
+    const open = new Set(questions.map((it) => it.id));
+    for (const [id, form] of this.forms) {
+      if (open.has(id)) continue;
+      form.remove();
+      this.forms.delete(id);
+    }
+    for (const it of questions.filter(({ id }) => !this.forms.has(id))) {
+      this.forms.set(it.id, this.question(it, nowMs));
+      this.questions.append(this.forms.get(it.id));
     }
   }
 
@@ -51,7 +61,7 @@ export class ActionsView {
   }
 
   question(question, nowMs) {
-    const id = `answer-${question.turn}`;
+    const id = `answer-${question.id}`;
     const input = question.choices.length
       ? make("select", { class: "form-select", id, name: "text" }, ...question.choices.map((it) => make("option", {}, it)))
       : make("textarea", { class: "form-control", id, name: "text", rows: "3", required: true });
@@ -64,7 +74,7 @@ export class ActionsView {
       input, make("div", { class: "question-row" }, by, make("button", { type: "submit", class: "btn btn-primary" }, "Answer")));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.run("reply", { turn: question.turn, name: by.value, text: input.value });
+      this.run("reply", { question: question.id, name: by.value, text: input.value });
     });
     return form;
   }

@@ -1,4 +1,4 @@
-"""Parts of a session's page: usage, budget, questions, board, decisions, alignment ledger. Pure."""
+"""Parts of a session's page: usage, budget, board, decisions, alignment ledger. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from pydantic import JsonValue
 
 from .....models.alignment.ledger import Ledger
 from .....models.sessions.plan import BoardEntry, Totals
-from .....models.text.ids import ms_from_moment
-from .....models.turns.waiting import Pending
 from .....state.sessions.records import SessionState
 from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.views.session_views import SessionFacts
@@ -31,21 +29,6 @@ def budget_json(facts: SessionFacts, state: SessionState) -> list[JsonValue]:
         for unit, limit, used, reserved in amounts
         if limit is not None
     ]
-
-
-def question_json(question: Pending) -> Json:
-    """Return an open question without its reply token."""
-    return {
-        "turn": question.turn_number,
-        "participant": question.participant,
-        "asked": list(question.asked),
-        "text": question.question.text,
-        "choices": list(question.question.choices),
-        "is_own": question.is_own,
-        "expects": question.expects.value,
-        "asked_ms": ms_from_moment(question.asked_at),
-        "until_ms": None if question.until is None else ms_from_moment(question.until),
-    }
 
 
 def decisions_json(log: DecisionLog) -> Json:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -20,7 +21,8 @@ from .....state.sessions.records import SessionState
 from .....state.sessions.turn_records import TurnRecord
 from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.views.session_views import SessionFacts
-from .details import budget_json, decisions_json, item_json, ledger_json, question_json
+from ..questions import build_question
+from .details import budget_json, decisions_json, item_json, ledger_json
 from .usage import SessionTotals
 from .visible import make_fields_visible
 
@@ -80,7 +82,7 @@ def session_json(parts: SessionParts) -> Json:
         "participants": list(_participants(parts)),
         "usage_is_complete": parts.totals.is_complete,
         "open_turns": [_open_turn(record, parts.leases_ms) for record in state.open_turns()],
-        "questions": [question_json(question) for question in parts.questions],
+        "questions": [cast("Json", build_question(question)) for question in parts.questions],
         "board": [item_json(entry) for entry in parts.board],
         "decisions": None if parts.decisions is None else decisions_json(parts.decisions),
         "ledger": ledger_json(parts.ledger) if facts.spec.protocol else None,
