@@ -4,6 +4,7 @@ import { follow, showState } from "./live.js";
 import { allowsActions, base, getJson, make } from "./page.js";
 import { ActionsView } from "./session/actions.js";
 import { moment } from "./session/format.js";
+import { updateChildren } from "./session/nodes.js";
 import * as panels from "./session/panels.js";
 import { TimelineView, zoomButtons } from "./session/timeline.js";
 import { TimelineData } from "./session/timeline_data.js";
@@ -122,6 +123,10 @@ function draw() {
   turns.draw({ data, names, nowMs: now, openedMs: session.opened_ms, rootId: id });
   fill("facts", panels.headFacts(session, now));
   fillCard("open-turns", panels.openTurnRows(session, names, now));
+  drawEmptyNote();
+}
+
+function drawEmptyNote() {
   at("no-messages").hidden = transcript.ids.length > 0 || at("drafts").children.length > 0;
 }
 
@@ -158,10 +163,13 @@ async function loadMemory() {
 }
 
 function take(change) {
-  if (change.message) transcript.append(change.message);
-  else if (change.delta) {
+  if (change.delta) {
     if (!data.hasEnded(change.delta.turn, change.delta.attempt)) transcript.addPiece(change.delta);
-  } else if (change.event) {
+    drawEmptyNote();
+    return;
+  }
+  if (change.message) transcript.append(change.message);
+  else if (change.event) {
     data.addChange(change.change);
     if (change.change.span?.ended_ms) transcript.dropDraft(change.change.span.turn);
     addEvent(change.event);
@@ -178,7 +186,7 @@ function addEvent(event) {
 }
 
 function fill(name, nodes) {
-  at(name).replaceChildren(...nodes);
+  updateChildren(at(name), nodes);
 }
 
 function fillCard(name, nodes) {

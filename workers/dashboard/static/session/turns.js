@@ -2,6 +2,7 @@
 
 import { count, dollars, make } from "../page.js";
 import { clock, duration } from "./format.js";
+import { updateNode } from "./nodes.js";
 import { isBad, outcomeOf } from "./timeline.js";
 import { waitsForWorkers } from "./timeline_layout.js";
 
@@ -9,6 +10,7 @@ export class TurnsView {
   constructor({ body, taskUrl }) {
     this.body = body;
     this.taskUrl = taskUrl;
+    this.rows = new Map(); // key of an attempt -> its row, and the data that it shows
   }
 
   draw({ data, names, nowMs, openedMs, rootId }) {
@@ -17,23 +19,37 @@ export class TurnsView {
     const groups = groupSizes(spans);
     const waits = waitsForWorkers(data.spans, openedMs);
     const planned = (span) => (span.parent_id === rootId ? "the start" : turnOf.get(span.parent_id));
-    this.body.replaceChildren(...spans.map((span) => this.row(span, {
-      name: names.get(span.participant) ?? span.participant,
-      isBeside: (groups.get(span.parent_id)?.size ?? 0) > 1,
-      planner: planned(span),
-      isParked: span.ended_ms === undefined && data.isParked(span.turn),
-      waitMs: waits.has(span.key) ? span.began_ms - waits.get(span.key) : null,
-      nowMs,
-    })));
+    spans.forEach((span, index) => {
+      const row = this.currentRow(span, {
+        name: names.get(span.participant) ?? span.participant,
+        isBeside: (groups.get(span.parent_id)?.size ?? 0) > 1,
+        planner: planned(span),
+        isParked: span.ended_ms === undefined && data.isParked(span.turn),
+        waitMs: waits.has(span.key) ? span.began_ms - waits.get(span.key) : null,
+        untilMs: span.ended_ms ?? nowMs,
+      });
+      if (this.body.children[index] !== row) this.body.insertBefore(row, this.body.children[index] ?? null);
+    });
   }
 
-  row(span, { name, isBeside, isParked, planner, waitMs, nowMs }) {
+  // Return the row of an attempt. It stays the same element, so that a focused link keeps the focus.
+  currentRow(span, facts) {
+    const shown = JSON.stringify([span, facts]);
+    const known = this.rows.get(span.key);
+    if (known?.shown === shown) return known.row;
+    const row = this.row(span, facts);
+    if (known) updateNode(known.row, row);
+    this.rows.set(span.key, { row: known?.row ?? row, shown });
+    return known?.row ?? row;
+  }
+
+  row(span, { name, isBeside, isParked, planner, waitMs, untilMs }) {
     const cells = [
       name,
       `${span.attempt}`,
       outcomeCell(span, isParked),
       span.began_ms ? clock(span.began_ms) : "earlier",
-      span.began_ms ? duration((span.ended_ms ?? nowMs) - span.began_ms) : "–",
+      span.began_ms ? duration(untilMs - span.began_ms) : "–",
       duration(waitMs),
       span.tokens ? count(span.tokens) : "–",
       dollars(span.cost_micros),
