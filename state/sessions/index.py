@@ -20,7 +20,7 @@ from ..redis.due_index import CLAIM_FRACTION, DueIndex, add_or_renew, drop
 from ..redis.keys import ARCHIVE_QUEUE, DUE, SESSIONS, session_key
 from ..redis.readers import server_ms
 from .archiving import ArchiveQueue
-from .live_sessions import LiveSessions
+from .live_sessions import MOST_STUCK, LiveSessions
 
 #: Maximum number of listed sessions; the newest are kept.
 LISTED = 100_000
@@ -102,6 +102,17 @@ class SessionIndex(DueIndex):
     def unfinished(self) -> int:
         """Return the number of sessions that have not ended."""
         return int(self._client.zcard(DUE))
+
+    def count_unswept(self, *, before_ms: int) -> int:
+        """Return the number of unfinished sessions whose check was due before that time.
+
+        A cancelled session stays in the due index until its next sweep and is not counted. Beyond `MOST_STUCK`
+        overdue entries, every entry is counted.
+        """
+        number = self.count_due(before_ms=before_ms)
+        found = self._client.zrangebyscore(DUE, 1, before_ms, start=0, num=MOST_STUCK)
+        overdue = cast("list[str]", found)
+        return max(0, number - self.live.count_missing(overdue))
 
     def drop_orphan(self, session_id: str, table: DueIndex) -> None:
         """Remove a session that was not found from a sorted set of sessions, unless it may be about to be opened.

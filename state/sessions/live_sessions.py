@@ -5,6 +5,7 @@ Both are hints for people. No decision of a worker depends on them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from redis import Redis
@@ -50,6 +51,10 @@ class LiveSessions:
         pipeline.zrem(LIVE, session_id)
         score, removed = cast("tuple[float | None, int]", pipeline.execute())
         return _LABELS[int(score) // 2] if removed and score is not None else None
+
+    def count_missing(self, session_ids: Sequence[str]) -> int:
+        """Return how many of these sessions are not unfinished ones."""
+        return self._client.zmscore(LIVE, list(session_ids)).count(None) if session_ids else 0
 
     def count(self) -> dict[tuple[str, ...], int]:
         """Return the numbers of sessions by label of the mode and status."""

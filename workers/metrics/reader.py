@@ -81,7 +81,7 @@ class MetricsReader:
 
     def _count_stuck(self, now_ms: int) -> dict[tuple[str, ...], float]:
         counts: dict[tuple[str, ...], float] = {(reason.value,): 0 for reason in StuckReason}
-        overdue = SessionIndex(self._client).count_due(before_ms=now_ms - self._stuck_after_ms)
+        overdue = SessionIndex(self._client).count_unswept(before_ms=now_ms - self._stuck_after_ms)
         counts[StuckReason.UNSWEPT.value,] = overdue
         for place, (reason, session_id) in enumerate(StuckSessions(self._client).list_all(now_ms=now_ms)):
             if place >= MOST_CHECKED or self._is_still_stuck(reason, session_id):

@@ -38,6 +38,18 @@ def test_the_end_of_a_session_is_counted_once(table: Table):
     assert not table.client.zcard(LIVE)
 
 
+def test_cancelled_session_is_not_unswept(table: Table):
+    index = SessionIndex(table.client)
+    for session_id in (table.id, "other"):
+        index.live.add(session_id, "pair")
+        index.add_due(session_id, 1_000)
+    assert index.count_unswept(before_ms=2_000) == 2
+    table.store.cancel(table.id, reason="enough", retention_ms=60_000)
+    index.mark_cancelled(table.id)
+    assert index.time_of(table.id) == 1_000
+    assert index.count_unswept(before_ms=2_000) == 1
+
+
 def test_stuck_session_is_listed_until_its_next_check(client):
     stuck = StuckSessions(client)
     stuck.add("a", StuckReason.QUEUED, now_ms=1_000, until_ms=2_000)

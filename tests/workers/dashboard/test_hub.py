@@ -14,7 +14,8 @@ from servers.redis_nodes import own_cluster
 from sessions.submitted import submit_two
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.state.redis.connect import aconnect
+from symposia.state.redis.connect import aconnect, connect
+from symposia.state.redis.keys import DUE
 from symposia.workers.dashboard.live.hub import Hub
 from symposia.workers.dashboard.live.positions import BEGINNING
 from symposia.workers.dashboard.live.session_list import SessionList
@@ -88,6 +89,26 @@ def test_hub_follows_all_sessions_and_single_streams(url: str, redis_url: str, t
             await until(sessions, lambda: statuses(sessions)["Line 3"] == "cancelled")
             assert sessions.counts["active"] == 3
 
+    with Client(settings, worker_grace_s=1) as client:
+        asyncio.run(follow(client))
+
+
+def test_cancelled_session_is_sent_once(redis_url: str, tmp_path: Path):
+    async def follow(client: Client) -> None:
+        job = submit_two(client, "Cancelled")
+        async with hub_of(redis_url) as (hub, sessions):
+            job.cancel()
+            await until(sessions, lambda: statuses(sessions) == {"Cancelled": "cancelled"})
+            # No worker sweeps it: it stays in the index of due sessions.
+            with connect(redis_url) as redis:
+                assert redis.zscore(DUE, job.id) is not None
+            revision = sessions.revision
+            for _ in range(3):
+                await hub._find_all()
+            assert sessions.revision == revision
+            assert not await sessions.wait_for_change(revision, timeout_s=0.1)
+
+    settings = load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=str(tmp_path))
     with Client(settings, worker_grace_s=1) as client:
         asyncio.run(follow(client))
 

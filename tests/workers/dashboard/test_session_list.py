@@ -52,6 +52,17 @@ def test_oldest_ended_sessions_are_dropped(monkeypatch):
     assert sessions.changes_since(Cursor(sessions.position)).is_complete
 
 
+def test_equal_row_is_no_change():
+    sessions = SessionList()
+    sessions.put(row("a", "5-0", ended_ms=5))
+    loaded = sessions.cursor
+    sessions.put(row("a", "5-0", ended_ms=5))
+    assert sessions.cursor == loaded
+    assert sessions.has_ended("a")
+    sessions.put(row("a", "6-0", ended_ms=5))
+    assert ids(sessions.changes_since(loaded)) == ["a"]
+
+
 def test_late_rows_reach_pages_that_have_newer_ones():
     sessions = SessionList()
     sessions.put(row("a", "2000-0"))

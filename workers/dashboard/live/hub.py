@@ -198,7 +198,9 @@ class Hub:
         self._has_workers = await has_live_workers(self._redis, now_ms=self.now_ms())
         due: list[str] = await self._redis.zrange(DUE, 0, -1)
         expired = self._sessions.ended_before(self.now_ms() - self._retention_ms)
-        await self._load({*due, *expired} ^ self._open.keys())
+        # A cancelled session stays in the index until a worker sweeps it.
+        differing = {it for it in self._open.keys() ^ set(due) if not self._sessions.has_ended(it)}
+        await self._load(differing.union(expired))
 
     async def _load_ended(self) -> None:
         listed = await self._listed(0.0)

@@ -60,6 +60,7 @@ class SessionList:
         self._instance = token_hex(4)
         self._rows: dict[str, ListedRow] = {}
         self._changed = asyncio.Event()
+        self._notified = 0
         #: Newest removed sessions, with the revision of each.
         self._removed: deque[tuple[int, str]] = deque(maxlen=KEPT_ENDED)
         self._incomplete_until_ms = 0
@@ -90,7 +91,10 @@ class SessionList:
         return [it.row for it in self._rows.values()]
 
     def put(self, row: CollabRow) -> None:
-        """Add or replace a row; readers see it after `notify`."""
+        """Add or replace a row; readers see it after `notify`. An equal row changes nothing."""
+        before = self._rows.get(row["id"])
+        if before is not None and before.row == row:
+            return
         self.revision += 1
         self._rows.pop(row["id"], None)
         self._rows[row["id"]] = ListedRow(row, Cursor(row["position"], self._instance, self.revision))
@@ -134,6 +138,11 @@ class SessionList:
                 self._forgotten = max(self._forgotten, self._removed[0][0])
             self._removed.append((self.revision, session_id))
 
+    def has_ended(self, session_id: str) -> bool:
+        """Return whether a session is in memory and has ended."""
+        found = self._rows.get(session_id)
+        return found is not None and found.row["ended_ms"] is not None
+
     def ended_before(self, at_ms: int) -> list[str]:
         """Return the sessions that ended before a time, in milliseconds since the epoch."""
         return [name for name, it in self._rows.items() if (it.row["ended_ms"] or at_ms) < at_ms]
@@ -165,7 +174,10 @@ class SessionList:
         return self._counts_text if self.counts else ""
 
     def notify(self) -> None:
-        """Wake all readers that wait for a change."""
+        """Wake all readers that wait for a change, if there is one."""
+        if self._notified == self.revision:
+            return
+        self._notified = self.revision
         self._changed.set()
         self._changed = asyncio.Event()
 
