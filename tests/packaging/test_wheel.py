@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+#: They start servers of their own.
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "agents",

@@ -19,6 +19,9 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 
+#: They start servers of their own.
+pytestmark = pytest.mark.long
+
 RULES = Path(__file__).parents[3] / "deploy" / "monitoring" / "alerts.yml"
 #: Seconds without progress after which a session of these tests counts as stuck.
 STUCK_AFTER_S = 2
@@ -177,7 +180,6 @@ def test_alert_on_archive_backlog_and_failures(stage, prometheus, monkeypatch):
     assert prometheus.until_firing("SymposiaArchiveFailing")
 
 
-@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_alert_on_queue_wait(stage, prometheus):
     stage.start_worker(concurrency=1)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from urllib.error import URLError
 
 import psutil
+import pytest
 
 from live import SUPPORT, result_of, until
 from monitoring.scraping import Scrape, scrape_http
@@ -19,6 +20,9 @@ from servers.ports import own_port
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.processes import end_with_parent
+
+#: They start servers of their own.
+pytestmark = pytest.mark.long
 
 
 def environment(stage) -> dict[str, str]:

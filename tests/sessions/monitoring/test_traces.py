@@ -11,7 +11,7 @@ from servers.otlp_receiver import OtlpReceiver
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.text.ids import attempt_span_id, session_span_id
 
-pytestmark = pytest.mark.timeout(240)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 MODELS = """
 [models.stub]

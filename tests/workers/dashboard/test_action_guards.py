@@ -12,6 +12,9 @@ from symposia.workers.dashboard.handlers.assets import AssetHandler
 from symposia.workers.dashboard.handlers.base import ActionHandler, DashboardHandler
 from symposia.workers.dashboard.installer import dashboard_handlers
 
+#: They start servers of their own.
+pytestmark = pytest.mark.long
+
 ROUTES = dashboard_handlers()
 UNKNOWN = "0b7b1f5e-3f0e-4c1b-9d55-0a4d2c4c7d11"
 

@@ -8,6 +8,9 @@ import pytest
 
 from servers.flower import FlowerServer
 
+#: They start servers of their own.
+pytestmark = pytest.mark.long
+
 CELERY = (sys.executable, "-m", "celery", "-A", "symposia.workers", "flower", "--address=127.0.0.1")
 CONFIG = "from symposia.workers.dashboard import install; install()\n"
 
@@ -27,7 +30,6 @@ def test_flower_command_serves_the_pages(flower):
     serves_pages(flower)
 
 
-@pytest.mark.long
 def test_celery_flower_command_serves_the_pages(start_flower):
     serves_pages(start_flower(program=CELERY))
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import result_of, until
 from monitoring.scraping import Scrape
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
+
+#: They start servers of their own.
+pytestmark = pytest.mark.long
 
 
 def run_session(client) -> None:

@@ -19,6 +19,9 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.workers.dashboard.flower_pages.queues import AmqpQueues, count_unacked
 from symposia.workers.dashboard.flower_pages.task_list import describe_task
 
+#: They start servers of their own.
+pytestmark = pytest.mark.long
+
 COLUMNS = ("name", "uuid", "state", "session", "mode", "participant", "turn", "result")
 #: Flower's own API answers without authentication.
 OPEN_API = {"FLOWER_UNAUTHENTICATED_API": "true"}
@@ -49,6 +52,7 @@ def submit(client: Client, agents: dict[str, str], **options):
 
 def test_task_list_shows_sessions_and_results(start_flower, client, worker):
     flower = start_flower(environment=OPEN_API)
+    until(lambda: flower.json("/workers?json=1")["data"], what="Flower receives events")
     page = flower.get("/tasks").text
     assert all(f'data-column="{name}"' in page for name in COLUMNS)
     policy = {"attempts": 2, "backoff_s": 0.05, "then": "skip"}

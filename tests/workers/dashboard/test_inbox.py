@@ -13,6 +13,9 @@ from symposia.workers.dashboard.views.questions import question_id
 
 from .conftest import CREDENTIALS
 
+#: They start servers of their own.
+pytestmark = pytest.mark.long
+
 HOSTILE = "<script>alert(1)</script>\u202e\x1b[31m"
 
 

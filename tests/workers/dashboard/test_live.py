@@ -13,6 +13,9 @@ from symposia.client import Client
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DUE
 
+#: They start servers of their own.
+pytestmark = pytest.mark.long
+
 
 def test_session_appears_and_leaves_a_filter(shared):
     with shared.flower.stream("/api/collabs/stream?status=active&q=appears") as stream:
@@ -89,7 +92,6 @@ def test_removed_session_leaves_pages_that_poll(shared):
         stream.until(lambda it: it.kind == "gone" and it.data["id"] == job.id)
 
 
-@pytest.mark.long
 def test_stream_resumes_after_flower_was_killed(start_flower, client: Client, worker: LiveWorker):
     flower = start_flower()
     with flower.stream("/api/collabs/stream") as stream:

@@ -26,6 +26,7 @@ def test_pages_have_strict_headers_and_no_cors(flower: FlowerServer, path):
     assert not [name for name in headers if name.startswith("access-control")]
 
 
+@pytest.mark.long
 def test_open_flower_api_adds_no_cors_to_the_pages(start_flower):
     flower = start_flower(environment={"FLOWER_UNAUTHENTICATED_API": "true"})
     assert "access-control-allow-origin" in flower.get("/api/workers").headers
@@ -59,6 +60,7 @@ def test_only_known_hosts_are_answered(flower: FlowerServer, host, status):
     assert flower.get("/collabs", Host=host).status == status
 
 
+@pytest.mark.long
 def test_settings_add_hosts(start_flower):
     flower = start_flower(environment={"SYMPOSIA_FLOWER_HOSTS": "watch.example, other.example"})
     assert flower.get("/api/collabs", Host="watch.example").status == 200

@@ -62,6 +62,7 @@ def ran(office: tuple[Terminal, Redis]) -> str:
     return str(session_id)
 
 
+@pytest.mark.long
 def test_archived_session_is_readable_without_redis(
     office: tuple[Terminal, Redis],
 ) -> None:

@@ -53,6 +53,7 @@ def test_other_signals_stop_up(bare: Terminal, up: Running, number):
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_no_process_survives_a_killed_up(bare: Terminal, up: Running):
     up.process.kill()
     bare.wait_until_nothing_runs()
@@ -181,6 +182,7 @@ def opened(url: str) -> str:
         return ""
 
 
+@pytest.mark.long
 def test_json_logs_are_one_object_per_line(bare: Terminal):
     speaking = Terminal(bare.folder, {**bare.settings, "log_format": "json"})
     running = speaking.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")

@@ -35,6 +35,8 @@ MODES: dict[str, dict[str, Any]] = {
         "options": {"items": [{"text": "paint"}, {"text": "build"}]},
     },
 }
+#: The colour of failures in the light theme of Flower.
+RED = "rgb(180, 35, 24)"
 #: The participant who waits for the gate.
 SPEAKERS = {"orchestrated": "coder"}
 
@@ -148,12 +150,14 @@ def test_message_is_posted(stage, open_tab):
     expect(page.locator("#messages")).to_contain_text("Mind the door.")
 
 
-def test_failed_turn_is_marked_on_page_and_task_list(stage, open_tab):
+def test_failed_turn_is_red_in_all_lists(stage, open_tab):
     job = stage.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
-    result_of(job, timeout_s=60)
-    page = open_tab(f"/collabs/{job.id}").page
-    expect(page.locator("#timeline .tl-failed").first).to_be_attached()
+    job.result(timeout=patient(60))
+    page = open_tab(f"/collabs/{job.id}", color_scheme="light").page
+    expect(page.locator("#timeline .tl-failed").first).to_have_css("fill", RED)
     expect(page.locator("#turns")).to_contain_text("failed")
+    page.goto("/collabs")
+    expect(row(page, stage)).to_contain_text("cannot see")
     page.goto("/tasks")
     failed = page.locator("#tasks-table tr", has_text=job.id[:8]).filter(has_text="FAILURE")
     expect(failed.first).to_be_visible()

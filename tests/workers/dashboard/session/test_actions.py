@@ -155,6 +155,7 @@ def test_action_without_permission_is_refused(shared):
     assert result_of(job, timeout_s=60).reason == "max_rounds"
 
 
+@pytest.mark.long
 def test_open_or_read_only_flower_has_no_actions(shared):
     job, gate = waiting(shared)
     for environment, options in (({}, ()), ({"FLOWER_BASIC_AUTH": CREDENTIALS}, ("--read-only",))):

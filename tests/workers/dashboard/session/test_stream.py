@@ -20,7 +20,7 @@ from symposia.models.turns.deltas import Delta
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.leaves_keys]
 
 TEXT = "one two three four five six seven eight nine ten"
 
