@@ -152,7 +152,7 @@ def test_message_is_posted(stage, open_tab):
 
 def test_failed_turn_is_red_in_all_lists(stage, open_tab):
     job = stage.submit("round_robin", {"ann": "blind", "bob": "say"}, stop=MaxTurns(2))
-    job.result(timeout=patient(60))
+    result_of(job, timeout_s=60)
     page = open_tab(f"/collabs/{job.id}", color_scheme="light").page
     expect(page.locator("#timeline .tl-failed").first).to_have_css("fill", RED)
     expect(page.locator("#turns")).to_contain_text("failed")
