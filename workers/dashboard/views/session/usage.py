@@ -54,14 +54,16 @@ class SessionTotals:
     lock: Lock = field(default_factory=Lock)
 
     def add(self, events: list[MapEvent], journal: list[Event]) -> None:
-        """Add further events."""
-        for name, usage in usage_by_participant(events, journal).items():
+        """Add further events: all of them, or none if one of them is not valid."""
+        usages = usage_by_participant(events, journal)
+        ends = [
+            GrantEnd.from_event(event) for event in events if event.event_type is MAPEventType.TURN_COMPLETED
+        ]
+        for name, usage in usages.items():
             self._of(name).usage += usage
-        for event in events:
-            if event.event_type is MAPEventType.TURN_COMPLETED:
-                end = GrantEnd.from_event(event)
-                self._of(end.participant).turns += end.is_final
-                self._of(end.participant).failed += end.outcome.is_lost
+        for end in ends:
+            self._of(end.participant).turns += end.is_final
+            self._of(end.participant).failed += end.outcome.is_lost
 
     def _of(self, name: str) -> ParticipantTotals:
         return self.participants.setdefault(name, ParticipantTotals())
@@ -89,15 +91,18 @@ class UsageTotals:
             if len(self._sessions) > _MOST_SESSIONS:
                 self._sessions.popitem(last=False)
         with totals.lock:
-            events = _read(job, totals, "events", MapEvent)
-            journal = _read(job, totals, "journal", Event)
+            events, events_end = _read(job, totals, "events", MapEvent)
+            journal, journal_end = _read(job, totals, "journal", Event)
             totals.add(events, journal)
+            # Stored after both reads and the sums: a read that fails is repeated, and its entries count once.
+            totals.after = {"events": events_end, "journal": journal_end}
             totals.is_complete = max(len(events), len(journal)) < MOST_READ
             return totals
 
 
-def _read(job: CollabJob, totals: SessionTotals, stream: Stream, kind: type[M]) -> list[M]:
-    entries = list(islice(streams_of(job).all(job.id, stream, after=totals.after[stream]), MOST_READ))
-    if entries:
-        totals.after[stream] = entries[-1][0]
-    return [read_stored(kind, text, session_id=job.id, part=stream) for _, text in entries]
+def _read(job: CollabJob, totals: SessionTotals, stream: Stream, kind: type[M]) -> tuple[list[M], str]:
+    """Return further entries of a stream, and the position of the last one."""
+    after = totals.after[stream]
+    entries = list(islice(streams_of(job).all(job.id, stream, after=after), MOST_READ))
+    records = [read_stored(kind, text, session_id=job.id, part=stream) for _, text in entries]
+    return records, entries[-1][0] if entries else after
