@@ -15,7 +15,8 @@ from sessions.submitted import submit_two
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.state.redis.connect import aconnect, connect
-from symposia.state.redis.keys import DUE
+from symposia.state.redis.keys import DUE, session_key
+from symposia.workers.dashboard.live import hub as hub_module
 from symposia.workers.dashboard.live.hub import Hub
 from symposia.workers.dashboard.live.positions import BEGINNING
 from symposia.workers.dashboard.live.session_list import SessionList
@@ -111,6 +112,57 @@ def test_cancelled_session_is_sent_once(redis_url: str, tmp_path: Path):
     settings = load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=str(tmp_path))
     with Client(settings, worker_grace_s=1) as client:
         asyncio.run(follow(client))
+
+
+def test_damaged_keys_do_not_delay_other_sessions(url: str, redis_url: str, tmp_path: Path):
+    settings = load_settings(redis_url=url, broker_url=redis_url, data_dir=str(tmp_path))
+
+    async def follow(client: Client) -> None:
+        jobs = {part: submit_two(client, part) for part in ("events", "journal", "fields", "text", "intact")}
+        async with hub_of(url) as (_, sessions):
+            with connect(url) as redis:
+                for part in ("events", "journal"):
+                    redis.delete(session_key(jobs[part].id, part))
+                    redis.set(session_key(jobs[part].id, part), "no stream")
+                redis.hset(session_key(jobs["fields"].id, "session"), "rounds", "odd")
+                redis.xadd(session_key(jobs["fields"].id, "journal"), {"entry": "{}"})
+                event = '{"event_type":"MAPTurnCompleted","payload":{"result":"text"}}'
+                redis.xadd(session_key(jobs["text"].id, "events"), {"event": event})
+            jobs["intact"].suspend()
+            await until(sessions, lambda: statuses(sessions)["intact"] == "suspended")
+            later = submit_two(client, "Later")
+            await until(sessions, lambda: later.id in sessions)
+            later.suspend()
+            await until(sessions, lambda: statuses(sessions)["Later"] == "suspended")
+
+    with Client(settings, worker_grace_s=1) as client:
+        asyncio.run(follow(client))
+
+
+def test_unexpected_errors_are_logged(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    monkeypatch.setattr(hub_module, "_RETRY_S", 0.01)
+
+    async def follow() -> int:
+        calls, has_continued = 0, asyncio.Event()
+
+        async def step() -> None:
+            nonlocal calls
+            calls += 1
+            if calls <= 2:
+                raise ValueError("an unexpected one")
+            has_continued.set()
+            await asyncio.sleep(0)
+
+        async with hub_of(redis_url) as (hub, _), asyncio.timeout(patient(30)):
+            loop = asyncio.create_task(hub._repeat(step))
+            await has_continued.wait()
+            loop.cancel()
+        return calls
+
+    assert asyncio.run(follow()) >= 3
+    assert caplog.text.count("ValueError: an unexpected one") == 1
 
 
 def test_hub_continues_when_its_server_is_back(

@@ -5,7 +5,7 @@ loads the sessions that changed. The other finds new sessions in the index, and 
 attention. In a Redis Cluster, where one command cannot read streams of several slots, the streams are read in
 one pipeline several times a second.
 
-When Redis is lost, the loops try again; the rows in memory stay.
+When Redis is lost, or a step fails, the loops try again; the rows in memory stay.
 """
 
 from __future__ import annotations
@@ -19,26 +19,18 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from ....models.errors import StateError
-from ....state.redis.cluster import AsyncClusterClient
+from ....models.errors import CorruptSession, StateError
 from ....state.redis.keys import DUE, SESSIONS, session_key
-from ....state.redis.readers import Entry, read_batches, time_ms
+from ....state.redis.readers import time_ms
 from ..views.collab_row import attention_of, build_row
 from .loader import LoadedSession, has_live_workers, load_sessions
 from .positions import newest_position, position_key
 from .session_list import KEPT_ENDED, SessionList
 from .session_streams import SessionStreams
+from .stream_reads import StreamReads
 
 log = logging.getLogger(__name__)
 
-#: Milliseconds of one blocking read; a session that is found meanwhile is in the next one.
-_BLOCK_MS = 250
-#: Seconds between two reads: changes of that time are read together.
-_READ_INTERVAL_S = 0.02
-#: Seconds between two reads in a cluster.
-_CLUSTER_INTERVAL_S = 0.25
-#: Maximum number of entries of one stream in one read.
-_ENTRIES = 100
 #: Seconds between two searches for new sessions.
 _FIND_INTERVAL_S = 0.25
 #: Number of searches after which all unfinished sessions are compared and the workers are looked up.
@@ -46,7 +38,7 @@ _WHOLE_EVERY = 12
 #: Milliseconds before the newest listed session from which the list is read again: a session is listed before
 #: it is opened.
 _OVERLAP_MS = 10_000
-#: Seconds to wait after an error of Redis.
+#: Seconds to wait after an error.
 _RETRY_S = 1.0
 
 _ERRORS = (RedisError, StateError, OSError)
@@ -64,7 +56,7 @@ class Hub:
 
     def __init__(self, redis: Redis, sessions: SessionList, *, late_ms: int, retention_ms: int) -> None:
         self._redis: Any = redis
-        self._is_cluster = isinstance(self._redis, AsyncClusterClient)
+        self._reads = StreamReads(redis)
         self._sessions = sessions
         self._late_ms = late_ms
         self._retention_ms = retention_ms
@@ -72,6 +64,8 @@ class Hub:
         self._open: dict[str, LoadedSession] = {}
         #: Key -> (session, id of the newest entry that was read).
         self._cursors: dict[str, tuple[str, str]] = {}
+        #: Sessions with new entries that are not loaded yet.
+        self._changed: set[str] = set()
         self.streams = SessionStreams(redis)
         self._clock_ms = 0.0
         self._has_workers = True
@@ -102,48 +96,40 @@ class Hub:
         return int(time.monotonic() * 1000 + self._clock_ms)
 
     async def _repeat(self, step: Callable[[], Awaitable[None]]) -> None:
-        is_lost = False
+        logged: type[Exception] | None = None  # an error that repeats is logged once
         while True:
             try:
                 await step()
-                is_lost = False
-            except _ERRORS as error:
-                if not is_lost:
+                logged = None
+            except Exception as error:
+                if isinstance(error, logged or ()):
+                    pass
+                elif isinstance(error, _ERRORS):
                     log.warning("live pages are delayed, trying again: %s", error)
-                is_lost = True
+                else:
+                    log.exception("reading changes for live pages failed, trying again")
+                logged = type(error)
                 await asyncio.sleep(_RETRY_S)
 
     # -- changes of known sessions -----------------------------------------------------------
 
     async def _read(self) -> None:
         """Read new entries once, and load the sessions to which they belong."""
-        batches = await self._read_streams()
-        changed = set()
+        positions = {key: at for key, (_, at) in self._cursors.items()}
+        for key, at in self.streams.positions().items():
+            positions[key] = min(at, positions.get(key, at), key=position_key)
+        batches = await self._reads.read(positions)
         for key, entries in batches.items():
             if key in self._cursors:
                 session_id, _ = self._cursors[key]
                 self._cursors[key] = session_id, entries[-1][0]
-                changed.add(session_id)
+                self._changed.add(session_id)
         self.streams.feed(batches)
-        if changed:
-            await self._load(sorted(changed))
-
-    async def _read_streams(self) -> dict[str, list[Entry]]:
-        positions = {key: at for key, (_, at) in self._cursors.items()}
-        for key, at in self.streams.positions().items():
-            positions[key] = min(at, positions.get(key, at), key=position_key)
-        if self._is_cluster:
-            await asyncio.sleep(_CLUSTER_INTERVAL_S)
-            pipeline = self._redis.pipeline()
-            for key, at in positions.items():
-                pipeline.xread({key: at}, count=_ENTRIES)
-            answers = await pipeline.execute() if positions else []
-            return {key: it for answer in answers for key, it in read_batches(answer).items()}
-        await asyncio.sleep(_READ_INTERVAL_S if positions else _FIND_INTERVAL_S)
-        if not positions:
-            return {}
-        answer = await self._redis.xread(positions, count=_ENTRIES, block=_BLOCK_MS)
-        return read_batches(answer)
+        if self._changed:
+            changed = sorted(self._changed)
+            await self._load(changed)
+            # Not before: after an error they are loaded with the next ones.
+            self._changed.difference_update(changed)
 
     async def _load(self, session_ids: Iterable[str]) -> None:
         """Load sessions, and replace their rows; a session that is gone is removed."""
@@ -151,9 +137,13 @@ class Hub:
         found = [
             it async for it in load_sessions(self._redis, wanted, now_ms=self.now_ms(), known=self._open)
         ]
+        unreadable = set(wanted) - {it.state.session_id for it in found}
         for session in sorted(found, key=lambda it: position_key(it.position)):
-            self._put(session)
-        for session_id in set(wanted) - {it.state.session_id for it in found}:
+            try:
+                self._put(session)
+            except CorruptSession:
+                unreadable.add(session.state.session_id)
+        for session_id in unreadable:
             self._forget(session_id)
             self._sessions.remove(session_id)
         self._sessions.drop_old()
@@ -194,6 +184,7 @@ class Hub:
     async def _find_all(self) -> None:
         """Compare the unfinished sessions with the index, and look up the workers and the server's clock."""
         seconds = await self._redis.time()
+        self._reads.retry_damaged()
         self._clock_ms = time_ms(seconds) - time.monotonic() * 1000
         self._has_workers = await has_live_workers(self._redis, now_ms=self.now_ms())
         due: list[str] = await self._redis.zrange(DUE, 0, -1)

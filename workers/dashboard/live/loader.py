@@ -16,6 +16,7 @@ from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
 from ..views.collab_row import CollabFacts, LastError, error_of_event
 from .positions import BEGINNING, newest_position, position_key
+from .stream_reads import is_wrong_type
 
 #: Sessions per round trip.
 _BATCH = 100
@@ -53,16 +54,26 @@ async def load_sessions(
             pipeline.hmget(key, [*view_fields(), "collab", "spec"])
             pipeline.hgetall(session_key(session_id, "turns"))
             pipeline.xrevrange(session_key(session_id, "events"), count=_NEWEST_EVENTS)
-        answers = await pipeline.execute()
+        answers = await pipeline.execute(raise_on_error=False)
         for session_id, values, turns, events in zip(
             some, answers[0::3], answers[1::3], answers[2::3], strict=True
         ):
             try:
+                _check_types(session_id, values, turns, events)
                 found = _session(session_id, now_ms, values, turns, read_entries(events), known)
             except CorruptSession:
                 continue
             if found is not None:
                 yield found
+
+
+def _check_types(session_id: str, *answers: object) -> None:
+    """Raise CorruptSession if a key is of another type; raise any other error in the answers."""
+    for part, answer in zip(("session", "turns", "events"), answers, strict=True):
+        if is_wrong_type(answer):
+            raise CorruptSession(session_id, part=part, detail="the key has another type")
+        if isinstance(answer, Exception):
+            raise answer
 
 
 def _session(

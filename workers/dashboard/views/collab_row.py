@@ -212,14 +212,16 @@ def error_of_event(text: str, at_ms: int) -> LastError | None:
     try:
         payload = json.loads(text).get("payload") or {}
         result = payload.get("result") or {}
+        message = str(result.get("error") or "failed")
+        has_failed = result.get("outcome") == "failed" or bool(result.get("error"))
     except (ValueError, AttributeError):
         return None
-    if result.get("outcome") != "failed" and not result.get("error"):
+    if not has_failed:
         return None
     turn = payload.get("turn_number")
     return LastError(
         at_ms=at_ms,
         turn=turn if isinstance(turn, int) else None,
         participant=str(payload.get("participant_id") or "") or None,
-        text=str(result.get("error") or "failed"),
+        text=message,
     )
