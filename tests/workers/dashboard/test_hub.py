@@ -20,6 +20,7 @@ from symposia.workers.dashboard.live import hub as hub_module
 from symposia.workers.dashboard.live.hub import Hub
 from symposia.workers.dashboard.live.positions import BEGINNING
 from symposia.workers.dashboard.live.session_list import SessionList
+from symposia.workers.dashboard.live.session_pages import read_positions
 from symposia.workers.local.embedded import EmbeddedServer
 
 
@@ -62,11 +63,12 @@ async def parts_of(hub: Hub, session_id: str, wanted: str) -> str:
     """The stream of the first entry of a session with a text."""
     async with (
         asyncio.timeout(patient(30)),
-        aclosing(hub.streams.follow(session_id, since=BEGINNING)) as found,
+        aclosing(hub.streams.follow(session_id, after=read_positions(BEGINNING))) as found,
     ):
-        async for entry in found:
-            if entry is not None and wanted in entry.text:
-                return entry.part
+        async for entries in found:
+            for entry in entries:
+                if wanted in entry.text:
+                    return entry.part
     raise AssertionError("the stream has ended")
 
 

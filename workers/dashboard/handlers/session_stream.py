@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Iterable
-from contextlib import aclosing, suppress
+from collections.abc import Iterable
+from contextlib import aclosing
 
 from ....client.aio.jobs import blocking_job
 from ....models.protocol.events import MAPEventType
+from ..live.positions import BEGINNING
+from ..live.session_pages import Positions, StreamEntry, read_pages, read_positions, write_positions
 from ..live.session_polling import read_changes
-from ..live.session_streams import StreamEntry
 from ..views.session.stream_changes import stream_change
 from .base import DashboardHandler
-from .live import OPENING, PING_S, StreamHandler, position_of
+from .live import OPENING, PING_S, StreamHandler
 
 #: The last event of every session, as its record has it.
 _END = f'"event_type":"{MAPEventType.SESSION_COMPLETED.value}"'
-#: Seconds after the last event in which entries of other streams may arrive: the first read of a page's streams may
-#: have begun before the page.
-_LATE_S = 1.0
 #: Event after which the page does not connect again.
 _END_EVENT = "event: end\ndata: {}\n\n"
+#: Comment that keeps the connection.
+_PING = ": ping\n\n"
 
 
 class SessionStream(StreamHandler):
@@ -32,40 +31,40 @@ class SessionStream(StreamHandler):
     async def send_events(self, *parts: str) -> None:
         """Send the changes from the position of the page on, until the session ends."""
         job = await self.services.client.get_job(parts[0])
-        position, streams = self.position(), self.services.hub.streams
+        start = _positions_of(self)
         await self.send(OPENING)
-        if (await job.state()).is_final:
-            is_live = blocking_job(job).is_live
-            entries = await streams.read_since(job.id, position) if is_live else []
-            await self.send(await self._events(job.id, entries) + _END_EVENT)
+        is_final = (await job.state()).is_final
+        after = start if is_final else await self._send_until_last(job.id, start)
+        if after is None:
             return
-        async with aclosing(streams.follow(job.id, since=position, idle_s=PING_S)) as followed:
-            has_ended = await self._send_until_end(job.id, followed)
-        if has_ended:
-            await self.send(_END_EVENT)
+        if blocking_job(job).is_live:
+            async with aclosing(read_pages(self.services.redis, job.id, after)) as pages:
+                async for page in pages:
+                    await self._send_entries(job.id, page.entries)
+        await self.send(_END_EVENT)
 
-    async def _send_until_end(self, session_id: str, followed: AsyncIterator[StreamEntry | None]) -> bool:
-        """Send changes until the last event. Messages that were read later than it are still sent.
+    async def _send_until_last(self, session_id: str, after: Positions) -> Positions | None:
+        """Send changes until the last event was sent.
 
         Returns:
-            Whether the page has all changes; False: it is too slow.
+            Positions of the sent entries: those of other streams may not be sent yet. None: the page is too slow.
         """
-        with suppress(TimeoutError):
-            async with asyncio.timeout(None) as deadline:
-                async for entry in followed:
-                    await self.send(
-                        ": ping\n\n" if entry is None else await self._events(session_id, [entry])
-                    )
-                    if entry is not None and entry.part == "events" and _END in entry.text:
-                        deadline.reschedule(asyncio.get_running_loop().time() + _LATE_S)
-                return False
-        return True
+        sent = dict(after)
+        followed = self.services.hub.streams.follow(session_id, after=after, idle_s=PING_S)
+        async with aclosing(followed):
+            async for entries in followed:
+                await self._send_entries(session_id, entries)
+                sent.update({it.part: it.position for it in entries})
+                if any(it.part == "events" and _END in it.text for it in entries):
+                    return sent
+        return None
 
-    async def _events(self, session_id: str, entries: list[StreamEntry]) -> str:
-        """Return entries as events. Markdown is rendered in a thread, so that other pages do not wait."""
+    async def _send_entries(self, session_id: str, entries: list[StreamEntry]) -> None:
+        """Send entries as events, or a comment. Markdown is rendered in a thread: other pages do not wait."""
         if len(entries) > 1 or any(entry.part == "dialog" for entry in entries):
-            return await self.services.client.run(_events, session_id, entries)
-        return _events(session_id, entries)
+            await self.send(await self.services.client.run(_events, session_id, entries))
+        else:
+            await self.send(_events(session_id, entries) or _PING)
 
 
 class SessionChanges(DashboardHandler):
@@ -73,9 +72,16 @@ class SessionChanges(DashboardHandler):
 
     async def get(self, session_id: str) -> None:
         """Send the changes since a position, and the position of the next request."""
-        entries, position = await read_changes(self.services.redis, session_id, since=position_of(self))
-        changes = await self.services.client.run(_changes, session_id, entries)
+        page = await read_changes(self.services.redis, session_id, _positions_of(self))
+        changes = await self.services.client.run(_changes, session_id, page.entries)
+        position = write_positions(page.after)
         self.send_json_text(f'{{"position":"{position}","changes":[{",".join(changes)}]}}')
+
+
+def _positions_of(handler: DashboardHandler) -> Positions:
+    """Return the positions of a page: a reconnecting browser sends them in a header. Raises InvalidInput."""
+    header = handler.request.headers.get("Last-Event-ID")
+    return read_positions(header or handler.query_text("after", BEGINNING))
 
 
 def _events(session_id: str, entries: Iterable[StreamEntry]) -> str:

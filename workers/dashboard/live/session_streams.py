@@ -10,39 +10,35 @@ import asyncio
 import time
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from contextlib import aclosing, suppress
+from typing import Any
 
 from redis.asyncio import Redis
 
 from ....state.redis.keys import session_key
-from ....state.redis.readers import Entry, read_entries
+from ....state.redis.readers import Entry
 from ....state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
 from .positions import position_key
+from .session_pages import MOST_ENTRIES, PARTS, Part, Positions, StreamEntry, read_pages
 
-#: Streams of a session that a page follows.
-Part = Literal["events", "journal", "dialog", "deltas"]
-PARTS: tuple[Part, ...] = ("events", "journal", "dialog", "deltas")
 #: Maximum number of entries that wait for one reader.
 MAX_WAITING = 2_000
-_PAGE = 500
-#: Greater than every counter of an entry.
-_LAST_COUNTER = 2**53
-
-
-class StreamEntry(NamedTuple):
-    """An entry of a session's stream."""
-
-    position: str
-    part: Part
-    #: The record as JSON.
-    text: str
 
 
 class _Reader:
     def __init__(self) -> None:
         self.waiting: asyncio.Queue[StreamEntry] = asyncio.Queue(MAX_WAITING)
         self.is_full = False
+
+    async def take(self, idle_s: float) -> list[StreamEntry]:
+        """Return the next entries; none after `idle_s` seconds without one."""
+        found = []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(idle_s):
+                found.append(await self.waiting.get())
+        while found and len(found) < MOST_ENTRIES and not self.waiting.empty():
+            found.append(self.waiting.get_nowait())
+        return found
 
 
 class SessionStreams:
@@ -83,21 +79,21 @@ class SessionStreams:
                     reader.is_full = True
 
     async def follow(
-        self, session_id: str, *, since: str, idle_s: float = 15.0
-    ) -> AsyncGenerator[StreamEntry | None, None]:
-        """Yield the entries of a session from a position on, and None after `idle_s` seconds without one.
+        self, session_id: str, *, after: Positions, idle_s: float = 15.0
+    ) -> AsyncGenerator[list[StreamEntry]]:
+        """Yield the entries of a session after some positions, and nothing after `idle_s` seconds without one.
 
-        Entries of the millisecond of `since` are yielded again, because those of several streams may have the
-        same position. It ends when the reader is too slow.
+        Earlier entries are yielded page by page, so that memory is bounded. It ends when the reader is too slow.
         """
         reader = _Reader()
         # It is added before the earlier entries are read, so that it misses none.
         self._readers[session_id].add(reader)
         try:
-            seen: dict[Part, str] = dict.fromkeys(PARTS, before_millisecond(since))
-            for entry in await self.read_since(session_id, since):
-                seen[entry.part] = entry.position
-                yield entry
+            seen = dict(after)
+            async with aclosing(read_pages(self._redis, session_id, after)) as pages:
+                async for page in pages:
+                    seen.update(page.after)
+                    yield page.entries
             self._watch(session_id, seen)
             next_announcement = 0.0
             while not reader.is_full:
@@ -105,29 +101,12 @@ class SessionStreams:
                     # Models stream their answers only while a reader is registered.
                     await self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS)
                     next_announcement = time.monotonic() + LISTENING_EVERY_S
-                found: StreamEntry | None = None
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(idle_s):
-                        found = await reader.waiting.get()
-                if found is None or position_key(found.position) > position_key(seen[found.part]):
-                    yield found
+                found = await reader.take(idle_s)
+                new = [it for it in found if position_key(it.position) > position_key(seen[it.part])]
+                if new or not found:
+                    yield new
         finally:
             self._remove(session_id, reader)
-
-    async def read_since(self, session_id: str, since: str) -> list[StreamEntry]:
-        """Return the entries from the millisecond of a position on, oldest first."""
-        after = before_millisecond(since)
-        found = []
-        for part in PARTS:
-            low = f"({after}"
-            while True:
-                raw = await self._redis.xrange(session_key(session_id, part), min=low, count=_PAGE)
-                entries = read_entries(raw)
-                found += [StreamEntry(position, part, text) for position, text in entries]
-                if len(entries) < _PAGE:
-                    break
-                low = f"({entries[-1][0]}"
-        return sorted(found, key=lambda it: position_key(it.position))
 
     def _watch(self, session_id: str, seen: Mapping[Part, str]) -> None:
         """Let the hub read the streams of a session, unless it does already."""
@@ -144,8 +123,3 @@ class SessionStreams:
                 key = session_key(session_id, part)
                 self._named.pop(key, None)
                 self._positions.pop(key, None)
-
-
-def before_millisecond(position: str) -> str:
-    """Return the last possible position before the millisecond of a position."""
-    return f"{max(0, position_key(position)[0] - 1)}-{_LAST_COUNTER}"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import socket
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,8 +19,10 @@ from servers.flower import basic
 from servers.model_stub import completion
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.turns.deltas import Delta
-from symposia.state.redis.connect import connect
+from symposia.state.redis.connect import aconnect, connect
 from symposia.state.redis.keys import session_key
+from symposia.workers.dashboard.live.positions import BEGINNING
+from symposia.workers.dashboard.live.session_pages import MOST_ENTRIES, PARTS, read_pages, read_positions
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.leaves_keys]
 
@@ -199,7 +203,59 @@ def test_slow_page_is_not_told_the_end(shared):
     assert set(ids(shared, job, "events")) <= everything
 
 
-@pytest.mark.parametrize("since", ["x", "1-2-3", "-1"])
+def polled(shared, job) -> list[Any]:
+    """All changes, page by page."""
+    position, found = "0-0", []
+    for _ in range(100):
+        page = shared.get(job, f"/changes?after={position}")
+        if page["position"] == position:
+            return found
+        found += page["changes"]
+        position = page["position"]
+    raise AssertionError("polling does not advance")
+
+
+def test_long_session_is_sent_in_pages(shared):
+    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    result_of(job, timeout_s=60)
+    with connect(shared.settings["redis_url"]) as redis:
+        record = redis.xrange(session_key(job.id, "dialog"), count=1)[0][1]
+        text = next(iter(record.values()))
+        add_entries(redis, job, "dialog", text, 1_500)
+        # Several pages of one millisecond, in two streams.
+        at_ms = int(ids(shared, job, "dialog")[-1].partition("-")[0]) + 1
+        for part in ("dialog", "journal"):
+            kept = next(iter(redis.xrange(session_key(job.id, part), count=1)[0][1].values()))
+            add_entries(redis, job, part, kept, 700, at=f"{at_ms}-*")
+    with stream(shared, job) as live:
+        sent = list(live)
+    assert sent[-1].kind == "end"
+    for changes in ([it.data for it in sent], polled(shared, job)):
+        messages = [it["message"]["id"] for it in changes if "message" in it]
+        assert messages == ids(shared, job, "dialog")
+        notes = [it["event"]["id"] for it in changes if "event" in it]
+        assert [it for it in notes if it.startswith("journal:")] == [
+            f"journal:{it}" for it in ids(shared, job, "journal")
+        ]
+
+
+def test_pages_of_a_stream_are_bounded(redis_url):
+    job = SimpleNamespace(id="pages")
+
+    async def read() -> list[int]:
+        async with aconnect(redis_url) as redis:
+            after = read_positions(BEGINNING)
+            return [len(page.entries) async for page in read_pages(redis, job.id, after)]
+
+    with connect(redis_url) as redis:
+        for part in PARTS:
+            add_entries(redis, job, part, "{}", 3 * MOST_ENTRIES, at="5-*")
+    sizes = asyncio.run(read())
+    assert max(sizes) <= len(PARTS) * MOST_ENTRIES
+    assert sum(sizes) == 3 * len(PARTS) * MOST_ENTRIES
+
+
+@pytest.mark.parametrize("since", ["x", "1-2-3", "-1", "1.2", "1.2.3.x"])
 def test_bad_position_is_refused(shared, since):
     job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     result_of(job, timeout_s=60)
