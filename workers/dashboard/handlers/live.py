@@ -1,8 +1,8 @@
 """Live streams of server-sent events, and the same changes for pages that poll.
 
-The id of an event is a position: of a session, the id of a stream entry in Redis; of the list, a cursor. A page
-that reconnects sends the newest id, and gets what changed since, also from another Flower process. Some changes are
-sent again.
+The id of an event is a position: of a session, the ids of the last entries of its streams in Redis; of the list, a
+cursor. A page that reconnects sends the newest id, and gets what changed since, also from another Flower process.
+Rows of the list may be sent again.
 """
 
 from __future__ import annotations

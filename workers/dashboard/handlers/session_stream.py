@@ -8,7 +8,7 @@ from contextlib import aclosing
 from ....client.aio.jobs import blocking_job
 from ....models.protocol.events import MAPEventType
 from ..live.positions import BEGINNING
-from ..live.session_pages import Positions, StreamEntry, read_pages, read_positions, write_positions
+from ..live.session_pages import Part, Positions, StreamEntry, read_pages, read_positions, write_positions
 from ..live.session_polling import read_changes
 from ..views.session.stream_changes import stream_change
 from .base import DashboardHandler
@@ -23,7 +23,7 @@ _PING = ": ping\n\n"
 
 
 class SessionStream(StreamHandler):
-    """Changes as events without a name, and `end`. The id of an event is its position.
+    """Changes as events without a name, and `end`. The id of an event is the position after it.
 
     A page that is too slow is disconnected without `end`: it connects again from its position.
     """
@@ -31,40 +31,40 @@ class SessionStream(StreamHandler):
     async def send_events(self, *parts: str) -> None:
         """Send the changes from the position of the page on, until the session ends."""
         job = await self.services.client.get_job(parts[0])
-        start = _positions_of(self)
+        sent = dict(_positions_of(self))
         await self.send(OPENING)
-        is_final = (await job.state()).is_final
-        after = start if is_final else await self._send_until_last(job.id, start)
-        if after is None:
+        if not (await job.state()).is_final and not await self._send_until_last(job.id, sent):
             return
         if blocking_job(job).is_live:
-            async with aclosing(read_pages(self.services.redis, job.id, after)) as pages:
+            async with aclosing(read_pages(self.services.redis, job.id, sent)) as pages:
                 async for page in pages:
-                    await self._send_entries(job.id, page.entries)
+                    await self._send_entries(job.id, page.entries, sent)
         await self.send(_END_EVENT)
 
-    async def _send_until_last(self, session_id: str, after: Positions) -> Positions | None:
-        """Send changes until the last event was sent.
+    async def _send_until_last(self, session_id: str, sent: dict[Part, str]) -> bool:
+        """Send changes until the last event was sent. Entries of other streams may be left.
 
         Returns:
-            Positions of the sent entries: those of other streams may not be sent yet. None: the page is too slow.
+            Whether the last event was sent; False: the page is too slow.
         """
-        sent = dict(after)
-        followed = self.services.hub.streams.follow(session_id, after=after, idle_s=PING_S)
+        followed = self.services.hub.streams.follow(session_id, after=dict(sent), idle_s=PING_S)
         async with aclosing(followed):
             async for entries in followed:
-                await self._send_entries(session_id, entries)
-                sent.update({it.part: it.position for it in entries})
+                await self._send_entries(session_id, entries, sent)
                 if any(it.part == "events" and _END in it.text for it in entries):
-                    return sent
-        return None
+                    return True
+        return False
 
-    async def _send_entries(self, session_id: str, entries: list[StreamEntry]) -> None:
-        """Send entries as events, or a comment. Markdown is rendered in a thread: other pages do not wait."""
+    async def _send_entries(self, session_id: str, entries: list[StreamEntry], sent: dict[Part, str]) -> None:
+        """Send entries as events, or a comment, and store their positions in `sent`.
+
+        Markdown is rendered in a thread, so that other pages do not wait.
+        """
         if len(entries) > 1 or any(entry.part == "dialog" for entry in entries):
-            await self.send(await self.services.client.run(_events, session_id, entries))
+            await self.send(await self.services.client.run(_events, session_id, entries, dict(sent)))
         else:
-            await self.send(_events(session_id, entries) or _PING)
+            await self.send(_events(session_id, entries, sent) or _PING)
+        sent.update({it.part: it.position for it in entries})
 
 
 class SessionChanges(DashboardHandler):
@@ -84,9 +84,14 @@ def _positions_of(handler: DashboardHandler) -> Positions:
     return read_positions(header or handler.query_text("after", BEGINNING))
 
 
-def _events(session_id: str, entries: Iterable[StreamEntry]) -> str:
-    changes = ((entry.position, _change(session_id, entry)) for entry in entries)
-    return "".join(f"id: {position}\ndata: {change}\n\n" for position, change in changes if change)
+def _events(session_id: str, entries: Iterable[StreamEntry], sent: Positions) -> str:
+    """Return entries as events. The id of each is exact, because entries of another stream may come late."""
+    positions, events = dict(sent), []
+    for entry in entries:
+        positions[entry.part] = entry.position
+        if change := _change(session_id, entry):
+            events.append(f"id: {write_positions(positions)}\ndata: {change}\n\n")
+    return "".join(events)
 
 
 def _changes(session_id: str, entries: Iterable[StreamEntry]) -> list[str]:
