@@ -11,9 +11,10 @@ const RETRY_STREAM_MS = 30000;
  * `options.events`: { kind: (data, position) => ... } for each kind of event of the stream.
  * `options.polled`: (answer) => ..., for an answer of "/changes"; it returns true at the end.
  * `options.state`: ("live" | "polling" | "lost" | "ended") => ...
+ * `options.gone`: called once if what is followed no longer exists (status 404); without it, polling goes on.
  * Return an object with `close()`.
  */
-export function follow(path, { position, query = new URLSearchParams(), events, polled, state }) {
+export function follow(path, { position, query = new URLSearchParams(), events, polled, state, gone = null }) {
   let source = null;
   let timer = null;
   let streamAt = 0;
@@ -66,7 +67,12 @@ export function follow(path, { position, query = new URLSearchParams(), events, 
         close("ended");
         return;
       }
-    } catch {
+    } catch (error) {
+      if (gone && error.status === 404) {
+        close();
+        gone();
+        return;
+      }
       state("lost");
     }
     if (!isClosed) timer = setTimeout(poll, POLL_MS);

@@ -8,12 +8,12 @@ export const base = root.dataset.base;
 /** Whether the page may offer actions. */
 export const allowsActions = "actions" in root.dataset;
 
-/** Return the JSON at a path below the prefix. Throws Error with the server's line. */
+/** Return the JSON at a path below the prefix. Throws Error with the server's line and `status`. */
 export async function getJson(path) {
   return answerOf(await fetch(base + path, { headers: { Accept: "application/json" } }));
 }
 
-/** Perform an action; return its JSON. Throws Error with the server's line. */
+/** Perform an action; return its JSON. Throws Error with the server's line and `status`. */
 export async function act(path, body = {}) {
   return answerOf(await fetch(base + path, {
     method: "POST",
@@ -30,7 +30,7 @@ async function answerOf(response) {
   } catch {
     // The answer is not of the dashboard, for example that of a proxy.
   }
-  throw new Error(line);
+  throw Object.assign(new Error(line), { status: response.status });
 }
 
 /** Return a new element: `make("a", { class: "x", href: "/" }, "text", child)`. */

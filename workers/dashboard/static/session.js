@@ -15,6 +15,7 @@ import { TurnsView } from "./session/turns.js";
 const READ_MS = 1_000;
 const SOON_MS = 150;
 const DRAW_MS = 1_000;
+const RETRY_MS = 2_000;
 const EVENTS_KEPT = 500;
 const LAST_EVENT = "MAPSessionCompleted";
 
@@ -33,6 +34,8 @@ let eventsBefore = null;
 let readTimer = null;
 let readAt = -READ_MS;
 let drawTimer = null;
+let liveState = null; // state of the stream
+let hasFailed = false; // the status line shows an error
 let memoryTurns = -1; // turns of the session when its memory was read
 const known = new Set(); // ids of the events in the list
 
@@ -60,6 +63,8 @@ async function readState() {
   transcript.names = names;
   drawState();
   draw();
+  if (liveState && (hasFailed || !session.is_live)) showLive(liveState);
+  hasFailed = false;
   if (!session.usage_is_complete) readLater(100);
   await loadMemory();
 }
@@ -68,7 +73,11 @@ async function readState() {
 function readLater(ms = Math.max(SOON_MS, readAt + READ_MS - performance.now())) {
   readTimer ??= setTimeout(() => {
     readTimer = null;
-    readState().catch(showError);
+    readState().catch((error) => {
+      showError(error);
+      // With status 404, neither Redis nor the archive holds the session.
+      if (error.status !== 404) readLater(RETRY_MS);
+    });
   }, ms);
 }
 
@@ -157,8 +166,9 @@ async function loadEvents() {
 
 async function loadMemory() {
   if (!session.has_memory || memoryTurns === session.turns) return;
-  memoryTurns = session.turns;
+  const { turns: read } = session;
   const { memory } = await getJson(`${api}/memory`);
+  memoryTurns = read;
   if (memory) fillCard("memory", panels.memoryRows(memory));
 }
 
@@ -194,9 +204,28 @@ function fillCard(name, nodes) {
   fill(name, nodes);
 }
 
+function showLive(state) {
+  liveState = state;
+  showState(state);
+  if (!session.is_live) at("live-status").textContent = `Archived, as of ${moment(session.updated_ms)}`;
+}
+
 function showError(error) {
+  hasFailed = true;
   showState("lost");
   at("live-status").textContent = `Not up to date: ${error.message}`;
+}
+
+// Call a function until it works, with a pause after each failure.
+async function retry(call) {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      showError(error);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
 }
 
 async function start() {
@@ -210,13 +239,12 @@ async function start() {
     eventsBefore = null;
     loadEvents().catch(showError);
   });
-  await readState();
+  await retry(readState);
   const since = session.live_from;
-  await Promise.all([transcript.loadNewest(), loadTurns()]);
+  await Promise.all([retry(() => transcript.loadNewest()), retry(loadTurns)]);
   draw();
   if (session.is_final || !session.is_live) {
-    showState("ended");
-    if (!session.is_live) at("live-status").textContent = `Archived, as of ${moment(session.updated_ms)}`;
+    showLive("ended");
     return;
   }
   drawLater();
@@ -228,11 +256,16 @@ async function start() {
       return changes.some((it) => it.event?.type === LAST_EVENT);
     },
     state: (state) => {
-      showState(state);
+      showLive(state);
       if (state === "ended") readLater(0);
+    },
+    // The archive may hold the session: its state is read once more.
+    gone: () => {
+      liveState = "ended";
+      readLater(0);
     },
   });
 }
 
 window.addEventListener("resize", () => drawLater());
-start().catch(showError);
+start();

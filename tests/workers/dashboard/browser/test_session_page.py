@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Locator, expect
+import re
 
+import pytest
+from playwright.sync_api import Locator, Route, expect
+
+from live import result_of, until
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.redis.connect import connect
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -36,3 +40,59 @@ def test_links_keep_the_focus_while_a_turn_runs(stage, open_tab):
     expect(page.locator("#turns tr")).to_have_count(2)
     expect(page.locator("#turns")).to_contain_text("message")
     expect(export).to_be_focused()
+
+
+def test_page_loads_after_failures_of_each_request(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    tab = open_tab("/inbox")
+    page = tab.page
+    failed: list[str] = []
+
+    def fail_once(route: Route) -> None:
+        url = route.request.url.partition("?")[0]
+        if url in failed:
+            route.continue_()
+            return
+        failed.append(url)
+        route.fulfill(status=503, json={"error": "no connection"})
+
+    for part in ("", "/messages", "/timeline"):
+        page.route(re.compile(f"/api/collabs/{job.id}{part}([?].*)?$"), fail_once)
+    page.goto(f"/collabs/{job.id}")
+    expect(page.locator("#live-status")).to_have_text("Live")
+    expect(page.locator("#now")).to_contain_text("ann")
+    stage.open_gate()
+    expect(page.locator("#status")).to_have_text("completed")
+    assert len(failed) == 3
+    assert all("503" in it for it in tab.errors)
+    tab.errors.clear()
+
+
+def test_polling_page_shows_the_archived_session(services, stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    tab = open_tab("/inbox")
+    page = tab.page
+    page.route(f"**/api/collabs/{job.id}/stream*", lambda route: route.fulfill(status=204))
+    is_down = False
+
+    def poll(route: Route) -> None:
+        if is_down:
+            route.fulfill(status=503, json={"error": "no connection"})
+        else:
+            route.continue_()
+
+    page.route(f"**/api/collabs/{job.id}/changes*", poll)
+    page.goto(f"/collabs/{job.id}")
+    expect(page.locator("#live-status")).to_have_text("Live, once a second")
+    is_down = True
+    expect(page.locator("#live-status")).to_contain_text("Connection lost")
+    stage.open_gate()
+    result_of(job, timeout_s=60)
+    reader = services.client.archived()
+    until(lambda: reader.has_ended(job.id), what="the session is archived")
+    with connect(services.client.redis_url) as redis:
+        redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+    is_down = False
+    expect(page.locator("#live-status")).to_contain_text("Archived")
+    expect(page.locator("#status")).to_have_text("completed")
+    tab.errors.clear()
