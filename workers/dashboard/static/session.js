@@ -48,7 +48,7 @@ const transcript = new TranscriptView({
 });
 const actions = new ActionsView({
   bar: at("actions"), dialog: at("cancel-dialog"), post: at("post"), questions: at("questions"),
-  status: at("action-status"), path: api, changed: () => readState(),
+  status: at("action-status"), path: api, changed: () => readState().catch(showError),
 });
 
 function nowMs() {

@@ -11,6 +11,7 @@ export class ActionsView {
   constructor({ bar, dialog, post, questions, status, path, changed }) {
     Object.assign(this, { bar, dialog, post, questions, status, path, changed });
     this.shown = "";
+    this.isRunning = false;
     this.forms = new Map(); // id of an open question -> its form
     dialog.addEventListener("close", () => {
       if (dialog.returnValue === "cancel-session") {
@@ -32,6 +33,14 @@ export class ActionsView {
       this.post.hidden = !session.actions.includes("post");
     }
     this.drawQuestions(session.questions, nowMs);
+    this.enable();
+  }
+
+  // Buttons are disabled while a request runs, so that a double click sends one request.
+  enable() {
+    for (const place of [this.bar, this.post, this.questions]) {
+      for (const button of place.querySelectorAll("button")) button.disabled = this.isRunning;
+    }
   }
 
   // A form stays while its question is open, so that text which is being written is not lost.
@@ -90,6 +99,10 @@ export class ActionsView {
   }
 
   async run(name, body = {}) {
+    if (this.isRunning) return false;
+    const focused = document.activeElement;
+    this.isRunning = true;
+    this.enable();
     this.status.textContent = "Sending…";
     try {
       await act(`${this.path}/${name}`, body);
@@ -99,7 +112,11 @@ export class ActionsView {
       this.status.textContent = `${name} failed: ${error.message}`;
       return false;
     } finally {
-      this.changed();
+      await this.changed();
+      this.isRunning = false;
+      this.enable();
+      // A button that is disabled loses the focus.
+      if (document.activeElement === document.body && focused.isConnected) focused.focus();
     }
   }
 }
