@@ -3,6 +3,7 @@
 import { follow, showState } from "./live.js";
 import { allowsActions, base, getJson, make } from "./page.js";
 import { ActionsView } from "./session/actions.js";
+import { EventsView } from "./session/events.js";
 import { moment } from "./session/format.js";
 import { updateChildren } from "./session/nodes.js";
 import * as panels from "./session/panels.js";
@@ -16,7 +17,6 @@ const READ_MS = 1_000;
 const SOON_MS = 150;
 const DRAW_MS = 1_000;
 const RETRY_MS = 2_000;
-const EVENTS_KEPT = 500;
 const LAST_EVENT = "MAPSessionCompleted";
 
 const root = document.getElementById("session");
@@ -30,14 +30,12 @@ let session = null;
 let names = new Map();
 let clockMs = 0; // time of the server minus that of the page
 let turnsBefore = null;
-let eventsBefore = null;
 let readTimer = null;
 let readAt = -READ_MS;
 let drawTimer = null;
 let liveState = null; // state of the stream
 let hasFailed = false; // the status line shows an error
 let memoryTurns = -1; // turns of the session when its memory was read
-const known = new Set(); // ids of the events in the list
 
 const timeline = new TimelineView({ names: at("timeline-names"), canvas: at("timeline"), taskUrl });
 const turns = new TurnsView({ body: at("turns"), taskUrl });
@@ -45,6 +43,10 @@ const transcript = new TranscriptView({
   list: at("messages"), live: at("drafts"), older: at("older-messages"), scroller: at("transcript"),
   load: (before) => getJson(`${api}/messages${before ? `?before=${before}` : ""}`),
   loadWhole: (message) => getJson(`${api}/messages/${message}`),
+});
+const events = new EventsView({
+  list: at("events"), older: at("older-events"),
+  load: (before) => getJson(`${api}/events${before ? `?before=${before}` : ""}`),
 });
 const actions = new ActionsView({
   bar: at("actions"), dialog: at("cancel-dialog"), post: at("post"), questions: at("questions"),
@@ -155,15 +157,6 @@ async function loadTurns() {
   drawLater(0);
 }
 
-async function loadEvents() {
-  const page = await getJson(`${api}/events${eventsBefore ? `?before=${eventsBefore}` : ""}`);
-  const missing = page.events.filter((event) => !known.has(event.id));
-  for (const event of missing) known.add(event.id);
-  at("events").append(...missing.map(panels.eventRow));
-  eventsBefore = page.before;
-  at("older-events").hidden = eventsBefore === null;
-}
-
 async function loadMemory() {
   if (!session.has_memory || memoryTurns === session.turns) return;
   const { turns: read } = session;
@@ -182,17 +175,10 @@ function take(change) {
   else if (change.event) {
     data.addChange(change.change);
     if (change.change.span?.ended_ms) transcript.dropDraft(change.change.span.turn);
-    addEvent(change.event);
+    if (at("events-details").open) events.add(change.event);
     readLater();
   }
   drawLater();
-}
-
-function addEvent(event) {
-  if (!at("events-details").open || known.has(event.id)) return;
-  known.add(event.id);
-  at("events").prepend(panels.eventRow(event));
-  if (at("events").children.length > EVENTS_KEPT) at("events").lastElementChild.remove();
 }
 
 function fill(name, nodes) {
@@ -231,13 +217,9 @@ async function retry(call) {
 async function start() {
   at("zoom").append(...zoomButtons(timeline, draw));
   at("older-turns").addEventListener("click", () => loadTurns().catch(showError));
-  at("older-events").addEventListener("click", () => loadEvents().catch(showError));
+  at("older-events").addEventListener("click", () => events.loadOlder().catch(showError));
   at("events-details").addEventListener("toggle", () => {
-    if (!at("events-details").open) return;
-    at("events").replaceChildren();
-    known.clear();
-    eventsBefore = null;
-    loadEvents().catch(showError);
+    if (at("events-details").open) events.loadNewest().catch(showError);
   });
   await retry(readState);
   const since = session.live_from;
