@@ -33,6 +33,21 @@ async function answerOf(response) {
   throw Object.assign(new Error(line), { status: response.status });
 }
 
+/** Milliseconds between a request that failed and the next one. */
+export const RETRY_MS = 2_000;
+
+/** Call a function until it works, with a pause after each failure; return its result. `failed`: (error) => ... */
+export async function retry(call, failed) {
+  for (;;) {
+    try {
+      return await call();
+    } catch (error) {
+      failed(error);
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
 /** Return a new element: `make("a", { class: "x", href: "/" }, "text", child)`. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);

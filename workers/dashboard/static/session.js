@@ -1,7 +1,7 @@
 // The page of one session: loads its parts, then follows its changes.
 
 import { follow, showState } from "./live.js";
-import { allowsActions, base, getJson, make } from "./page.js";
+import { allowsActions, base, getJson, make, retry, RETRY_MS } from "./page.js";
 import { ActionsView } from "./session/actions.js";
 import { EventsView } from "./session/events.js";
 import { moment } from "./session/format.js";
@@ -16,7 +16,6 @@ import { TurnsView } from "./session/turns.js";
 const READ_MS = 1_000;
 const SOON_MS = 150;
 const DRAW_MS = 1_000;
-const RETRY_MS = 2_000;
 const LAST_EVENT = "MAPSessionCompleted";
 
 const root = document.getElementById("session");
@@ -202,18 +201,6 @@ function showError(error) {
   at("live-status").textContent = `Not up to date: ${error.message}`;
 }
 
-// Call a function until it works, with a pause after each failure.
-async function retry(call) {
-  for (;;) {
-    try {
-      return await call();
-    } catch (error) {
-      showError(error);
-      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
-    }
-  }
-}
-
 async function start() {
   at("zoom").append(...zoomButtons(timeline, draw));
   at("older-turns").addEventListener("click", () => loadTurns().catch(showError));
@@ -221,9 +208,9 @@ async function start() {
   at("events-details").addEventListener("toggle", () => {
     if (at("events-details").open) events.loadNewest().catch(showError);
   });
-  await retry(readState);
+  await retry(readState, showError);
   const since = session.live_from;
-  await Promise.all([retry(() => transcript.loadNewest()), retry(loadTurns)]);
+  await Promise.all([retry(() => transcript.loadNewest(), showError), retry(loadTurns, showError)]);
   draw();
   if (session.is_final || !session.is_live) {
     showLive("ended");
