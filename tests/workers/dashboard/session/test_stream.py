@@ -173,7 +173,6 @@ def add_entries(redis, job, part: str, record: str, count: int, at: str = "*") -
         pipe.execute()
 
 
-@pytest.mark.long
 def test_slow_page_is_not_told_the_end(shared):
     job, gate = gated(shared, ann="say")
     delta = Delta(

@@ -11,7 +11,7 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 from symposia.workers.dashboard.views.session.usage import UsageTotals
 
-pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.leaves_keys]
 
 
 def test_usage_counts_events_once_after_a_failed_read(shared):
