@@ -254,3 +254,16 @@ def test_turn_and_task_page_link_to_each_other(shared):
     assert f'<a href="/collabs/{job.id}">' in page.text
     assert "Task details" in page.text
     assert shared.raw_path("/task/unknown").status == 404
+
+
+def test_export_of_a_running_session_has_no_token(shared):
+    job = shared.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
+    (pending,) = until(job.pending, what="bob is asked")
+    tokens = {it.payload.get("token_id") for it in job.events() if it.payload} - {None}
+    assert len(tokens) == 2
+    exported = shared.file(job, "map-events")
+    assert len(exported.json()["events"]) == len(list(job.events()))
+    assert not [it for it in (*tokens, "token_id", pending.reply_token) if it in exported.text]
+    job.reply("bob", "Fine.", turn=pending.turn_number)
+    result_of(job, timeout_s=60)
+    assert all(it in shared.file(job, "map-events").text for it in tokens)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from pydantic import JsonValue
+
 from .....jobs.collab import CollabJob
 from .....jobs.reading import connections_of, facts_of
 from .....models.errors import InvalidInput
@@ -17,6 +19,7 @@ from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.sessions.rendering import ledger_of
 from .....tasks.waiting.parked_turn import read_all_questions
 from .snapshot import SessionParts
+from .transcript import without_tokens
 from .usage import UsageTotals
 
 #: Open turns whose leases are read.
@@ -75,6 +78,8 @@ class Export:
 def read_export(job: CollabJob, form: str) -> Export:
     """Return a whole session as a file, as `symposia export` writes it.
 
+    Until the session ends, its events are without tokens: the token of a turn that runs grants its commit.
+
     Args:
         job: The session.
         form: `json`, `map-events` or `alignment`.
@@ -87,9 +92,19 @@ def read_export(job: CollabJob, form: str) -> Export:
             document = {"collab": job.collab().to_wire(), "dialog": job.dialog().to_wire()}
             return Export(f"{job.id}.json", "application/json", json_text(document, indent=2))
         case "map-events":
-            events = {"session_id": job.id, "events": [event.to_wire() for event in job.events()]}
+            events = {"session_id": job.id, "events": _read_map_events(job)}
             return Export(f"{job.id}.map-events.json", "application/json", json_text(events, indent=2))
         case "alignment":
             return Export(f"{job.id}.dialogue.md", "text/markdown", job.transcript())
         case _:
             raise InvalidInput("format", form, "must be json, map-events or alignment")
+
+
+def _read_map_events(job: CollabJob) -> list[dict[str, JsonValue]]:
+    is_final = job.state().is_final
+    events: list[dict[str, JsonValue]] = [event.to_wire() for event in job.events()]
+    if not is_final:
+        for event in events:
+            if isinstance(payload := event.get("payload"), dict):
+                event["payload"] = without_tokens(payload)
+    return events

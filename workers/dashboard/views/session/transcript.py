@@ -139,9 +139,14 @@ def change_json(entry: EventEntry) -> Json:
     return {"event": event_json(entry), "change": change}
 
 
+def without_tokens(data: Mapping[str, JsonValue]) -> Json:
+    """Return the data of an event without the tokens in it."""
+    return {name: value for name, value in data.items() if name not in _TOKENS}
+
+
 def _data_text(data: Mapping[str, JsonValue]) -> str:
     """Return the data of an event as JSON text."""
-    shown = {name: value for name, value in data.items() if name not in _TOKENS}
+    shown = without_tokens(data)
     text = without_password(json.dumps(shown, ensure_ascii=False)) if shown else ""
     cut = text if len(text) <= MOST_DATA else f"{text[: MOST_DATA - 1]}…"
     return make_visible(cut)
