@@ -24,7 +24,7 @@ BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup
 ALL_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=1
-FEW_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=0.1
+FEW_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=0.05
 FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide.py \
 	--ignore=tests/models/alignment/document/test_linear.py
 INSTALLED := .venv/.installed
