@@ -20,6 +20,7 @@ from ...state.redis.connect import aconnect
 from .live.hub import Hub
 from .live.session_list import SessionList
 from .live.stream_slots import StreamSlots
+from .views.attention import AttentionLimits
 
 if TYPE_CHECKING:
     from tornado.web import Application
@@ -64,7 +65,7 @@ async def _open() -> Services:
     hub = Hub(
         redis,
         sessions,
-        late_ms=int(settings.redispatch_after_s * 1000),
+        limits=AttentionLimits(int(settings.redispatch_after_s * 1000), int(settings.stuck_after_s * 1000)),
         retention_ms=settings.retention_s * 1000,
     )
     try:

@@ -14,6 +14,7 @@ from servers.redis_nodes import own_cluster
 from sessions.submitted import submit_two
 from symposia.client import Client
 from symposia.config.settings import load_settings
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect, connect
 from symposia.state.redis.keys import DUE, session_key
 from symposia.workers.dashboard.live import hub as hub_module
@@ -21,6 +22,7 @@ from symposia.workers.dashboard.live.hub import Hub
 from symposia.workers.dashboard.live.positions import BEGINNING
 from symposia.workers.dashboard.live.session_list import SessionList
 from symposia.workers.dashboard.live.session_pages import read_positions
+from symposia.workers.dashboard.views.attention import AttentionLimits
 from symposia.workers.local.embedded import EmbeddedServer
 
 
@@ -50,7 +52,7 @@ def statuses(sessions: SessionList) -> dict[str, str]:
 async def hub_of(url: str) -> AsyncIterator[tuple[Hub, SessionList]]:
     """A hub that runs while the context lasts."""
     redis, sessions = aconnect(url), SessionList()
-    hub = Hub(redis, sessions, late_ms=60_000, retention_ms=60_000)
+    hub = Hub(redis, sessions, limits=AttentionLimits(60_000, 60_000), retention_ms=60_000)
     try:
         await hub.start()
         yield hub, sessions
@@ -116,7 +118,10 @@ def test_cancelled_session_is_sent_once(redis_url: str, tmp_path: Path):
         asyncio.run(follow(client))
 
 
-def test_damaged_keys_do_not_delay_other_sessions(url: str, redis_url: str, tmp_path: Path):
+def test_damaged_keys_do_not_delay_other_sessions(
+    url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(hub_module, "_WHOLE_EVERY", 1)
     settings = load_settings(redis_url=url, broker_url=redis_url, data_dir=str(tmp_path))
 
     async def follow(client: Client) -> None:
@@ -136,7 +141,36 @@ def test_damaged_keys_do_not_delay_other_sessions(url: str, redis_url: str, tmp_
             await until(sessions, lambda: later.id in sessions)
             later.suspend()
             await until(sessions, lambda: statuses(sessions)["Later"] == "suspended")
+            await until(sessions, lambda: sessions.counts["unreadable"] == 2)
+            for part, name in (("events", jobs["events"].id), ("session", jobs["fields"].id)):
+                row = sessions.get(name)
+                assert row is not None
+                assert str(row["attention_text"]).startswith(f"{part} of session '{name}' cannot be read")
+                assert (row["title"], row["status"]) != ("", "")
+            with connect(url) as redis:
+                redis.hset(session_key(jobs["fields"].id, "session"), "rounds", "0")
+                redis.delete(*(session_key(jobs["events"].id, it) for it in ("session", "events")))
+            await until(sessions, lambda: sessions.counts["unreadable"] == 0)
+            assert jobs["fields"].id in sessions
+            assert jobs["events"].id not in sessions
 
+    with Client(settings, worker_grace_s=1) as client:
+        asyncio.run(follow(client))
+
+
+def test_session_that_no_worker_sweeps_is_stuck(redis_url: str, tmp_path: Path):
+    async def follow(client: Client) -> None:
+        job = submit_two(client, "Unswept")
+        with connect(redis_url) as redis:
+            WorkerPresence(redis).announce("idle@here", ["say"])
+            redis.zadd(DUE, {job.id: 1_000})
+        async with hub_of(redis_url) as (_, sessions):
+            await until(sessions, lambda: sessions.counts["stuck"] == 1)
+            row = sessions.get(job.id)
+            assert row is not None
+            assert row["attention_text"] == "no worker sweeps it"
+
+    settings = load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=str(tmp_path))
     with Client(settings, worker_grace_s=1) as client:
         asyncio.run(follow(client))
 

@@ -19,10 +19,10 @@ from typing import Any
 from redis.asyncio import Redis
 from redis.exceptions import RedisError
 
-from ....models.errors import CorruptSession, StateError
+from ....models.errors import StateError
 from ....state.redis.keys import DUE, SESSIONS, session_key
 from ....state.redis.readers import time_ms
-from ..views.collab_row import attention_of, build_row
+from ..views.attention import Attention, AttentionLimits, UnreadableSession, attention_of, unreadable_row
 from .loader import LoadedSession, has_live_workers, load_sessions
 from .positions import newest_position, position_key
 from .session_list import KEPT_ENDED, SessionList
@@ -50,18 +50,24 @@ class Hub:
     Args:
         redis: The client.
         sessions: The list.
-        late_ms: Milliseconds from which a queued message counts as late.
+        limits: Times after which a session is shown as stuck.
         retention_ms: Milliseconds after their end for which sessions stay in Redis.
     """
 
-    def __init__(self, redis: Redis, sessions: SessionList, *, late_ms: int, retention_ms: int) -> None:
+    def __init__(
+        self, redis: Redis, sessions: SessionList, *, limits: AttentionLimits, retention_ms: int
+    ) -> None:
         self._redis: Any = redis
         self._reads = StreamReads(redis)
         self._sessions = sessions
-        self._late_ms = late_ms
+        self._limits = limits
         self._retention_ms = retention_ms
         #: Unfinished sessions.
         self._open: dict[str, LoadedSession] = {}
+        #: Sessions whose records are not valid; they are read again, because they may be repaired or expire.
+        self._unreadable: set[str] = set()
+        #: Sessions whose check by a worker is overdue.
+        self._unswept: set[str] = set()
         #: Key -> (session, id of the newest entry that was read).
         self._cursors: dict[str, tuple[str, str]] = {}
         #: Sessions with new entries that are not loaded yet.
@@ -137,13 +143,14 @@ class Hub:
         found = [
             it async for it in load_sessions(self._redis, wanted, now_ms=self.now_ms(), known=self._open)
         ]
-        unreadable = set(wanted) - {it.state.session_id for it in found}
-        for session in sorted(found, key=lambda it: position_key(it.position)):
-            try:
-                self._put(session)
-            except CorruptSession:
-                unreadable.add(session.state.session_id)
-        for session_id in unreadable:
+        loaded = [it for it in found if isinstance(it, LoadedSession)]
+        unreadable = [it for it in found if isinstance(it, UnreadableSession)]
+        for session in sorted(loaded, key=lambda it: position_key(it.row["position"])):
+            self._put(session)
+        for failed in unreadable:
+            self._put_unreadable(failed)
+        gone = set(wanted) - {it.row["id"] for it in loaded} - {it.session_id for it in unreadable}
+        for session_id in gone:
             self._forget(session_id)
             self._sessions.remove(session_id)
         self._sessions.drop_old()
@@ -159,14 +166,20 @@ class Hub:
                 # Entries of the same millisecond are read again, which is harmless.
                 start = f"{max(0, session.state.updated_ms - 1)}-0"
                 self._cursors.setdefault(session_key(session_id, stream), (session_id, start))
-        row = build_row(
-            session.state, session.facts, position=session.position, last_error=session.last_error
-        )
-        row["attention"], row["attention_text"] = self._attention(session)
-        self._sessions.put(row)
+        self._unreadable.discard(session_id)
+        kind, text = self._attention(session)
+        self._sessions.put({**session.row, "attention": kind, "attention_text": text})
+
+    def _put_unreadable(self, session: UnreadableSession) -> None:
+        session_id = session.session_id
+        self._forget(session_id)
+        self._unreadable.add(session_id)
+        before = self._sessions.get(session_id)
+        self._sessions.put(unreadable_row(session, before=before, now_ms=self.now_ms()))
 
     def _forget(self, session_id: str) -> None:
         self._open.pop(session_id, None)
+        self._unreadable.discard(session_id)
         for stream in ("events", "journal"):
             self._cursors.pop(session_key(session_id, stream), None)
 
@@ -187,11 +200,13 @@ class Hub:
         self._reads.retry_damaged()
         self._clock_ms = time_ms(seconds) - time.monotonic() * 1000
         self._has_workers = await has_live_workers(self._redis, now_ms=self.now_ms())
-        due: list[str] = await self._redis.zrange(DUE, 0, -1)
+        due = dict(await self._redis.zrange(DUE, 0, -1, withscores=True))
+        overdue_ms = self.now_ms() - self._limits.stuck_ms
+        self._unswept = {name for name, at in due.items() if 0 < float(at) < overdue_ms}
         expired = self._sessions.ended_before(self.now_ms() - self._retention_ms)
         # A cancelled session stays in the index until a worker sweeps it.
-        differing = {it for it in self._open.keys() ^ set(due) if not self._sessions.has_ended(it)}
-        await self._load(differing.union(expired))
+        differing = {it for it in self._open.keys() ^ due.keys() if not self._sessions.has_ended(it)}
+        await self._load(differing.union(expired, self._unreadable))
 
     async def _load_ended(self) -> None:
         listed = await self._listed(0.0)
@@ -216,7 +231,6 @@ class Hub:
 
     def _judge(self) -> None:
         """Judge the attention of all unfinished sessions; rows whose attention changed are replaced."""
-        has_changed = False
         for session_id, session in self._open.items():
             row = self._sessions.get(session_id)
             attention = self._attention(session)
@@ -224,12 +238,14 @@ class Hub:
                 position = newest_position((row["position"], f"{self.now_ms()}-0"))
                 kind, text = attention
                 self._sessions.put({**row, "attention": kind, "attention_text": text, "position": position})
-                has_changed = True
-        if has_changed:
-            self._sessions.notify()
+        self._sessions.notify()
 
-    def _attention(self, session: LoadedSession) -> Any:
+    def _attention(self, session: LoadedSession) -> Attention:
         session.state.now_ms = self.now_ms()  # the waiting time is counted up to now
         return attention_of(
-            session.state, session.facts, late_ms=self._late_ms, has_workers=self._has_workers
+            session.state,
+            session.facts,
+            limits=self._limits,
+            has_workers=self._has_workers,
+            is_unswept=session.state.session_id in self._unswept,
         )

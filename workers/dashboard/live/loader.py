@@ -14,8 +14,9 @@ from ....state.redis.keys import WORKERS, session_key
 from ....state.redis.readers import Entry, read_entries
 from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
-from ..views.collab_row import CollabFacts, LastError, error_of_event
-from .positions import BEGINNING, newest_position, position_key
+from ..views.attention import UnreadableSession
+from ..views.collab_row import CollabFacts, CollabRow, LastError, build_row, error_of_event
+from .positions import newest_position, position_key
 from .stream_reads import is_wrong_type
 
 #: Sessions per round trip.
@@ -30,15 +31,14 @@ class LoadedSession:
 
     state: SessionState
     facts: CollabFacts
-    last_error: LastError | None = None
-    #: Position of its newest change: the id of a stream entry.
-    position: str = BEGINNING
+    #: Its row without its attention.
+    row: CollabRow
 
 
 async def load_sessions(
     redis: Redis, session_ids: Sequence[str], *, now_ms: int, known: dict[str, LoadedSession]
-) -> AsyncIterator[LoadedSession]:
-    """Yield the sessions that exist, in this order. A session with invalid records is left out.
+) -> AsyncIterator[LoadedSession | UnreadableSession]:
+    """Yield the sessions that exist, in this order.
 
     Args:
         redis: The client.
@@ -61,7 +61,9 @@ async def load_sessions(
             try:
                 _check_types(session_id, values, turns, events)
                 found = _session(session_id, now_ms, values, turns, read_entries(events), known)
-            except CorruptSession:
+            except CorruptSession as error:
+                status = None if isinstance(values, Exception) else values[view_fields().index("status")]
+                yield UnreadableSession(session_id, str(error), status)
                 continue
             if found is not None:
                 yield found
@@ -93,10 +95,10 @@ def _session(
     facts = None if before is None else before.facts
     if facts is None or facts.edition != state.edition:
         facts = CollabFacts.read(session_id, collab, spec, edition=state.edition)
-    # Read them now: an invalid record must not fail in a reader of the list.
-    _ = state.open_turns(), state.status, state.usage
     position = newest_position((f"{state.updated_ms}-0", *(it for it, _ in events[:1])))
-    return LoadedSession(state, facts, _newest_error(events), position)
+    row = build_row(state, facts, position=position, last_error=_newest_error(events))
+    _ = state.open_turns()  # an invalid record must not fail later, when the attention is judged
+    return LoadedSession(state, facts, row)
 
 
 def _newest_error(events: list[Entry]) -> LastError | None:

@@ -135,7 +135,7 @@ function remove(id) {
 function showCounts(counts) {
   const words = {
     active: "active", suspended: "suspended", completed: "completed", cancelled: "cancelled",
-    stuck: "stuck", no_worker: "without a worker", parked: "waiting for a person",
+    stuck: "stuck", no_worker: "without a worker", parked: "waiting for a person", unreadable: "unreadable",
   };
   const items = Object.entries(words).map(([name, text]) => make(
     "li", { class: `count count-${name}${counts[name] ? "" : " count-none"}` },

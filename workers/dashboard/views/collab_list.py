@@ -13,7 +13,7 @@ from .collab_row import CollabRow
 
 #: Values of the filter by status: those of collabs, and the kinds of attention.
 STATUSES = ("draft", "active", "suspended", "completed", "cancelled")
-ATTENTIONS = ("stuck", "no_worker", "parked")
+ATTENTIONS = ("stuck", "no_worker", "parked", "unreadable")
 #: Maximum rows per page.
 MAX_ROWS = 500
 

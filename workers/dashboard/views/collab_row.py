@@ -5,21 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import TypedDict
 
-from ....models.protocol.collab import CollabStatus
 from ....models.sessions.plan import Totals
 from ....models.sessions.spec import SessionSpec
 from ....state.redis.readers import read_object, read_stored
-from ....state.sessions.queue_progress import queued_for_s
 from ....state.sessions.records import SessionState
 from ....state.sessions.turn_records import TurnRecord
 
 #: Limits of this many turns and more bound the cost of a session, and say nothing about its progress.
 _FAR_LIMIT = 10_000
-
-#: What an operator should look at; None: nothing.
-Attention = Literal["stuck", "no_worker", "parked"]
 
 
 class LastError(TypedDict):
@@ -50,7 +45,8 @@ class CollabRow(TypedDict):
     status: str
     reason: str | None
     detail: str | None
-    attention: Attention | None
+    #: One of `ATTENTIONS`; None: nothing. See `attention.py`.
+    attention: str | None
     #: The attention in words.
     attention_text: str | None
     turns: int
@@ -151,32 +147,6 @@ def build_row(
         archived=archived,
         position=position,
     )
-
-
-def attention_of(
-    state: SessionState, facts: CollabFacts, *, late_ms: int, has_workers: bool
-) -> tuple[Attention | None, str | None]:
-    """Return what an operator should look at, and the same in words.
-
-    Args:
-        state: The state of the session; `now_ms` is the time of the judgement.
-        facts: Its settings.
-        late_ms: Milliseconds from which a queued message counts as late.
-        has_workers: Whether any worker is running.
-    """
-    if state.status is not CollabStatus.ACTIVE:
-        return None, None
-    turns = state.open_turns()
-    parked = [turn for turn in turns if turn.parking is not None]
-    if not has_workers and (not turns or len(parked) < len(turns)):
-        return "no_worker", "no worker is running"
-    queued_s = queued_for_s(state)
-    if queued_s is not None and queued_s * 1000 > late_ms:
-        return "stuck", "queued, but no worker has taken it"
-    if parked:
-        names = (facts.names.get(turn.participant, turn.participant) for turn in parked)
-        return "parked", f"waits for an answer to {', '.join(names)}"
-    return None, None
 
 
 def _speakers(state: SessionState, facts: CollabFacts) -> list[Speaker]:
