@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ....tasks.planners import modes
 from ..archive_pages import ArchivedPage, archived_page
-from ..views.collab_list import MAX_ROWS, ListFilter, ListOrder, list_page
+from ..views.collab_list import ATTENTIONS, MAX_ROWS, STATUSES, ListFilter, ListOrder, list_page
 from .base import DashboardHandler, DataHandler, PageHandler
 
 
@@ -21,7 +22,14 @@ class CollabsPage(PageHandler):
 
     async def get(self) -> None:
         """Send the page."""
-        self.render_page("collabs.html", title="Collabs", tab="collabs", script="collabs.js")
+        self.render_page(
+            "collabs.html",
+            title="Collabs",
+            tab="collabs",
+            script="collabs.js",
+            statuses=STATUSES | ATTENTIONS,
+            modes=[mode.name for mode in modes()],
+        )
 
 
 class CollabsData(DataHandler):

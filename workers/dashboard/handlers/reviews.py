@@ -12,6 +12,8 @@ from typing import Any
 from pydantic import JsonValue
 from tornado.web import HTTPError, url
 
+from ....models.review.findings import FindingStatus
+from ....models.severity import Severity
 from ....reviews.reports.formats import ReportFile, format_of, formats, report_files
 from ....reviews.reports.html import content_policy, to_html
 from ..review_runs import LoadedRun, ReviewRuns
@@ -84,6 +86,8 @@ class ReviewPage(PageHandler):
             review_id=review_id,
             report_url=f"{self.base_url}/reviews/{review_id}/report",
             formats=[it.name for it in formats()],
+            severities=[it.value for it in reversed(Severity)],
+            statuses=[it.value for it in FindingStatus],
         )
 
 

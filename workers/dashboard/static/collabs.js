@@ -133,11 +133,9 @@ function remove(id) {
 }
 
 function showCounts(counts) {
-  const words = {
-    active: "active", suspended: "suspended", completed: "completed", cancelled: "cancelled",
-    stuck: "stuck", no_worker: "without a worker", parked: "waiting for a person", unreadable: "unreadable",
-  };
-  const items = Object.entries(words).map(([name, text]) => make(
+  // The filter names all statuses, except for its first option: all sessions.
+  const statuses = [...document.querySelector("#filter select[name=status]").options].slice(1);
+  const items = statuses.map(({ value: name, text }) => make(
     "li", { class: `count count-${name}${counts[name] ? "" : " count-none"}` },
     make("b", {}, count(counts[name] ?? 0)), ` ${text}`,
   ));

@@ -9,11 +9,17 @@ from typing import Any, TypedDict
 
 from ....archive.results import decode_cursor, encode_cursor
 from ....models.errors import InvalidInput
+from ....models.protocol.collab import CollabStatus
 from .collab_row import CollabRow
 
-#: Values of the filter by status: those of collabs, and the kinds of attention.
-STATUSES = ("draft", "active", "suspended", "completed", "cancelled")
-ATTENTIONS = ("stuck", "no_worker", "parked", "unreadable")
+#: Values of the filter by status: those of collabs, and the kinds of attention. Each with its words in the page.
+STATUSES = {it.value: it.value for it in CollabStatus if it is not CollabStatus.DRAFT}
+ATTENTIONS = {
+    "stuck": "stuck",
+    "no_worker": "without a worker",
+    "parked": "waiting for a person",
+    "unreadable": "unreadable",
+}
 #: Maximum rows per page.
 MAX_ROWS = 500
 
