@@ -36,6 +36,14 @@ _NOT_FOUND = "session not found"
 class TurnRetried(Retry):
     """The attempt failed, and the session runs the turn again."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        # With a pool of processes, the event `task-retried` shows the cause of a Retry; with threads, the Retry.
+        self.exc = self
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.message,)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.message!r})"
 

@@ -86,7 +86,8 @@ def test_archived_sessions_are_paged_and_listed_once(shared):
     for job in jobs:
         job.result(timeout=patient(60))
     until(lambda: all(shared.client.archived().has_ended(job.id) for job in jobs), what="they are archived")
-    assert sorted(listed(shared.flower, "q=old")) == [f"Old {number}" for number in range(5)]
+    titles = [f"Old {number}" for number in range(5)]
+    until(lambda: sorted(listed(shared.flower, "q=old")) == titles, what="they are listed")
     assert shared.flower.json("/api/collabs/archived?q=old")["collabs"] == []
     # Another Redis with the same archive: all of them are from the archive.
     with EmbeddedServer(shared.folder / "empty", durable=False, bound=True) as server:
