@@ -100,7 +100,7 @@ mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test detects: A
 	@$(ALL_EXAMPLES) PYTHONPATH=tests/support $(BIN)/python -m mutants $(ARGS)
 
 .PHONY: screenshots
-screenshots: $(INSTALLED) ## Take the pictures of docs/screenshots anew, with a real browser
+screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real browser
 	@mkdir -p docs/screenshots
 	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/workers/dashboard/browser
 
