@@ -246,11 +246,16 @@ def test_shortened_id_leads_to_the_session(shared):
 
 
 def test_turn_and_task_page_link_to_each_other(shared):
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
-    result_of(job, timeout_s=60)
+    def linked():
+        # Flower does not know the tasks that ran before it received its first event.
+        job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+        result_of(job, timeout_s=60)
+        span = shared.get(job, "/timeline")["spans"][0]
+        page = shared.raw_path(f"/task/{span['task_id']}")
+        return page.status == 200 and (job, page)
+
+    job, page = until(linked, what="Flower knows the task of a turn")
     assert 'data-task-url="/task/"' in shared.page(job).text
-    span = shared.get(job, "/timeline")["spans"][0]
-    page = until(lambda: (it := shared.raw_path(f"/task/{span['task_id']}")).status == 200 and it)
     assert f'<a href="/collabs/{job.id}">' in page.text
     assert "Task details" in page.text
     assert shared.raw_path("/task/unknown").status == 404
