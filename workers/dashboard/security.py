@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 #: Names of this machine.
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 #: Addresses that mean all interfaces, which no browser sends as a host.
-_ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104 - compared, not bound
+_ANY_ADDRESS = frozenset({"", "0.0.0.0", "::"})  # noqa: S104  # nosec B104 - compared, not bound
 
 #: Scripts and styles come from files of this server only. Bootstrap's own style sheet has images in `data:`.
 CONTENT_POLICY = (
