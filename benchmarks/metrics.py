@@ -21,17 +21,13 @@ from pathlib import Path
 import psutil
 from rich.console import Console
 from rich.table import Table
-from turns import AGENTS, SHAPES, collab
+from turns import AGENTS, SHAPES, collab, read_options
 
 KINDS = ("counted", "uncounted")
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--sessions", type=int, default=8, help="sessions side by side")
-    parser.add_argument("--turns", type=int, default=200, help="turns of each session")
-    parser.add_argument("--repeat", type=int, default=10, help="pairs of runs")
-    options = parser.parse_args()
+    options = read_options(__doc__.splitlines()[0], repeat=10)
     with tempfile.TemporaryDirectory() as folder:
         return run(Path(folder), options)
 

@@ -42,12 +42,17 @@ replies = ["once more"]
 """
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def read_options(description: str, *, repeat: int) -> argparse.Namespace:
+    """Return the options of the command line; `repeat`: the default number of pairs of runs."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--sessions", type=int, default=8, help="sessions (and bare chains) side by side")
     parser.add_argument("--turns", type=int, default=200, help="turns of each session")
-    parser.add_argument("--repeat", type=int, default=3, help="pairs of runs")
-    options = parser.parse_args()
+    parser.add_argument("--repeat", type=int, default=repeat, help="pairs of runs")
+    return parser.parse_args()
+
+
+def main() -> int:
+    options = read_options(__doc__.splitlines()[0], repeat=3)
     with tempfile.TemporaryDirectory() as folder:
         return run(Path(folder), options)
 
