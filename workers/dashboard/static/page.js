@@ -59,6 +59,11 @@ export function make(name, attributes = {}, ...children) {
   return element;
 }
 
+/** Return a cell of a table; narrow screens show its label beside the content. */
+export function cell(label, content) {
+  return make("td", { "data-label": label }, content);
+}
+
 /** Return text without control characters and characters that change the direction of text. */
 export function plain(text) {
   return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");

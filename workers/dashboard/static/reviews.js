@@ -1,5 +1,5 @@
 // The list of reviews.
-import { base, count, getJson, make, plain, span } from "./page.js";
+import { base, cell, count, getJson, make, plain, span } from "./page.js";
 import { perform, refresh } from "./refresh.js";
 
 const body = document.getElementById("rows");
@@ -12,10 +12,6 @@ let reachedEnd = false;
 function counted(counts, total) {
   const parts = Object.entries(counts).map(([name, value]) => `${count(value)} ${name}`);
   return parts.join(", ") || total;
-}
-
-function cell(label, content) {
-  return make("td", { "data-label": label }, content);
 }
 
 function rowOf(row) {

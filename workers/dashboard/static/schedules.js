@@ -1,5 +1,5 @@
 // Schedules: next and last run, history, pause, resume and run.
-import { act, allowsActions, base, count, dollars, getJson, make, plain, span } from "./page.js";
+import { act, allowsActions, base, cell, count, dollars, getJson, make, plain, span } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
@@ -73,10 +73,6 @@ function buttons(row) {
       ]
     : [];
   return make("div", { class: "button-row" }, ...changes, history);
-}
-
-function cell(label, content) {
-  return make("td", { "data-label": label }, content);
 }
 
 function rowOf(row) {
