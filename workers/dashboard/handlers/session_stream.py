@@ -8,8 +8,15 @@ from contextlib import aclosing
 from ....client.aio.jobs import blocking_job
 from ....models.protocol.events import MAPEventType
 from ..live.positions import BEGINNING
-from ..live.session_pages import Part, Positions, StreamEntry, read_pages, read_positions, write_positions
-from ..live.session_polling import read_changes
+from ..live.session_pages import (
+    Part,
+    Positions,
+    StreamEntry,
+    read_changes,
+    read_pages,
+    read_positions,
+    write_positions,
+)
 from ..views.session.stream_changes import stream_change
 from .base import DashboardHandler
 from .live import OPENING, PING_S, StreamHandler

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, cast
 
 from redis.asyncio import Redis
 
-from ....models.errors import InvalidInput
+from ....models.errors import InvalidInput, SessionNotFound
 from ....state.redis.keys import session_key
 from ....state.redis.readers import read_batches
+from ....state.turns.deltas import LISTENING_MS
 from .positions import position_key
 
 #: Streams of a session that a page follows.
@@ -106,3 +107,22 @@ async def read_pages(redis: Redis, session_id: str, after: Positions) -> AsyncGe
         if page.is_last:
             return
         after = page.after
+
+
+async def read_changes(redis: Redis, session_id: str, after: Positions) -> EntryPage:
+    """Return the next page of a session's entries.
+
+    The page is registered as a reader of live output, so that models stream it.
+
+    Args:
+        redis: The client.
+        session_id: The session.
+        after: The positions.
+
+    Raises:
+        SessionNotFound: Redis does not hold the session.
+    """
+    if not await cast("Any", redis.exists(session_key(session_id, "session"))):
+        raise SessionNotFound(session_id)
+    await cast("Any", redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS))
+    return await read_page(redis, session_id, after)
