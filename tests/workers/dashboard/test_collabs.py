@@ -85,7 +85,13 @@ def test_archived_sessions_are_paged_and_listed_once(shared):
     jobs = [submit_two(shared.client, f"Old {number}", stop={"max_turns": 1}) for number in range(5)]
     for job in jobs:
         job.result(timeout=patient(60))
-    until(lambda: all(shared.client.archived().has_ended(job.id) for job in jobs), what="they are archived")
+
+    def are_archived() -> bool:
+        # There is no reader until a worker has created the archive.
+        reader = shared.client.archived()
+        return reader is not None and all(reader.has_ended(job.id) for job in jobs)
+
+    until(are_archived, what="they are archived")
     titles = [f"Old {number}" for number in range(5)]
     until(lambda: sorted(listed(shared.flower, "q=old")) == titles, what="they are listed")
     assert shared.flower.json("/api/collabs/archived?q=old")["collabs"] == []
