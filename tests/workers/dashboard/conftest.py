@@ -4,29 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from live import REGISTRY, LiveWorker
+from servers.dashboard_place import AGENTS, CREDENTIALS, Place
 from servers.flower import FlowerServer
+from servers.model_stub import StubModel
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.workers.local.embedded import EmbeddedServer
 
 #: Starts a Flower: environment variables, options, and other fields of `FlowerServer`.
 StartFlower = Callable[..., FlowerServer]
-CREDENTIALS = "ann:as-long-as-it-is-secret"
-
-
-@dataclass(frozen=True)
-class Shared:
-    """A Flower with authentication, a worker and a client, which the tests of a module share."""
-
-    flower: FlowerServer
-    client: Client
-    folder: Path
 
 
 def settings_of(folder: Path, redis_url: str) -> dict[str, str]:
@@ -41,20 +32,32 @@ def settings_of(folder: Path, redis_url: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
-    """One Flower, worker and server for a module: its tests look for sessions by their titles."""
-    folder = tmp_path_factory.mktemp("shared")
+@pytest.fixture(scope="session")
+def model() -> Iterator[StubModel]:
+    """The server of the agent `model`."""
+    with StubModel() as stub:
+        yield stub
+
+
+@pytest.fixture(scope="session")
+def dashboard(model: StubModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """One server, worker and Flower for all tests: they look for sessions by their titles or ids."""
+    folder = tmp_path_factory.mktemp("dashboard")
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server, ExitStack() as stack:
-        settings = settings_of(folder, server.url) | {"archive": "true", "archive_interval_s": "0.2"}
+        settings = settings_of(folder, server.url) | {
+            "archive": "true",
+            "archive_interval_s": "0.2",
+            "lease_s": "60",
+        }
+        (folder / "registry.toml").write_text(REGISTRY + AGENTS.format(url=model.url))
         environment = {f"SYMPOSIA_{name.upper()}": value for name, value in settings.items()}
-        worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=4)
+        worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=8, heartbeat=True)
         stack.callback(worker.close)
         flower = FlowerServer(folder, settings, {"FLOWER_BASIC_AUTH": CREDENTIALS}, credentials=CREDENTIALS)
         stack.callback(flower.stop)
         flower.start()
         worker.wait_ready()
-        yield Shared(flower, stack.enter_context(Client(load_settings(**settings))), folder)
+        yield Place(folder, settings, stack.enter_context(Client(load_settings(**settings))), flower)
 
 
 @pytest.fixture
@@ -101,6 +104,6 @@ def client(settings: dict[str, str]) -> Iterator[Client]:
 def worker(tmp_path: Path, settings: dict[str, str]) -> Iterator[LiveWorker]:
     """A worker with the agents of the tests."""
     environment = {f"SYMPOSIA_{name.upper()}": value for name, value in settings.items()}
-    worker = LiveWorker("w1", tmp_path, environment, app="symposia.workers", concurrency=4)
+    worker = LiveWorker("w1", tmp_path, environment, app="symposia.workers", concurrency=4, heartbeat=True)
     yield worker.wait_ready()
     worker.close()

@@ -49,8 +49,8 @@ def test_every_route_has_the_base_handler():
         assert fits or not issubclass(route.handler_class, ActionHandler), route
 
 
-def test_cross_site_or_anonymous_action_is_refused(shared):
-    flower = shared.flower
+def test_cross_site_or_anonymous_action_is_refused(dashboard):
+    flower = dashboard.flower
     anonymous, headers = replace(flower, credentials=""), action_headers(flower, flower.credentials)
     without_user = {name: value for name, value in headers.items() if name != "Authorization"}
     for path in ACTIONS:

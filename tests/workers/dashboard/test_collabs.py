@@ -41,64 +41,64 @@ def test_sessions_are_listed_filtered_and_sorted(flower: FlowerServer, client: C
     assert (counts["active"], counts["suspended"], counts["no_worker"]) == (3, 1, 3)
 
 
-def test_pages_are_consecutive(shared):
+def test_pages_are_consecutive(dashboard):
     for number in range(5):
-        submit_two(shared.client, f"Page {number}")
-    until(lambda: len(listed(shared.flower, "q=page")) == 5)
+        submit_two(dashboard.client, f"Page {number}")
+    until(lambda: len(listed(dashboard.flower, "q=page")) == 5)
     titles, after = [], ""
     while after is not None:
-        page = shared.flower.json(f"/api/collabs?q=page&sort=title&order=asc&limit=2&after={after}")
+        page = dashboard.flower.json(f"/api/collabs?q=page&sort=title&order=asc&limit=2&after={after}")
         titles += [row["title"] for row in page["collabs"]]
         after = page["next"]
     assert titles == [f"Page {number}" for number in range(5)]
 
 
 @pytest.mark.parametrize("query", ["status=odd", "sort=odd", "limit=0", "limit=x", "limit=501", "after=odd"])
-def test_bad_arguments_give_a_one_line_error(shared, query):
-    answer = shared.flower.get(f"/api/collabs?{query}")
+def test_bad_arguments_give_a_one_line_error(dashboard, query):
+    answer = dashboard.flower.get(f"/api/collabs?{query}")
     assert answer.status == 400
     assert "\n" not in answer.json()["error"]
 
 
-def test_a_hostile_title_stays_text(shared):
-    submit_two(shared.client, HOSTILE)
-    until(lambda: listed(shared.flower, "q=alert"))
-    answer = shared.flower.get("/api/collabs?q=alert")
+def test_a_hostile_title_stays_text(dashboard):
+    submit_two(dashboard.client, HOSTILE)
+    until(lambda: listed(dashboard.flower, "q=alert"))
+    answer = dashboard.flower.get("/api/collabs?q=alert")
     assert answer.headers["content-type"].startswith("application/json")
     assert answer.json()["collabs"][0]["title"] == HOSTILE
     # Characters that change how text looks are escaped in the JSON itself.
     assert "\x1b" not in answer.text
     assert "\u202e" not in answer.text
-    assert "alert(1)" not in shared.flower.get("/collabs?q=%3Cscript%3Ealert(1)").text
+    assert "alert(1)" not in dashboard.flower.get("/collabs?q=%3Cscript%3Ealert(1)").text
 
 
-def test_a_question_to_a_person_is_shown_as_parked(shared):
-    submit_two(shared.client, "It asks", agent="human")
-    until(lambda: listed(shared.flower, "status=parked&q=asks") == ["It asks"], what="it is parked")
-    (row,) = shared.flower.json("/api/collabs?q=asks")["collabs"]
+def test_a_question_to_a_person_is_shown_as_parked(dashboard):
+    submit_two(dashboard.client, "It asks", agent="human")
+    until(lambda: listed(dashboard.flower, "status=parked&q=asks") == ["It asks"], what="it is parked")
+    (row,) = dashboard.flower.json("/api/collabs?q=asks")["collabs"]
     assert row["attention_text"] == "waits for an answer to ann"
     assert [it["state"] for it in row["speakers"]] == ["parked"]
 
 
 @pytest.mark.long
-def test_archived_sessions_are_paged_and_listed_once(shared):
-    jobs = [submit_two(shared.client, f"Old {number}", stop={"max_turns": 1}) for number in range(5)]
+def test_archived_sessions_are_paged_and_listed_once(dashboard):
+    jobs = [submit_two(dashboard.client, f"Old {number}", stop={"max_turns": 1}) for number in range(5)]
     for job in jobs:
         job.result(timeout=patient(60))
 
     def are_archived() -> bool:
         # There is no reader until a worker has created the archive.
-        reader = shared.client.archived()
+        reader = dashboard.client.archived()
         return reader is not None and all(reader.has_ended(job.id) for job in jobs)
 
     until(are_archived, what="they are archived")
     titles = [f"Old {number}" for number in range(5)]
-    until(lambda: sorted(listed(shared.flower, "q=old")) == titles, what="they are listed")
-    assert shared.flower.json("/api/collabs/archived?q=old")["collabs"] == []
+    until(lambda: sorted(listed(dashboard.flower, "q=old")) == titles, what="they are listed")
+    assert dashboard.flower.json("/api/collabs/archived?q=old")["collabs"] == []
     # Another Redis with the same archive: all of them are from the archive.
-    with EmbeddedServer(shared.folder / "empty", durable=False, bound=True) as server:
+    with EmbeddedServer(dashboard.folder / "empty", durable=False, bound=True) as server:
         flower = replace(
-            shared.flower, settings={**shared.flower.settings, "redis_url": server.url}, port=own_port()
+            dashboard.flower, settings={**dashboard.flower.settings, "redis_url": server.url}, port=own_port()
         )
         try:
             flower.start()

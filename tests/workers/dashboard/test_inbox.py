@@ -6,12 +6,11 @@ import pytest
 
 from live import until
 from scaling import patient
+from servers.dashboard_place import CREDENTIALS
 from servers.flower import action_headers, basic
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.workers.dashboard.views.questions import question_id
-
-from .conftest import CREDENTIALS
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long

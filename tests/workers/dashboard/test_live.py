@@ -17,10 +17,10 @@ from symposia.state.redis.keys import DUE
 pytestmark = pytest.mark.long
 
 
-def test_session_appears_and_leaves_a_filter(shared):
-    with shared.flower.stream("/api/collabs/stream?status=active&q=appears") as stream:
+def test_session_appears_and_leaves_a_filter(dashboard):
+    with dashboard.flower.stream("/api/collabs/stream?status=active&q=appears") as stream:
         assert stream.headers["content-type"].startswith("text/event-stream")
-        job = submit_two(shared.client, "It appears", agent="human")
+        job = submit_two(dashboard.client, "It appears", agent="human")
         seen = stream.until(lambda it: it.kind == "collab")
         assert (seen.data["id"], seen.data["title"]) == (job.id, "It appears")
         counts = stream.until(lambda it: it.kind == "counts" and it.data["parked"])
@@ -30,11 +30,11 @@ def test_session_appears_and_leaves_a_filter(shared):
         assert int(gone.id.partition("-")[0]) >= int(seen.id.partition("-")[0])
 
 
-def test_rows_follow_a_running_session(shared, tmp_path):
+def test_rows_follow_a_running_session(dashboard, tmp_path):
     gate = tmp_path / "gate"
-    with shared.flower.stream("/api/collabs/stream?q=gated") as stream:
+    with dashboard.flower.stream("/api/collabs/stream?q=gated") as stream:
         job = submit_two(
-            shared.client,
+            dashboard.client,
             "A gated line",
             agent="gated",
             stop={"max_turns": 4},
@@ -51,16 +51,16 @@ def test_rows_follow_a_running_session(shared, tmp_path):
     assert result_of(job).ok
 
 
-def test_a_failing_agent_is_the_last_error(shared):
-    with shared.flower.stream("/api/collabs/stream?q=fails") as stream:
-        submit_two(shared.client, "It fails", agent="blind")
+def test_a_failing_agent_is_the_last_error(dashboard):
+    with dashboard.flower.stream("/api/collabs/stream?q=fails") as stream:
+        submit_two(dashboard.client, "It fails", agent="blind")
         row = stream.until(lambda it: it.kind == "collab" and it.data["ended_ms"] is not None).data
     assert row["last_error"]["participant"] == "ann"
     assert "cannot see" in row["last_error"]["text"]
 
 
-def test_browser_has_three_streams_and_then_polls(shared):
-    flower = shared.flower
+def test_browser_has_three_streams_and_then_polls(dashboard):
+    flower = dashboard.flower
     cookie = flower.get("/collabs").headers["set-cookie"].partition(";")[0]
     path = "/api/collabs/stream"
     with ExitStack() as stack:
@@ -70,7 +70,7 @@ def test_browser_has_three_streams_and_then_polls(shared):
         with flower.stream(path, Cookie="symposia_browser=other") as other:
             assert other.status == 200
         position = flower.json("/api/collabs")["position"]
-        job = submit_two(shared.client, "Polled")
+        job = submit_two(dashboard.client, "Polled")
         changes = until(lambda: _with_rows(flower.json(f"/api/collabs/changes?q=polled&after={position}")))
         assert [it["id"] for it in changes["collabs"]] == [job.id]
         assert changes["position"] != position
@@ -79,16 +79,16 @@ def test_browser_has_three_streams_and_then_polls(shared):
     until(lambda: _status(flower, path, cookie) == 200, what="closed streams are free again")
 
 
-def test_removed_session_leaves_pages_that_poll(shared):
-    job = submit_two(shared.client, "Removed", agent="human")
-    until(lambda: shared.flower.json("/api/collabs?q=removed&status=parked")["collabs"])
-    position = shared.flower.json("/api/collabs")["position"]
-    with connect(shared.client.redis_url) as redis:
+def test_removed_session_leaves_pages_that_poll(dashboard):
+    job = submit_two(dashboard.client, "Removed", agent="human")
+    until(lambda: dashboard.flower.json("/api/collabs?q=removed&status=parked")["collabs"])
+    position = dashboard.flower.json("/api/collabs")["position"]
+    with connect(dashboard.client.redis_url) as redis:
         redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
         redis.zrem(DUE, job.id)
     path = f"/api/collabs/changes?q=removed&after={position}"
-    until(lambda: job.id in shared.flower.json(path)["gone"], what="the page removes it")
-    with shared.flower.stream(f"/api/collabs/stream?after={position}") as stream:
+    until(lambda: job.id in dashboard.flower.json(path)["gone"], what="the page removes it")
+    with dashboard.flower.stream(f"/api/collabs/stream?after={position}") as stream:
         stream.until(lambda it: it.kind == "gone" and it.data["id"] == job.id)
 
 
@@ -107,8 +107,8 @@ def test_stream_resumes_after_flower_was_killed(start_flower, client: Client, wo
 
 
 @pytest.mark.parametrize("path", ["/api/collabs/stream", "/api/collabs/changes"])
-def test_bad_position_gives_a_one_line_error(shared, path):
-    answer = shared.flower.get(f"{path}?after=<script>")
+def test_bad_position_gives_a_one_line_error(dashboard, path):
+    answer = dashboard.flower.get(f"{path}?after=<script>")
     assert answer.status == 400
     assert "must be a position" in answer.json()["error"]
 

@@ -12,6 +12,7 @@ import pytest
 
 from live import until
 from scaling import patient
+from servers.dashboard_place import CREDENTIALS
 from servers.flower import action_headers, basic
 from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus
@@ -19,8 +20,6 @@ from symposia.models.severity import Severity
 from symposia.reviews.reports.formats import ReportFile
 from symposia.workers.dashboard.handlers.reviews import _zip
 from symposia.workers.dashboard.views.review_rows import finding_page, sort_findings
-
-from .conftest import CREDENTIALS
 
 WASTEFUL = "import os\n\nprint('hello')\n"
 RISKY = "import subprocess\nimport sys\n\nsubprocess.call(sys.argv[1], shell=True)\n"

@@ -7,9 +7,8 @@ import json
 import pytest
 
 from live import LiveWorker, until
+from servers.dashboard_place import CREDENTIALS
 from servers.flower import action_headers, basic
-
-from .conftest import CREDENTIALS
 
 TALK = {
     "title": "A talk",

@@ -11,8 +11,8 @@ from symposia.workers.dashboard.security import allowed_hosts, is_allowed_host, 
 
 
 @pytest.fixture(scope="module")
-def flower(shared) -> FlowerServer:
-    return shared.flower
+def flower(dashboard) -> FlowerServer:
+    return dashboard.flower
 
 
 @pytest.mark.parametrize("path", ["/collabs", "/api/collabs"])

@@ -6,9 +6,8 @@ import re
 
 import pytest
 
+from servers.dashboard_place import CREDENTIALS
 from servers.flower import FlowerServer, basic
-
-from .conftest import CREDENTIALS
 
 PAGES = ("inbox", "schedules", "reviews")
 

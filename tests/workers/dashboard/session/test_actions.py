@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from live import result_of, until
@@ -21,69 +23,71 @@ ACTIONS = {
 }
 
 
-def waiting(shared, **options):
+def waiting(dashboard, **options):
     """A session whose first turn runs until `folder / ID` exists."""
-    gate = shared.folder / f"gate-{len(list(shared.folder.iterdir()))}"
+    gate = dashboard.folder / f"gate-{len(list(dashboard.folder.iterdir()))}"
     gate.with_suffix(".used").touch()
-    job = shared.submit(
+    job = dashboard.submit(
         "pair", {"ann": "gated", "bob": "say"}, parameters={"gate": str(gate)}, stop=MaxRounds(2), **options
     )
-    until(lambda: any(it["state"] == "speaking" for it in shared.get(job)["open_turns"]), what="ann speaks")
+    until(
+        lambda: any(it["state"] == "speaking" for it in dashboard.get(job)["open_turns"]), what="ann speaks"
+    )
     return job, gate
 
 
-def test_page_can_suspend_post_resume_and_stop(shared):
-    job, gate = waiting(shared)
-    session = shared.get(job)
+def test_page_can_suspend_post_resume_and_stop(dashboard):
+    job, gate = waiting(dashboard)
+    session = dashboard.get(job)
     assert session["actions"] == ["suspend", "stop", "cancel", "post"]
     (turn,) = session["open_turns"]
     assert (turn["scope"], turn["attempt"]) == ("floor", 1)
     assert 0 < turn["lease_left_ms"] <= 60_000
 
-    assert shared.act(job, "suspend").json() == {"status": "suspended"}
-    assert until(lambda: "resume" in shared.get(job)["actions"])
-    again = shared.act(job, "suspend")
+    assert dashboard.act(job, "suspend").json() == {"status": "suspended"}
+    assert until(lambda: "resume" in dashboard.get(job)["actions"])
+    again = dashboard.act(job, "suspend")
     assert (again.status, "error" in again.json()) == (409, True)
-    assert shared.act(job, "resume").json() == {"status": "active"}
+    assert dashboard.act(job, "resume").json() == {"status": "active"}
     posted = {"text": "A word from *outside*.", "key": "once"}
-    assert shared.act(job, "post", posted).status == shared.act(job, "post", posted).status == 200
-    assert shared.act(job, "stop").status == 200
+    assert dashboard.act(job, "post", posted).status == dashboard.act(job, "post", posted).status == 200
+    assert dashboard.act(job, "stop").status == 200
     gate.touch()
     result = result_of(job, timeout_s=60)
     assert result.ok
     assert [it.content for it in result.dialog.messages].count("A word from *outside*.") == 1
-    marks = [it["kind"] for it in shared.get(job, "/timeline")["marks"]]
+    marks = [it["kind"] for it in dashboard.get(job, "/timeline")["marks"]]
     assert {"session.suspended", "session.active", "message.posted", "session.stop.requested"} <= set(marks)
 
 
-def test_page_can_cancel_with_a_reason(shared):
-    job, gate = waiting(shared)
-    assert shared.act(job, "cancel", {"reason": "enough"}).json() == {"status": "cancelled"}
+def test_page_can_cancel_with_a_reason(dashboard):
+    job, gate = waiting(dashboard)
+    assert dashboard.act(job, "cancel", {"reason": "enough"}).json() == {"status": "cancelled"}
     gate.touch()
-    session = until(lambda: (it := shared.get(job))["is_final"] and it)
+    session = until(lambda: (it := dashboard.get(job))["is_final"] and it)
     assert (session["status"], session["reason"], session["actions"]) == ("cancelled", "enough", [])
-    assert shared.act(job, "cancel").status == 409
+    assert dashboard.act(job, "cancel").status == 409
 
 
-def test_page_answers_without_the_reply_token(shared):
-    job = shared.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
+def test_page_answers_without_the_reply_token(dashboard):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
     (pending,) = until(job.pending, what="bob is asked")
-    session = until(lambda: (it := shared.get(job))["questions"] and it)
+    session = until(lambda: (it := dashboard.get(job))["questions"] and it)
     (question,) = session["questions"]
     assert (question["turn"], question["asked"]) == (pending.turn_number, ["bob"])
     assert [it["state"] for it in session["participants"]] == ["idle", "waiting for an answer"]
     assert "reply" in session["actions"]
     for part in ("", "/messages", "/events?count=500", "/timeline", "/changes?after=0-0"):
-        assert pending.reply_token not in shared.raw(job, part).text
-    assert pending.reply_token not in shared.page(job).text
+        assert pending.reply_token not in dashboard.raw(job, part).text
+    assert pending.reply_token not in dashboard.page(job).text
 
-    wrong = shared.act(job, "reply", {"question": question["id"], "name": "eve", "text": "Me!"})
+    wrong = dashboard.act(job, "reply", {"question": question["id"], "name": "eve", "text": "Me!"})
     assert (wrong.status, job.pending()) == (409, (pending,))
     answer = {"question": question["id"], "name": "bob", "text": "I **agree**."}
-    assert shared.act(job, "reply", answer).status == 200
+    assert dashboard.act(job, "reply", answer).status == 200
     assert result_of(job, timeout_s=60).dialog.messages[-1].content == "I **agree**."
-    assert shared.act(job, "reply", answer).status == 409
-    (wait,) = shared.get(job, "/timeline")["waits"]
+    assert dashboard.act(job, "reply", answer).status == 409
+    (wait,) = dashboard.get(job, "/timeline")["waits"]
     assert wait["turn"] == question["turn"]
     assert wait["from_ms"] <= wait["until_ms"]
 
@@ -92,46 +96,48 @@ def test_page_answers_without_the_reply_token(shared):
     "body",
     [{}, {"text": 1}, {"text": ""}, {"text": "x", "role": "agent"}, {"text": "x", "key": 1}],
 )
-def test_post_with_a_bad_body_is_refused(shared, body):
-    job, gate = waiting(shared)
-    answer = shared.act(job, "post", body)
+def test_post_with_a_bad_body_is_refused(dashboard, body):
+    job, gate = waiting(dashboard)
+    answer = dashboard.act(job, "post", body)
     assert (answer.status, "error" in answer.json()) == (400, True)
     gate.touch()
     result_of(job, timeout_s=60)
 
 
-def test_answer_to_a_replaced_question_is_refused(shared):
-    job = shared.submit("pair", {"ann": "twice", "ben": "human"}, people=["ben"], stop=MaxRounds(1))
-    (first,) = until(lambda: shared.get(job)["questions"], what="the first question")
+def test_answer_to_a_replaced_question_is_refused(dashboard):
+    job = dashboard.submit("pair", {"ann": "twice", "ben": "human"}, people=["ben"], stop=MaxRounds(1))
+    (first,) = until(lambda: dashboard.get(job)["questions"], what="the first question")
     answer = {"question": first["id"], "name": "ben", "text": "Yes."}
-    assert shared.act(job, "reply", answer).status == 200
+    assert dashboard.act(job, "reply", answer).status == 200
     (second,) = until(
-        lambda: [it for it in shared.get(job)["questions"] if it["id"] != first["id"]],
+        lambda: [it for it in dashboard.get(job)["questions"] if it["id"] != first["id"]],
         what="the second question",
     )
     assert (second["turn"], second["text"]) == (first["turn"], "May I delete the backup?")
-    assert shared.act(job, "reply", answer).status == 409
+    assert dashboard.act(job, "reply", answer).status == 409
     assert [it.question.text for it in job.pending()] == [second["text"]]
-    assert shared.act(job, "reply", {**answer, "question": second["id"], "text": "No."}).status == 200
+    assert dashboard.act(job, "reply", {**answer, "question": second["id"], "text": "No."}).status == 200
     (own,) = until(
-        lambda: [it for it in shared.get(job)["questions"] if it["turn"] != first["turn"]], what="Ben's turn"
+        lambda: [it for it in dashboard.get(job)["questions"] if it["turn"] != first["turn"]],
+        what="Ben's turn",
     )
-    assert shared.act(job, "reply", {**answer, "question": own["id"]}).status == 200
+    assert dashboard.act(job, "reply", {**answer, "question": own["id"]}).status == 200
     contents = [it.content for it in result_of(job, timeout_s=60).dialog.messages]
     assert contents[-2:] == ["Yes., No.", "Yes."]
 
 
 @pytest.mark.parametrize("question", [None, 1, ["x"]])
-def test_reply_needs_the_id_of_a_question(shared, question):
-    job, gate = waiting(shared)
-    assert shared.act(job, "reply", {"question": question, "name": "ann", "text": "x"}).status == 400
+def test_reply_needs_the_id_of_a_question(dashboard, question):
+    job, gate = waiting(dashboard)
+    assert dashboard.act(job, "reply", {"question": question, "name": "ann", "text": "x"}).status == 400
     gate.touch()
     result_of(job, timeout_s=60)
 
 
-def test_action_without_permission_is_refused(shared):
-    job, gate = waiting(shared)
-    right = action_headers(shared.flower, CREDENTIALS)
+def test_action_without_permission_is_refused(dashboard):
+    job, gate = waiting(dashboard)
+    right = action_headers(dashboard.flower, CREDENTIALS)
+    flower = replace(dashboard.flower, credentials="")
     changed = {
         "no credentials": {"Authorization": None},
         "wrong credentials": basic("ann:wrong"),
@@ -146,9 +152,9 @@ def test_action_without_permission_is_refused(shared):
     for action, body in ACTIONS.items():
         for name, change in changed.items():
             headers = {key: value for key, value in {**right, **change}.items() if value is not None}
-            answer = shared.flower.post(f"/api/collabs/{job.id}/{action}", body, **headers)
+            answer = flower.post(f"/api/collabs/{job.id}/{action}", body, **headers)
             assert answer.status in (401, 403, 415), (action, name, answer)
-        assert shared.flower.get(f"/api/collabs/{job.id}/{action}", **right).status == 405
+        assert flower.get(f"/api/collabs/{job.id}/{action}", **right).status == 405
     assert (job.status(), job.pending()) == ("active", ())
     assert "Hello." not in [it.content for it in job.messages()]
     gate.touch()
@@ -156,10 +162,10 @@ def test_action_without_permission_is_refused(shared):
 
 
 @pytest.mark.long
-def test_open_or_read_only_flower_has_no_actions(shared):
-    job, gate = waiting(shared)
+def test_open_or_read_only_flower_has_no_actions(dashboard):
+    job, gate = waiting(dashboard)
     for environment, options in (({}, ()), ({"FLOWER_BASIC_AUTH": CREDENTIALS}, ("--read-only",))):
-        flower = FlowerServer(shared.folder, shared.settings, environment, options=options)
+        flower = FlowerServer(dashboard.folder, dashboard.settings, environment, options=options)
         try:
             flower.start()
             page = flower.get(f"/collabs/{job.id}", **basic(CREDENTIALS))
@@ -174,11 +180,11 @@ def test_open_or_read_only_flower_has_no_actions(shared):
     result_of(job, timeout_s=60)
 
 
-def test_archived_session_allows_no_actions(shared):
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+def test_archived_session_allows_no_actions(dashboard):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     result_of(job, timeout_s=60)
-    shared.expire(job)
-    assert shared.get(job)["actions"] == []
+    dashboard.expire(job)
+    assert dashboard.get(job)["actions"] == []
     for action, body in ACTIONS.items():
-        answer = shared.act(job, action, body)
+        answer = dashboard.act(job, action, body)
         assert answer.status in (404, 409), (action, answer)

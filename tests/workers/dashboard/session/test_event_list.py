@@ -21,16 +21,16 @@ def test_cursor_begins_at_the_dropped_event():
     assert cursor_after(["events:9-4", "events:10-0"], None) == "10-1_0-1"
 
 
-def test_dropped_events_are_loaded_again(shared):
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(2))
+def test_dropped_events_are_loaded_again(dashboard):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(2))
     result_of(job, timeout_s=60)
     for source in ("live", "archived"):
-        everything = [it["id"] for it in shared.get(job, "/events?count=500")["events"]]
-        page = shared.get(job, "/events?count=8")
+        everything = [it["id"] for it in dashboard.get(job, "/events?count=500")["events"]]
+        page = dashboard.get(job, "/events?count=8")
         shown = [it["id"] for it in page["events"]]
         for before, kept, loaded in ((page["before"], 4, shown), (None, 3, everything)):
             dropped = loaded[kept:][::-1]
-            rest = shared.get(job, f"/events?count=500&before={cursor_after(dropped, before)}")["events"]
+            rest = dashboard.get(job, f"/events?count=500&before={cursor_after(dropped, before)}")["events"]
             assert loaded[:kept] + [it["id"] for it in rest] == everything, source
         if source == "live":
-            shared.expire(job)
+            dashboard.expire(job)

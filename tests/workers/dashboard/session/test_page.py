@@ -68,80 +68,82 @@ def text_of(nodes: list[Any]) -> str:
     return "".join(node if isinstance(node, str) else text_of(node["children"]) for node in nodes)
 
 
-def check_parts(shared, job: CollabJob) -> dict[str, Any]:
+def check_parts(dashboard, job: CollabJob) -> dict[str, Any]:
     """All parts of the page, checked against the session; they are the same from the archive."""
     events = list(job.events())
     dispatched = [it.payload for it in events if it.event_type == "MAPTurnDispatched"]
-    session = shared.get(job)
+    session = dashboard.get(job)
     assert (session["status"], session["is_final"], session["actions"]) == ("completed", True, [])
     assert (session["turns"], session["usage_is_complete"]) == (job.state().closed, True)
     assert sum(it["turns"] for it in session["participants"]) == session["turns"]
     assert [it["agent"] for it in session["participants"]] == [it.agent for it in job.spec.agents.values()]
 
-    messages = [it for page in reversed(shared.all_pages(job, "messages", 2)) for it in page["messages"]]
+    messages = [it for page in reversed(dashboard.all_pages(job, "messages", 2)) for it in page["messages"]]
     written = list(job.messages())
     assert [text_of(it["nodes"]) for it in messages] == [it.content for it in written]
     assert [it["turn"] for it in messages] == [it.turn_number for it in written]
 
-    timeline = shared.get(job, "/timeline")
+    timeline = dashboard.get(job, "/timeline")
     spans = timeline["spans"]
     assert sorted(it["task_id"] for it in spans) == sorted(it["task_id"] for it in dispatched)
     assert all(it["began_ms"] <= it["ended_ms"] for it in spans)
-    parts = shared.all_pages(job, "timeline", 3)
+    parts = dashboard.all_pages(job, "timeline", 3)
     assert {it["key"] for part in parts for it in part["spans"]} == {it["key"] for it in spans}
 
-    listed = [it["id"] for page in shared.all_pages(job, "events", 4) for it in page["events"]]
+    listed = [it["id"] for page in dashboard.all_pages(job, "events", 4) for it in page["events"]]
     assert len(listed) == len(set(listed)) == len(events) + len(job.collab().events)
-    assert not any("token" in it["data"].split('"') for it in shared.get(job, "/events?count=500")["events"])
+    assert not any(
+        "token" in it["data"].split('"') for it in dashboard.get(job, "/events?count=500")["events"]
+    )
     return {"session": session, "messages": messages, "timeline": timeline, "events": listed}
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_each_mode_is_shown_live_and_archived(shared, mode):
-    job = shared.submit(mode, **MODES[mode], title=f"A <b>{mode}</b> session")
+def test_each_mode_is_shown_live_and_archived(dashboard, mode):
+    job = dashboard.submit(mode, **MODES[mode], title=f"A <b>{mode}</b> session")
     result_of(job)
-    live = check_parts(shared, job)
+    live = check_parts(dashboard, job)
     assert bool(live["session"]["board"]) is (mode == "swarm")
     assert (live["session"]["decisions"] is not None) is (mode == "orchestrated")
-    page = shared.page(job)
+    page = dashboard.page(job)
     assert page.status == 200
     assert f"A &lt;b&gt;{mode}&lt;/b&gt; session" in page.text
 
-    shared.expire(job)
-    archived = check_parts(shared, shared.client.get_job(job.id))
+    dashboard.expire(job)
+    archived = check_parts(dashboard, dashboard.client.get_job(job.id))
     assert (archived["session"].pop("is_live"), live["session"].pop("is_live")) == (False, True)
     for part in (archived["session"], live["session"]):
         for name in OF_ITS_PLACE & part.keys():
             del part[name]
     assert archived == live
-    assert shared.page(job).status == 200
-    assert len(shared.file(job, "json").json()["dialog"]["messages"]) == archived["session"]["messages"]
-    assert len(shared.file(job, "map-events").json()["events"]) > archived["session"]["turns"]
+    assert dashboard.page(job).status == 200
+    assert len(dashboard.file(job, "json").json()["dialog"]["messages"]) == archived["session"]["messages"]
+    assert len(dashboard.file(job, "map-events").json()["events"]) > archived["session"]["turns"]
 
 
-def test_alignment_page_has_tensions_and_its_document(shared):
-    job = shared.submit(
+def test_alignment_page_has_tensions_and_its_document(dashboard):
+    job = dashboard.submit(
         "round_robin", dict.fromkeys(EXPERTS, "expert"), protocol="alignment", stop=MaxRounds(9)
     )
     result_of(job)
-    session = shared.get(job)
+    session = dashboard.get(job)
     assert [it["id"] for it in session["ledger"]["tensions"]] == ["T01", "T02", "T03", "T04", "T05"]
     assert {it["state"] for it in session["ledger"]["tensions"]} == {"resolved"}
     assert session["ledger"]["converged"] is True
     assert "alignment" in session["exports"]
-    answer = shared.file(job, "alignment")
+    answer = dashboard.file(job, "alignment")
     assert answer.text == job.transcript()
     assert answer.headers["content-disposition"] == f'attachment; filename="{job.id}.dialogue.md"'
 
 
-def test_hostile_text_stays_text(shared):
+def test_hostile_text_stays_text(dashboard):
     title = '<script>alert("title")</script> \u202egnp'
-    job = shared.submit(
+    job = dashboard.submit(
         "pair", {"ann": "say", "bob": "say"}, title=title, messages=HOSTILE, stop=MaxRounds(1)
     )
     result_of(job)
 
-    page = shared.page(job).text
+    page = dashboard.page(job).text
     elements = Elements(page)
     assert all(attributes.get("src") for tag, attributes in elements.found if tag == "script")
     assert not [name for _, attributes in elements.found for name in attributes if name.startswith("on")]
@@ -149,7 +151,7 @@ def test_hostile_text_stays_text(shared):
     assert "\u202e" not in page
     assert make_visible(title) in elements.texts
 
-    messages = shared.get(job, "/messages")["messages"][: len(HOSTILE)]
+    messages = dashboard.get(job, "/messages")["messages"][: len(HOSTILE)]
     shown = [text_of(it["nodes"]) for it in messages]
     assert shown[0] == HOSTILE[0]
     assert shown[1] == HOSTILE[1]
@@ -169,29 +171,37 @@ def links_of(nodes: list[Any]) -> list[dict[str, Any]]:
     ]
 
 
-def test_long_message_is_cut_and_whole_on_request(shared):
+def test_long_message_is_cut_and_whole_on_request(dashboard):
     text = "word " * 4_000
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, messages=[text], stop=MaxRounds(1))
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, messages=[text], stop=MaxRounds(1))
     result_of(job)
-    message = shared.get(job, "/messages")["messages"][0]
+    message = dashboard.get(job, "/messages")["messages"][0]
     assert (message["is_cut"], message["characters"]) == (True, len(text))
     assert len(text_of(message["nodes"])) < len(text)
-    assert shared.get(job, f"/messages/{message['id']}")["text"] == text
+    assert dashboard.get(job, f"/messages/{message['id']}")["text"] == text
 
 
-def test_page_of_a_long_session_reads_a_page(shared):
+def test_page_of_a_long_session_reads_a_page(dashboard):
     messages = [f"message {number} " + "x" * 1_000 for number in range(4_000)]
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, messages=messages, stop=MaxRounds(1))
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, messages=messages, stop=MaxRounds(1))
     result_of(job)
-    with connect(shared.settings["redis_url"]) as redis:
+    # The worker reads the whole session once, to archive it.
+    reader = until(dashboard.client.archived, what="there is an archive")
+    until(lambda: reader.has_ended(job.id), what="the session is archived")
+    with connect(dashboard.settings["redis_url"]) as redis:
 
         def sent_bytes() -> int:
             return int(redis.info("stats")["total_net_output_bytes"])
 
         before = sent_bytes()
-        page = shared.get(job, "/messages?count=50")
-        shared.get(job), shared.get(job, "/timeline"), shared.get(job, "/events"), shared.page(job)
-        older = shared.get(job, f"/messages?count=50&before={page['before']}")
+        page = dashboard.get(job, "/messages?count=50")
+        (
+            dashboard.get(job),
+            dashboard.get(job, "/timeline"),
+            dashboard.get(job, "/events"),
+            dashboard.page(job),
+        )
+        older = dashboard.get(job, f"/messages?count=50&before={page['before']}")
         assert sent_bytes() - before < 1_000_000, "of more than 4,000,000 bytes"
     assert [it["turn"] for it in page["messages"][-2:]] == [1, 2]
     assert text_of(older["messages"][-1]["nodes"]).startswith("message 3951 ")
@@ -200,75 +210,75 @@ def test_page_of_a_long_session_reads_a_page(shared):
 @pytest.mark.parametrize(
     "query", ["before=x", "before=1-1-1", "count=0", "count=501", "count=x", "before=-1"]
 )
-def test_bad_page_is_refused(shared, query):
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+def test_bad_page_is_refused(dashboard, query):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
     for part in ("messages", "events"):
-        answer = shared.raw(job, f"/{part}?{query}")
+        answer = dashboard.raw(job, f"/{part}?{query}")
         assert (answer.status, "error" in answer.json()) == (400, True)
 
 
-def test_memory_is_masked(shared):
-    shared.client.memory.store(7, "room", {"to": ["bob@mail.example"], "subject": "Hi"}, service="email")
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, user_id=7, room_id="room", stop=MaxRounds(1))
+def test_memory_is_masked(dashboard):
+    dashboard.client.memory.store(7, "room", {"to": ["bob@mail.example"], "subject": "Hi"}, service="email")
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, user_id=7, room_id="room", stop=MaxRounds(1))
     result_of(job)
-    assert shared.get(job)["has_memory"] is True
-    values = {it["name"]: it["value"] for it in shared.get(job, "/memory")["memory"]["parameters"]}
+    assert dashboard.get(job)["has_memory"] is True
+    values = {it["name"]: it["value"] for it in dashboard.get(job, "/memory")["memory"]["parameters"]}
     assert values == {"to": ["****@mail.example"], "subject": "Hi"}
 
 
-def test_failed_attempts_are_red_and_counted(shared):
+def test_failed_attempts_are_red_and_counted(dashboard):
     policy = {"attempts": 2, "backoff_s": 0, "then": "skip"}
-    job = shared.submit(
+    job = dashboard.submit(
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxRounds(1), policy=policy, parameters={"fails": 1}
     )
     result_of(job)
-    spans = {it["key"]: it for it in shared.get(job, "/timeline")["spans"]}
+    spans = {it["key"]: it for it in dashboard.get(job, "/timeline")["spans"]}
     assert (spans["1.1"]["outcome"], spans["1.1"]["retried"]) == ("failed", True)
     assert "mood 1" in spans["1.1"]["error"]
     assert spans["1.2"]["outcome"] == "message"
-    (ann, _) = shared.get(job)["participants"]
+    (ann, _) = dashboard.get(job)["participants"]
     assert (ann["turns"], ann["failed"]) == (1, 1)
 
 
-def test_unknown_session_is_not_found(shared):
+def test_unknown_session_is_not_found(dashboard):
     unknown = "00000000-0000-4000-8000-000000000000"
     for part in ("", "/messages", "/timeline", "/events", "/memory", "/export/json", "/changes", "/stream"):
-        answer = shared.raw_path(f"/api/collabs/{unknown}{part}")
+        answer = dashboard.raw_path(f"/api/collabs/{unknown}{part}")
         assert (answer.status, "not found" in answer.text) == (404, True), part
-    with connect(shared.settings["redis_url"]) as redis:
+    with connect(dashboard.settings["redis_url"]) as redis:
         assert not redis.exists(session_key(unknown, "listening"))
 
 
-def test_shortened_id_leads_to_the_session(shared):
-    job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
-    answer = shared.raw_path(f"/collabs/{job.id[:8]}")
+def test_shortened_id_leads_to_the_session(dashboard):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+    answer = dashboard.raw_path(f"/collabs/{job.id[:8]}")
     assert (answer.status, answer.headers["location"]) == (302, f"/collabs/{job.id}")
 
 
-def test_turn_and_task_page_link_to_each_other(shared):
+def test_turn_and_task_page_link_to_each_other(dashboard):
     def linked():
         # Flower does not know the tasks that ran before it received its first event.
-        job = shared.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
+        job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1))
         result_of(job, timeout_s=60)
-        span = shared.get(job, "/timeline")["spans"][0]
-        page = shared.raw_path(f"/task/{span['task_id']}")
+        span = dashboard.get(job, "/timeline")["spans"][0]
+        page = dashboard.raw_path(f"/task/{span['task_id']}")
         return page.status == 200 and (job, page)
 
     job, page = until(linked, what="Flower knows the task of a turn")
-    assert 'data-task-url="/task/"' in shared.page(job).text
+    assert 'data-task-url="/task/"' in dashboard.page(job).text
     assert f'<a href="/collabs/{job.id}">' in page.text
     assert "Task details" in page.text
-    assert shared.raw_path("/task/unknown").status == 404
+    assert dashboard.raw_path("/task/unknown").status == 404
 
 
-def test_export_of_a_running_session_has_no_token(shared):
-    job = shared.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
+def test_export_of_a_running_session_has_no_token(dashboard):
+    job = dashboard.submit("pair", {"ann": "say", "bob": "human"}, stop=MaxRounds(1))
     (pending,) = until(job.pending, what="bob is asked")
     tokens = {it.payload.get("token_id") for it in job.events() if it.payload} - {None}
     assert len(tokens) == 2
-    exported = shared.file(job, "map-events")
+    exported = dashboard.file(job, "map-events")
     assert len(exported.json()["events"]) == len(list(job.events()))
     assert not [it for it in (*tokens, "token_id", pending.reply_token) if it in exported.text]
     job.reply("bob", "Fine.", turn=pending.turn_number)
     result_of(job, timeout_s=60)
-    assert all(it in shared.file(job, "map-events").text for it in tokens)
+    assert all(it in dashboard.file(job, "map-events").text for it in tokens)

@@ -14,11 +14,11 @@ from symposia.workers.dashboard.views.session.usage import UsageTotals
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.leaves_keys]
 
 
-def test_usage_counts_events_once_after_a_failed_read(shared):
-    job = shared.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4))
+def test_usage_counts_events_once_after_a_failed_read(dashboard):
+    job = dashboard.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(4))
     result_of(job, timeout_s=60)
     opened_ms, usage = job.state().opened_ms, UsageTotals()
-    with connect(shared.settings["redis_url"]) as redis:
+    with connect(dashboard.settings["redis_url"]) as redis:
         key = session_key(job.id, "journal")
         added = redis.xadd(key, {"e": "no event"})
         with pytest.raises(CorruptSession):
