@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from redis import Redis
+from redis.exceptions import ResponseError
 
 from ...models.errors import CorruptSession, InvalidInput, SessionNotFound, invalid_input
 from .keys import session_key
@@ -25,6 +26,11 @@ def time_ms(answer: Sequence[int | str]) -> int:
     """Convert the answer of `TIME`, seconds and microseconds, to milliseconds."""
     seconds, micros = answer
     return int(seconds) * 1000 + int(micros) // 1000
+
+
+def is_wrong_type(answer: object) -> bool:
+    """Return whether an answer is the error of a key of another type, which another program wrote."""
+    return isinstance(answer, ResponseError) and str(answer).startswith("WRONGTYPE")
 
 
 M = TypeVar("M", bound=BaseModel)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from checks.counting import counting_client
+from sessions.table import Table
 from symposia.models.metrics import (
     MODES,
     SESSIONS,
@@ -18,7 +20,7 @@ from symposia.state.metrics import MetricCounts, observation_fields
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import METRICS, metrics_batch_key
 from symposia.state.sessions.live_sessions import LiveSessions, StuckSessions
-from symposia.workers.metrics.reader import MetricsReader
+from symposia.workers.metrics.reader import MOST_CHECKED, MetricsReader
 
 
 def test_a_repeated_batch_is_added_once(client):
@@ -35,13 +37,42 @@ def test_metrics_work_in_a_cluster(cluster):
         MetricCounts(client).add({"symposia_lock_waits_total|pair": 2}, sender="me", number=1)
         live = LiveSessions(client)
         live.add("a", "pair")
-        StuckSessions(client).add("a", StuckReason.QUEUED, now_ms=0, until_ms=10**15)
-        snapshot = MetricsReader(client, stuck_after_ms=1_000).read()
+        tables = [Table(client) for _ in range(4)]
+        for session_id in ("a", *(it.id for it in tables)):
+            StuckSessions(client).add(session_id, StuckReason.QUEUED, now_ms=0, until_ms=10**15)
+        snapshot = MetricsReader(client, stuck_after_ms=0).read()
         assert snapshot.counts["symposia_lock_waits_total|pair"] == 2
         assert snapshot.gauges[SESSIONS]["pair", "active"] == 1
-        assert snapshot.gauges[SESSIONS_STUCK]["queued",] == 0, "the session does not exist"
+        assert snapshot.gauges[SESSIONS_STUCK]["queued",] == 4, "one session does not exist"
         assert live.remove("a") == "pair"
+        for table in tables:
+            table.store.cancel(table.id, reason="enough", retention_ms=1_000)
         client.delete(METRICS)
+
+
+def test_stuck_sessions_are_read_in_few_round_trips(table: Table, redis_url):
+    wrong, damaged, ended = (Table(table.client) for _ in range(3))
+    tables = (table, wrong, damaged, ended)
+    stuck = StuckSessions(table.client)
+    for it in tables:
+        for reason in (StuckReason.QUEUED, StuckReason.UNREADABLE):
+            stuck.add(it.id, reason, now_ms=0, until_ms=10**15)
+    for number in range(MOST_CHECKED - 2 * len(tables)):
+        stuck.add(f"gone {number}", StuckReason.QUEUED, now_ms=0, until_ms=10**15)
+    ended.store.cancel(ended.id, reason="enough", retention_ms=60_000)
+    table.client.hset(damaged.key("turns"), "1", "no record")
+    table.client.delete(wrong.key("turns"))
+    table.client.set(wrong.key("turns"), "no hash")
+    client, trips = counting_client(redis_url)
+    with client:
+        reader = MetricsReader(client, stuck_after_ms=0)
+        reader.read()
+        trips.taken()
+        counts = reader.read().gauges[SESSIONS_STUCK]
+    assert trips.taken() <= 12
+    assert (counts["queued",], counts["unreadable",]) == (1, 2)
+    for it in (wrong, damaged):
+        table.client.delete(*table.client.scan_iter(it.key("*")))
 
 
 def test_counts_are_permanent_and_batch_numbers_expire(client):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ...models.errors import CorruptSession, SessionNotFound, SymposiaError
+from ...models.errors import CorruptSession, SymposiaError
 from ...models.metrics import (
     ARCHIVE_BACKLOG,
     PARKED_TURNS,
@@ -31,11 +31,12 @@ from ...state.redis.readers import server_ms
 from ...state.sessions.archiving import ArchiveQueue
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.live_sessions import LiveSessions, StuckSessions, stuck_reason
-from ...state.sessions.store import SessionStore
+from ...state.sessions.records import SessionState
+from ...state.sessions.state_reader import read_states
 
 log = logging.getLogger(__name__)
 
-#: Maximum number of sessions whose state is read to check that they are still stuck.
+#: Maximum number of sessions whose state is read to check that they are still stuck; further ones are counted.
 MOST_CHECKED = 100
 
 #: Values of a metric by its label values.
@@ -83,18 +84,23 @@ class MetricsReader:
         counts: dict[tuple[str, ...], float] = {(reason.value,): 0 for reason in StuckReason}
         overdue = SessionIndex(self._client).count_unswept(before_ms=now_ms - self._stuck_after_ms)
         counts[StuckReason.UNSWEPT.value,] = overdue
-        for place, (reason, session_id) in enumerate(StuckSessions(self._client).list_all(now_ms=now_ms)):
-            if place >= MOST_CHECKED or self._is_still_stuck(reason, session_id):
-                counts[reason.value,] += 1
+        found = StuckSessions(self._client).list_all(now_ms=now_ms)
+        for reason, _ in found[MOST_CHECKED:]:
+            counts[reason.value,] += 1
+        checked = found[:MOST_CHECKED]
+        states = read_states(self._client, [session_id for _, session_id in checked], now_ms=now_ms)
+        for (reason, _), state in zip(checked, states, strict=True):
+            counts[reason.value,] += self._is_still_stuck(reason, state)
         return counts
 
-    def _is_still_stuck(self, reason: StuckReason, session_id: str) -> bool:
+    def _is_still_stuck(self, reason: StuckReason, state: SessionState | CorruptSession | None) -> bool:
         """Return whether the session still makes no progress: it may have continued since the sweep found it."""
-        try:
-            state = SessionStore(self._client).state(session_id)
-            return stuck_reason(state, after_ms=self._stuck_after_ms) is reason
-        except SessionNotFound:
+        if state is None:
             return False
+        try:
+            if isinstance(state, CorruptSession):
+                raise state
+            return stuck_reason(state, after_ms=self._stuck_after_ms) is reason
         except CorruptSession:
             return reason is StuckReason.UNREADABLE
 

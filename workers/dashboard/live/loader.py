@@ -11,13 +11,12 @@ from redis.asyncio import Redis
 from ....models.errors import CorruptSession
 from ....state.presence import SILENT_MS, parse_entries
 from ....state.redis.keys import WORKERS, session_key
-from ....state.redis.readers import Entry, read_entries
+from ....state.redis.readers import Entry, is_wrong_type, read_entries
 from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
 from ..views.attention import UnreadableSession
 from ..views.collab_row import CollabFacts, CollabRow, LastError, build_row, error_of_event
 from .positions import newest_position, position_key
-from .stream_reads import is_wrong_type
 
 #: Sessions per round trip.
 _BATCH = 100

@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from redis.exceptions import ResponseError
 
 from ....state.redis.cluster import AsyncClusterClient
-from ....state.redis.readers import Entry, read_batches
+from ....state.redis.readers import Entry, is_wrong_type, read_batches
 
 #: Milliseconds of one blocking read; a session that is found meanwhile is in the next one.
 _BLOCK_MS = 250
@@ -22,11 +22,6 @@ _CLUSTER_INTERVAL_S = 0.25
 _IDLE_S = 0.25
 #: Maximum number of entries of one stream in one read.
 _ENTRIES = 100
-
-
-def is_wrong_type(answer: object) -> bool:
-    """Return whether an answer is the error of a key of another type, which another program wrote."""
-    return isinstance(answer, ResponseError) and str(answer).startswith("WRONGTYPE")
 
 
 class StreamReads:
