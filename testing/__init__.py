@@ -13,6 +13,20 @@ pydantic-ai's own test models can be used instead of `ScriptedModel`. `AgentConf
 `symposia.testing.plugin` forbids requests to real models in tests without the mark `real_models`.
 """
 
-from .agents import Asked, Call, ScriptedModel, model_agent, speak, turn
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .agents import Asked, Call, ScriptedModel, model_agent, speak, turn
 
 __all__ = ["Asked", "Call", "ScriptedModel", "model_agent", "speak", "turn"]
+
+
+def __getattr__(name: str) -> Any:
+    # The pytest plugin is in this package: a test run that uses nothing else imports no model client.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import agents
+
+    return getattr(agents, name)

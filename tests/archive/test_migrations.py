@@ -69,6 +69,7 @@ print("alembic" in sys.modules)
 
 
 @pytest.mark.timeout(150)
+@pytest.mark.long
 def test_current_schema_loads_no_migration(database_url: str) -> None:
     def loaded() -> str:
         command = [sys.executable, "-c", LOADED, database_url]

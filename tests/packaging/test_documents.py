@@ -57,6 +57,7 @@ def test_python_blocks_name_what_exists(path: Path) -> None:
             resolve(name)
 
 
+@pytest.mark.long
 def test_raises_sections_name_classes_that_exist() -> None:
     trees = {path: ast.parse(path.read_text()) for path in SOURCES}
     nodes = [node for tree in trees.values() for node in ast.walk(tree)]

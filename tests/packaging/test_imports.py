@@ -2,7 +2,7 @@
 
 import ast
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,9 +25,8 @@ PACKAGES = {
 HOLDERS = sorted(PACKAGES | {"benchmarks", "examples", "tests"})
 
 
-def sources(*folders: str) -> list[Path]:
-    inside = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    return sorted([*ROOT.glob("*.py"), *inside])
+def sources(folder: str) -> list[Path]:
+    return sorted((ROOT / folder).rglob("*.py"))
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -38,8 +37,9 @@ def imported(tree: ast.AST) -> Iterator[str]:
             yield node.module
 
 
-def named(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+def packages_of(tree: ast.AST) -> set[str]:
+    """The first parts of all absolute imports."""
+    return {name.partition(".")[0] for name in imported(tree)}
 
 
 @pytest.mark.parametrize("document", ["CONTRIBUTING.md", "docs/architecture.md"])
@@ -50,19 +50,27 @@ def test_documents_show_the_checked_layers(document: str) -> None:
     assert f"\n    {' -> '.join(shown)}\n" in (ROOT / document).read_text()
 
 
-@pytest.mark.parametrize("path", sources(*HOLDERS), ids=named)
-def test_no_package_is_imported_by_its_bare_name(path: Path) -> None:
-    names = {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}
-    assert names.isdisjoint(PACKAGES)
+def offenders(folder: str, forbidden: Callable[[ast.AST], bool]) -> list[str]:
+    """The modules of a folder of the root, and of the root for an empty name, that break a rule."""
+    paths = sources(folder) if folder else sorted(ROOT.glob("*.py"))
+    return [str(path.relative_to(ROOT)) for path in paths if forbidden(ast.parse(path.read_text()))]
 
 
-@pytest.mark.parametrize("path", sources(*sorted(PACKAGES - {"config"})), ids=named)
-def test_the_environment_is_read_by_config_alone(path: Path) -> None:
+@pytest.mark.parametrize("folder", ["", *HOLDERS])
+def test_no_package_is_imported_by_its_bare_name(folder: str) -> None:
+    assert not offenders(folder, lambda tree: not packages_of(tree).isdisjoint(PACKAGES))
+
+
+@pytest.mark.parametrize("folder", sorted({"", *PACKAGES} - {"config"}))
+def test_the_environment_is_read_by_config_alone(folder: str) -> None:
     read = {"environ", "environb", "getenv", "getenvb"}
-    names = {node.attr for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Attribute)}
-    assert names.isdisjoint(read)
+
+    def reads(tree: ast.AST) -> bool:
+        return any(isinstance(node, ast.Attribute) and node.attr in read for node in ast.walk(tree))
+
+    assert not offenders(folder, reads)
 
 
-@pytest.mark.parametrize("path", sources(*sorted(PACKAGES)), ids=named)
-def test_inside_the_package_imports_are_relative(path: Path) -> None:
-    assert "symposia" not in {name.partition(".")[0] for name in imported(ast.parse(path.read_text()))}
+@pytest.mark.parametrize("folder", sorted({"", *PACKAGES}))
+def test_inside_the_package_imports_are_relative(folder: str) -> None:
+    assert not offenders(folder, lambda tree: "symposia" in packages_of(tree))

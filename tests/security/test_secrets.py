@@ -55,6 +55,7 @@ def test_agent_that_prints_its_environment_is_redacted(guarded, raw_content):
     ],
     ids=" ".join,
 )
+@pytest.mark.long
 def test_celery_commands_print_no_password(guarded, command):
     done = subprocess.run(
         [sys.executable, "-m", "celery", "-A", "symposia.workers", *command],

@@ -67,6 +67,7 @@ async def _there(url: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", ["cluster_url", "sentinel_url"])
+@pytest.mark.long
 def test_every_node_uses_verified_tls(kind, files, request):
     url = request.getfixturevalue(kind)
     trusting = f"{url}?ssl_ca_certs={files[1]}"

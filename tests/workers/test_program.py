@@ -71,6 +71,7 @@ def test_errors_have_no_traceback(tmp_path, arguments, settings, told):
 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("pool", [None, pytest.param("prefork", marks=pytest.mark.long)])
+@pytest.mark.long
 def test_worker_restarts_and_stops_on_signals(tmp_path, redis_url, pool):
     log = tmp_path / "log"
     with log.open("wb") as output:

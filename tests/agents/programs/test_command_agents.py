@@ -284,6 +284,7 @@ def test_kernel_enforces_the_limits(speak):
         speak(*python("open('big', 'wb').write(bytes(4 * 1024 * 1024))"), limits={"file_mb": 1})
 
 
+@pytest.mark.long
 def test_program_over_its_cpu_limit_is_killed(speak):
     deaf = "import signal; signal.signal(signal.SIGXCPU, signal.SIG_IGN)\nwhile True: pass"
     with pytest.raises(AgentFailed, match="SIGKILL") as error:

@@ -124,6 +124,7 @@ def pace(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.usefixtures("pace")
 @pytest.mark.parametrize("known", ["a new id", "an id of a session that has expired"])
+@pytest.mark.long
 def test_concurrent_open_keeps_the_session(
     hand: ByHand, opening: Callable[[str], object], known: str
 ) -> None:
@@ -159,6 +160,7 @@ LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
 @pytest.mark.usefixtures("pace")
 @pytest.mark.parametrize("looker", LOOKERS)
 @pytest.mark.parametrize("how", ["opened", "restored"])
+@pytest.mark.long
 def test_session_survives_a_concurrent_lookup(
     hand: ByHand, opening: Callable[[str], object], looker: str, how: str
 ) -> None:

@@ -56,11 +56,13 @@ def archives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Archive
 
 
 @pytest.mark.parametrize("name", PAGES)
+@pytest.mark.long
 def test_page_cost_does_not_grow_with_the_archive(archives: tuple[Archive, Archive], name: str) -> None:
     few, many = (steps(archive, partial(PAGES[name], archive)) for archive in archives)
     assert many <= 2 * few + 10 * EVERY
 
 
+@pytest.mark.long
 def test_search_cost_grows_with_its_hits(
     archives: tuple[Archive, Archive],
 ) -> None:

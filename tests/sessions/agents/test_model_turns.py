@@ -81,6 +81,7 @@ def test_failed_turn_costs_its_attempts(shared, shared_model):
     assert usage.requests >= 2
 
 
+@pytest.mark.long
 def test_retry_after_of_a_provider_is_respected(stage, model):
     stage.start_worker()
     job = stage.submit(

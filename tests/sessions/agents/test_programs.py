@@ -54,6 +54,7 @@ def test_cancelled_session_ends_its_program(asleep):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
+@pytest.mark.long
 def test_killed_worker_ends_its_program(stage, asleep):
     job, process = asleep
     stage.workers[0].kill()

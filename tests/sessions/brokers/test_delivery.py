@@ -26,7 +26,9 @@ def dispatches(job):
     return [event.payload for event in job.events() if event.event_type == "MAPTurnDispatched"]
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    "mode", [it if it == "broadcast" else pytest.param(it, marks=pytest.mark.long) for it in MODES]
+)
 def test_turn_delivered_twice_is_spoken_once(stage, checked, mode):
     stage.start_workers(2, app="processes.apps:twice")
     agents, options = MODES[mode]

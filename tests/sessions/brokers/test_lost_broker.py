@@ -134,6 +134,7 @@ def test_worker_survives_repeated_outages(stage, server, checked):
     checked(job, result)
 
 
+@pytest.mark.long
 def test_worker_survives_cut_connections(stage, server, checked):
     """The server stays, so what the worker holds could be given back, and would be spoken twice."""
     stage.lease_s = 60
@@ -152,6 +153,7 @@ def test_worker_survives_cut_connections(stage, server, checked):
 
 
 @pytest.mark.leaves_keys
+@pytest.mark.long
 def test_celerys_own_consumer_still_ends_the_worker(stage, server):
     """As long as this passes, ours is needed: see `patches/celery_consumer.py`."""
     (stage.folder / "celerys_own.py").write_text(CELERYS_OWN)

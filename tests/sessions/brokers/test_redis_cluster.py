@@ -129,6 +129,7 @@ def test_single_cluster_node_as_url_is_refused(tmp_path, redis_url):
             assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.long
 def test_worker_without_a_broker_does_not_start(tmp_path):
     ended = subprocess.run(
         [

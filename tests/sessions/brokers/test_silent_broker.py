@@ -54,6 +54,7 @@ def test_worker_replaces_silent_connections(stage, wire, checked):
     checked(job, result)
 
 
+@pytest.mark.long
 def test_worker_waits_for_a_server_that_starts_later(stage, server, checked):
     server.stop()
     worker = stage.start_worker(wait=False)

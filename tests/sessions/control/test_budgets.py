@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import result_of, until
 from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
 
 SPENDS = {"agent": "noop", "parameters": {"replies": [{"say": "ok", "usage": {"output_tokens": 100}}]}}
 
 
+@pytest.mark.long
 def test_fifty_concurrent_turns_stay_within_the_budget(stage, checked):
     stage.start_workers(2)
     agents = {f"p{i}": SPENDS for i in range(50)}

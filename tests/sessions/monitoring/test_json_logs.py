@@ -54,6 +54,7 @@ def test_lines_of_a_failed_turn_name_it(stage, json_logs):
     assert {(it["session"], it["participant"]) for it in ended} == {(job.id, "bob")}
 
 
+@pytest.mark.long
 def test_flower_writes_json_too(stage):
     settings = {"redis_url": stage.redis_url, "data_dir": str(stage.folder), "log_format": "json"}
     server = FlowerServer(stage.folder, settings).start()
@@ -67,6 +68,7 @@ def test_flower_writes_json_too(stage):
     assert all({"time", "level", "logger", "message"} <= it.keys() for it in lines)
 
 
+@pytest.mark.long
 def test_libraries_are_quiet_in_the_log_of_a_worker(stage, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
     worker = stage.start_worker()

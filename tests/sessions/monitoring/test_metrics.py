@@ -55,6 +55,7 @@ def test_turns_and_sessions_count_by_mode_and_outcome(stage):
     assert scrape.total("symposia_sweeps_total", result="done") > 0
 
 
+@pytest.mark.long
 def test_failures_are_counted_as_retried_and_failed(stage):
     stage.start_worker()
     job = stage.submit(
@@ -69,6 +70,7 @@ def test_failures_are_counted_as_retried_and_failed(stage):
     assert scrape.total("symposia_sessions_ended_total", status="cancelled", reason="failed") == 1
 
 
+@pytest.mark.long
 def test_usage_is_counted_in_tokens_and_dollars(stage):
     with (stage.folder / "agents.toml").open("a") as file:
         file.write(SPENDER)
@@ -97,6 +99,7 @@ def test_live_sessions_are_shown_by_status(stage):
     assert scrape_redis(stage.redis_url).total("symposia_sessions_ended_total", reason="cancelled") == 2
 
 
+@pytest.mark.long
 def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
     stage.start_worker()
     job = stage.submit("pair", {"ann": "human", "bob": "say"}, stop=MaxTurns(2))
@@ -108,6 +111,7 @@ def test_a_parked_turn_is_shown_and_its_answer_counted(stage):
     assert scrape.total("symposia_parked_turns") == 0
 
 
+@pytest.mark.long
 def test_repeated_message_finds_the_lock_held(stage):
     stage.start_worker()
     gate = stage.folder / "gate"
@@ -122,6 +126,7 @@ def test_repeated_message_finds_the_lock_held(stage):
     result_of(job)
 
 
+@pytest.mark.long
 def test_lost_turns_of_a_worker_are_counted(stage):
     gate = stage.folder / "gate"
     frozen = stage.start_worker()
@@ -144,6 +149,7 @@ def test_lost_turns_of_a_worker_are_counted(stage):
     counted(stage, lambda it: gone(it) and it.total("symposia_turns_total", outcome="message") == 2)
 
 
+@pytest.mark.long
 def test_no_label_has_text_of_a_session(stage):
     stage.start_worker()
     job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))
@@ -153,6 +159,7 @@ def test_no_label_has_text_of_a_session(stage):
     assert not any(word in text for word in (job.id, "ann", "bob", "speaks", "session"))
 
 
+@pytest.mark.long
 def test_a_worker_that_stops_writes_its_last_counts(stage):
     worker = stage.start_worker()
     result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
@@ -170,6 +177,7 @@ def test_processes_of_a_pool_write_their_last_counts(stage):
     assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 6
 
 
+@pytest.mark.long
 def test_counters_continue_after_a_killed_worker(stage):
     first = stage.start_worker()
     result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))

@@ -72,6 +72,7 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     until(lambda: redis.llen("symposia") == redis.hlen("unacked") == 0, what="every message is acknowledged")
 
 
+@pytest.mark.long
 def test_session_ending_failure_is_a_failed_task(stage, monitor):
     stage.start_worker()
     job = stage.submit(
@@ -108,6 +109,7 @@ def test_parked_turn_is_shown_as_waiting(stage, monitor):
 
 
 @pytest.mark.parametrize("way", ["cancel", "stop"])
+@pytest.mark.long
 def test_parked_turn_of_an_ended_session_is_cancelled(stage, monitor, way):
     stage.start_worker()
     job = stage.submit("round_robin", {"ann": "human"}, stop=MaxTurns(1))
@@ -117,6 +119,7 @@ def test_parked_turn_of_an_ended_session_is_cancelled(stage, monitor, way):
     waits_for_state(monitor, job, 1, "CANCELLED")
 
 
+@pytest.mark.long
 def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
     stage.start_worker()
     seat = {"agent": "human", "wait": {"deadline_s": 0.5, "then": "skip"}}
@@ -127,6 +130,7 @@ def test_a_parked_turn_without_an_answer_in_time_ends(stage, monitor):
     until(lambda: not [it for it in tasks_of(monitor, job)[1] if it[0] == "AWAITING_HUMAN"], what="it ended")
 
 
+@pytest.mark.long
 def test_turn_waiting_for_a_remote_system_is_shown(stage, monitor, monkeypatch):
     monkeypatch.setenv("PARTNER_SECRET", SECRET)
     system = RemoteSystem()

@@ -12,6 +12,7 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 pytestmark = pytest.mark.timeout(180)
 
 
+@pytest.mark.long
 def test_turn_waits_for_a_worker_with_its_agent(stage, checked):
     job = stage.submit(
         "round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(8), policy=FailurePolicy(attempts=1)

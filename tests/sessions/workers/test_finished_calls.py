@@ -50,6 +50,7 @@ def test_finished_calls_are_removed_with_the_commit(shared, shared_model):
         until(lambda: not list(client.scan_iter("symposia:*:calls:*")), what="no finished calls are left")
 
 
+@pytest.mark.long
 def test_worker_warns_at_start(stage, model):
     registry = stage.folder / "agents.toml"
     lost = '[tools.lost]\ncallable = "nowhere:f"\n'

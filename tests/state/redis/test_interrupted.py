@@ -53,6 +53,7 @@ CONNECTIONS = {
 
 
 @pytest.mark.parametrize("whose", CONNECTIONS)
+@pytest.mark.long
 def test_signal_while_packing_is_an_exception(redis_url, whose):
     module, maker, connection = CONNECTIONS[whose]
     program = PACKING.format(module=module, maker=maker, connection=connection)

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable
 from itertools import count
 
+import pytest
+
 from scaling import patient
 from sessions.task_room import ANN, BEN, CHAIR, CYD, TaskRoom
 from symposia.models.errors import ConversationArchivedError, SymposiaError, TaskClosedError
@@ -79,6 +81,7 @@ def test_unread_counts_are_right_with_many_writers(room: TaskRoom) -> None:
         assert room.desk.mark_read(name, conversation.id) == 0
 
 
+@pytest.mark.long
 def test_closed_task_takes_no_message(room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN, CYD)
     sent: list[str] = []

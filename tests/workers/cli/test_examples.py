@@ -62,6 +62,7 @@ def test_examples_without_a_model_run_anywhere(busy: Terminal, mode):
     assert (ended["reason"], ended["turns"]) == WITHOUT_A_MODEL[mode]
 
 
+@pytest.mark.long
 def test_python_example_runs(busy: Terminal):
     said = subprocess.run(
         [sys.executable, EXAMPLES / "review.py"],

@@ -45,6 +45,7 @@ def test_every_command_has_an_example(command):
 
 
 @pytest.mark.parametrize("columns", ["80", pytest.param("200", marks=pytest.mark.long)])
+@pytest.mark.long
 def test_help_wraps_at_80_columns(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
     for path in command_paths(get_command(app)):

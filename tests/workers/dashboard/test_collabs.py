@@ -121,6 +121,7 @@ def test_archived_sessions_are_paged_and_listed_once(dashboard):
             flower.stop()
 
 
+@pytest.mark.long
 def test_queued_session_is_stuck_if_no_worker_takes_it(flower: FlowerServer, client: Client):
     from symposia.state.presence import WorkerPresence
     from symposia.state.redis.connect import connect

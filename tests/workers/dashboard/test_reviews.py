@@ -98,6 +98,7 @@ def test_review_is_shown_with_findings_and_reports(flower, client, project, work
 
 
 @pytest.mark.leaves_keys
+@pytest.mark.long
 def test_review_changes_require_authentication(guarded, client, project):
     job = client.review(project)  # no worker runs
     path, user = f"/api/reviews/{job.id}", basic(CREDENTIALS)

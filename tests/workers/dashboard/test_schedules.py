@@ -67,6 +67,7 @@ def test_a_schedule_is_paused_resumed_and_run(guarded, client, worker: LiveWorke
 
 
 @pytest.mark.leaves_keys
+@pytest.mark.long
 def test_schedules_are_read_only_without_login(flower, client):
     for name in ("c", "a", "b"):
         client.schedules.add(name, every="1h", job="talk")

@@ -12,6 +12,7 @@ from servers.flower import FlowerServer, basic
 PAGES = ("inbox", "schedules", "reviews")
 
 
+@pytest.mark.long
 def test_pages_are_strict_and_complete_below_a_prefix(start_flower):
     flower: FlowerServer = start_flower(
         "--url-prefix=watch/it", environment={"FLOWER_BASIC_AUTH": CREDENTIALS}, prefix="/watch/it"

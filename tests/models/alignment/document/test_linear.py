@@ -86,6 +86,7 @@ def work(text: str, read: Callable[[str], object] = parse) -> int:
 
 @pytest.mark.parametrize("size", [100, pytest.param(300, marks=pytest.mark.long)])
 @pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.long
 def test_work_is_linear_in_the_text(shape, size):
     make = SHAPES[shape]
     small, large = work(make(size)), work(make(4 * size))
@@ -93,6 +94,7 @@ def test_work_is_linear_in_the_text(shape, size):
 
 
 @pytest.mark.parametrize("shape", CHECKED)
+@pytest.mark.long
 def test_lint_work_is_linear_in_the_text(shape):
     make = CHECKED[shape]
     small, large = work(make(100), lint), work(make(400), lint)

@@ -89,6 +89,7 @@ def test_archived_session_is_readable_without_redis(
     assert (said.code, "it is completed" in said.err) == (2, True), said
 
 
+@pytest.mark.long
 def test_archived_sessions_are_read_without_redis(office: tuple[Terminal, Redis], tmp_path: Path) -> None:
     terminal, _ = office
     session_id = ran(office)

@@ -81,6 +81,7 @@ def test_commands_refuse_a_broken_file_in_one_line(terminal, registry, command):
     assert (said.code, said.out, said.err) == (2, "", f"symposia: {path}: {problem}\n")
 
 
+@pytest.mark.long
 def test_worker_names_missing_parts_at_start(terminal, registry):
     path = registry(
         "\n".join(

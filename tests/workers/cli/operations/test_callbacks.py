@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import until
 from servers.ports import own_port
 from servers.remote_system import post
@@ -16,6 +18,7 @@ def test_callbacks_server_listens_until_ctrl_c(terminal):
     assert running.interrupt().ended().code == 0
 
 
+@pytest.mark.long
 def test_port_in_use_is_reported_in_one_line(terminal):
     port = own_port()
     terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")

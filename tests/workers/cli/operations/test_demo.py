@@ -38,6 +38,7 @@ def test_each_mode_has_a_demo(kind):
         assert prepare(session, max_message_bytes=1_000).collab.mode is mode
 
 
+@pytest.mark.long
 def test_one_mode_is_shown_with_its_messages_and_end(bare: Terminal):
     said = bare.run("demo", "--mode", "pair", "--agents", "scripted")
     assert (said.code, said.err) == (0, "")

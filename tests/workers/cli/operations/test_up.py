@@ -34,6 +34,7 @@ def named(terminal: Terminal, word: str):
     return [process for process in terminal.processes() if any(word in part for part in command_of(process))]
 
 
+@pytest.mark.long
 def test_up_runs_sessions_and_ctrl_c_stops_everything(bare: Terminal, up: Running, pair_file):
     said = bare.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
@@ -109,6 +110,7 @@ def test_up_runs_and_restarts_a_beat(bare: Terminal, up: Running):
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_second_ctrl_c_ends_a_running_turn(terminal: Terminal, gated_file):
     up = terminal.start("up", "--no-flower", "--no-local-model").until("ready.")
     session = terminal.call("submit", gated_file).out.strip()

@@ -45,12 +45,14 @@ def test_same_id_and_content_is_the_same_session(bare: Terminal, pair_file):
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_session_file_may_come_from_standard_input(terminal: Terminal, pair_file):
     said = terminal.run("run", "-", stdin=(terminal.folder / "pair.yaml").read_text())
     assert (said.code, said.err) == (0, MISSING)
     terminal.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_failed_run_exits_with_1_and_its_reason(terminal: Terminal, pair_file):
     failing = (terminal.folder / "pair.yaml").read_text().replace("agent: echo", "agent: moody", 1)
     said = terminal.run(
@@ -80,6 +82,7 @@ def test_running_worker_is_used(busy: Terminal, pair_file):
     assert (said.code, said.err) == (0, "")
 
 
+@pytest.mark.long
 def test_run_of_skipped_turns_exits_with_1(busy: Terminal, pair_file, tmp_path):
     skipping = (tmp_path / "pair.yaml").read_text().replace("agent: echo", "agent: moody")
     said = busy.run(
@@ -89,6 +92,7 @@ def test_run_of_skipped_turns_exits_with_1(busy: Terminal, pair_file, tmp_path):
     assert "cancelled: all_turns_failed (2 of 2 turns failed or were skipped" in " ".join(said.out.split())
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_processes_and_keeps_the_session(terminal: Terminal, gated_file):
     running = terminal.start("run", gated_file).until("ann")
     session = terminal.call("list", "--json").json()[0]["id"]

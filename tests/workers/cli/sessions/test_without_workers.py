@@ -27,6 +27,7 @@ def test_submit_warns_and_queues_without_workers(terminal: Terminal, pair_file: 
     terminal.call("cancel", session)
 
 
+@pytest.mark.long
 def test_show_prints_how_long_a_session_is_queued(terminal: Terminal, pair_file: str):
     session = terminal.call("submit", pair_file).out.strip()
     queued = re.compile(r"queued for [1-9]\d* s: no worker has taken it")
@@ -37,6 +38,7 @@ def test_show_prints_how_long_a_session_is_queued(terminal: Terminal, pair_file:
 
 
 @pytest.mark.parametrize("options", [(), ("--json",)])
+@pytest.mark.long
 def test_watch_warns_once_and_continues(terminal: Terminal, pair_file: str, options: tuple[str, ...]):
     session = terminal.call("submit", pair_file).out.strip()
     watching = terminal.start("watch", session, *options).until("no worker is running")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import result_of
 from processes.node import run_module
 from symposia.models.sessions.stop_conditions import MaxRounds
@@ -21,6 +23,7 @@ def test_cursor_begins_at_the_dropped_event():
     assert cursor_after(["events:9-4", "events:10-0"], None) == "10-1_0-1"
 
 
+@pytest.mark.long
 def test_dropped_events_are_loaded_again(dashboard):
     job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(2))
     result_of(job, timeout_s=60)

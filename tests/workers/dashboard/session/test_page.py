@@ -255,6 +255,7 @@ def test_shortened_id_leads_to_the_session(dashboard):
     assert (answer.status, answer.headers["location"]) == (302, f"/collabs/{job.id}")
 
 
+@pytest.mark.long
 def test_turn_and_task_page_link_to_each_other(dashboard):
     def linked():
         # Flower does not know the tasks that ran before it received its first event.
