@@ -33,10 +33,10 @@ TEST_SETTINGS = {
     "SYMPOSIA_TEST_SCREENSHOTS",
 }
 
-#: Fixtures of modules that start a worker: the tests of such a module run in one process, with one worker.
-WITH_A_WORKER = {"busy", "shared", "services"}
-#: The fixture of one worker and one Flower: the tests of all modules that use it run in one process.
-WITH_A_FLOWER = "dashboard"
+#: Fixtures of a worker that the tests of all modules share: these tests run in one process.
+SHARED_BY_ALL = {"busy", "dashboard", "shared_stage"}
+#: Fixtures of a worker that the tests of one module share: the tests of such a module run in one process.
+SHARED_BY_A_MODULE = {"shared", "services"}
 
 # Tests share the cores with the servers and workers they start: an example has no deadline.
 hypothesis_settings.register_profile(
@@ -72,9 +72,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     of_the_run = config.getoption("timeout") or config.getini("timeout")
     for item in items:
-        if WITH_A_FLOWER in item.fixturenames:
-            item.add_marker(pytest.mark.xdist_group(WITH_A_FLOWER))
-        elif not WITH_A_WORKER.isdisjoint(item.fixturenames):
+        if group := SHARED_BY_ALL.intersection(item.fixturenames):
+            item.add_marker(pytest.mark.xdist_group(*group))
+        elif not SHARED_BY_A_MODULE.isdisjoint(item.fixturenames):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
         if PATIENCE == 1:
             continue

@@ -123,7 +123,7 @@ model = "house"
 
 
 @pytest.fixture
-def busy(tmp_path, redis_url):
+def limited(tmp_path, redis_url):
     with StubModel() as stub:
         office = InlineRuntime(tmp_path, redis_url, REGISTRY.format(url=stub.url))
         yield office, stub
@@ -140,8 +140,8 @@ def let_go_on(office, job, number):
     client.hset(turns, str(number), json.dumps({**record, "not_before": 1, "dispatched_ms": 1}))
 
 
-def test_turn_beyond_the_rate_limit_is_delayed(busy, client):
-    office, stub = busy
+def test_turn_beyond_the_rate_limit_is_delayed(limited, client):
+    office, stub = limited
     job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
     words = office.work()
     assert words[-1] == "deferred"
@@ -158,8 +158,8 @@ def test_turn_beyond_the_rate_limit_is_delayed(busy, client):
     assert len(stub.asked) == 3
 
 
-def test_short_delay_is_waited_for_in_the_worker(busy, client):
-    office, stub = busy
+def test_short_delay_is_waited_for_in_the_worker(limited, client):
+    office, stub = limited
     job = office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(3))
     assert office.work()[-1] == "deferred"
     pass_time(client, 59)
@@ -168,8 +168,8 @@ def test_short_delay_is_waited_for_in_the_worker(busy, client):
     assert len(stub.asked) == 3
 
 
-def test_repeated_message_takes_no_second_permit(busy, client):
-    office, stub = busy
+def test_repeated_message_takes_no_second_permit(limited, client):
+    office, stub = limited
     office.submit("round_robin", {"ann": "writer"}, stop=MaxRounds(2))
     office.deliver()
     call = office.queue.waiting[0]
@@ -180,8 +180,8 @@ def test_repeated_message_takes_no_second_permit(busy, client):
 
 
 @pytest.mark.parametrize("how", ["substitute", "reassign"])
-def test_substitute_counts_against_the_rate_limit(busy, client, how):
-    office, stub = busy
+def test_substitute_counts_against_the_rate_limit(limited, client, how):
+    office, stub = limited
     fails = {"agent": "noop", "parameters": {"replies": [{"fail": "no"}]}}
     absent = {"agent": "human", "wait": {"deadline_s": 0.05, "then": "reassign", "to": "writer"}}
     policy = {"attempts": 1, "then": "substitute", "substitute": "writer"} if how == "substitute" else {}

@@ -1,6 +1,6 @@
 """A place to run sessions: a real server, real worker processes, and what their agents wrote down.
 
-`stage` is a test's own; `shared` has a worker that the tests of a module share, as they neither stop nor configure it.
+`stage` is a test's own; `shared` has a worker that the tests of all modules share, as they neither stop nor configure it.
 """
 
 from __future__ import annotations
@@ -100,22 +100,45 @@ def stage(tmp_path: Path, redis_url: str) -> Iterator[Stage]:
     stage.close()
 
 
-@pytest.fixture(scope="module")
+#: Agents of the shared worker: `model`, and `priced` with prices, a small window and no retries.
+SHARED_MODELS = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+request_timeout_s = 60
+
+[models.priced]
+model = "stub"
+base_url = "{url}"
+retries = 0
+context_tokens = 20
+input_usd_per_million = 2
+cached_usd_per_million = 1
+output_usd_per_million = 10
+
+[agents.model]
+kind = "llm"
+model = "stub"
+
+[agents.priced]
+kind = "llm"
+model = "priced"
+"""
+
+
+@pytest.fixture(scope="session")
 def shared_model() -> Iterator[StubModel]:
     with StubModel() as stub:
         yield stub
 
 
-@pytest.fixture(scope="module")
-def shared_stage(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, shared_model: StubModel
-) -> Iterator[Stage]:
-    """A server and a worker with the agents of all tests, and those that the module has in MODELS."""
+@pytest.fixture(scope="session")
+def shared_stage(tmp_path_factory: pytest.TempPathFactory, shared_model: StubModel) -> Iterator[Stage]:
+    """A server and a worker with the agents of all tests, and those of SHARED_MODELS."""
     folder = tmp_path_factory.mktemp("shared")
-    more = getattr(request.module, "MODELS", "").format(url=shared_model.url)
-    (folder / "agents.toml").write_text(REGISTRY + more)
+    (folder / "agents.toml").write_text(REGISTRY + SHARED_MODELS.format(url=shared_model.url))
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
-        # Nobody dies here: the lease is long, as a busy machine must not make two attempts of one.
+        # No test kills this worker: the lease is long, as a busy machine must not make two attempts of one.
         stage = Stage(folder, server.url, lease_s=60, agents_file=folder / "agents.toml")
         stage.start_worker(concurrency=8)
         yield stage
@@ -124,7 +147,7 @@ def shared_stage(
 
 @pytest.fixture
 def shared(tmp_path: Path, shared_stage: Stage, shared_model: StubModel) -> Iterator[Stage]:
-    """The stage that a module's tests share, with a folder and a model of the test's own."""
+    """The stage that the tests share, with a folder and a model of the test's own."""
     shared_model.reset()
     yield replace(shared_stage, folder=tmp_path, workers=[])
     until(lambda: not wrong_keys(shared_stage.redis_url), what="the keys of ended sessions expire")

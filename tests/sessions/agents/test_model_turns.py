@@ -7,7 +7,7 @@ import json
 import pytest
 
 from live import result_of
-from servers.model_stub import StubModel, completion, refusal
+from servers.model_stub import completion, refusal
 from stub_agents.patient import PATIENCE_S
 from symposia.models.protocol.events import MAPEventType
 from symposia.models.sessions.options import AfterRetries, FailurePolicy
@@ -17,34 +17,12 @@ from symposia.models.turns.turn import Usage
 #: On a machine with much else to do.
 pytestmark = pytest.mark.timeout(240)
 
-MODELS = """
-[models.stub]
-model = "stub"
-base_url = "{url}"
-retries = 0
-context_tokens = 20
-input_usd_per_million = 2
-cached_usd_per_million = 1
-output_usd_per_million = 10
-
-[agents.model]
-kind = "llm"
-model = "stub"
-
+PATIENT = """
 [agents.patient]
 kind = "python"
 callable = "stub_agents.patient:speak"
 """
-PAIR = {"ann": "model", "bob": "model"}
-
-
-@pytest.fixture
-def model(stage):
-    stage.lease_s = 60  # a busy machine must not make two attempts of one
-    with StubModel() as stub:
-        with (stage.folder / "agents.toml").open("a") as file:
-            file.write(MODELS.format(url=stub.url))
-        yield stub
+PAIR = {"ann": "priced", "bob": "priced"}
 
 
 def results(job):
@@ -82,7 +60,10 @@ def test_failed_turn_costs_its_attempts(shared, shared_model):
 
 
 @pytest.mark.long
-def test_retry_after_of_a_provider_is_respected(stage, model):
+def test_retry_after_of_a_provider_is_respected(stage):
+    stage.lease_s = 60  # a busy machine must not make two attempts of one
+    with (stage.folder / "agents.toml").open("a") as file:
+        file.write(PATIENT)
     stage.start_worker()
     job = stage.submit(
         "round_robin",
