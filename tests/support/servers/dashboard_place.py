@@ -25,6 +25,11 @@ window = 1000
 kind = "python"
 callable = "stub_agents.asking:twice"
 
+[agents.stepped]
+kind = "python"
+callable = "stub_agents.live:stepped"
+window = 1000
+
 [agents.model]
 kind = "llm"
 model = "stub"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from scaling import patient
-from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutcome
+from symposia.models.turns.turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
 
 
 def note(turn: TurnContext, **more: Any) -> None:
@@ -42,10 +42,25 @@ def gated(turn: TurnContext) -> str:
     note(turn)
     gate, only = turn.parameters.get("gate"), turn.parameters.get("gate_turn")
     if isinstance(gate, str) and only in (None, turn.turn_number):
-        deadline = time.monotonic() + patient(60)
-        while not Path(gate).exists() and time.monotonic() < deadline:
-            time.sleep(0.02)
+        _wait_for_any(Path(gate))
     return f"{turn.me.participant_id} speaks in turn {turn.turn_number}"
+
+
+def stepped(turn: TurnContext) -> str | TurnOutcome:
+    """Answers as its mode needs, once the gate file or that of its turn (`<gate>.<turn>`) is there."""
+    gate = turn.parameters["gate"]
+    _wait_for_any(Path(f"{gate}.{turn.turn_number}"), Path(str(gate)))
+    if turn.expects is Expects.DECISION:
+        return lead(turn)
+    if turn.expects is Expects.REVIEW:
+        return navigator(turn)
+    return say(turn) if turn.item is None else claimer(turn)
+
+
+def _wait_for_any(*files: Path) -> None:
+    deadline = time.monotonic() + patient(60)
+    while not any(it.exists() for it in files) and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def moody(turn: TurnContext) -> str:

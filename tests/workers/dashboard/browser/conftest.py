@@ -54,6 +54,10 @@ class Stage:
     def open_gate(self) -> None:
         self.gate.touch()
 
+    def step(self, turn: int) -> None:
+        """Lets an agent `stepped` end a turn."""
+        self.gate.with_suffix(f".{turn}").touch()
+
 
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:

@@ -1,0 +1,98 @@
+"""A session in the list as soon as it is submitted, and its current speakers as they change."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import Any
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from live import until
+from scaling import patient
+from symposia.models.sessions.stop_conditions import MaxTurns
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+
+#: Options of a session in each mode, its participants, and its steps: who speaks, and which turn ends then.
+MODES: dict[str, tuple[dict[str, Any], str, list[tuple[str, int]]]] = {
+    "round_robin": ({"stop": MaxTurns(3)}, "ann bob", [("ann", 1), ("bob", 2), ("ann", 3)]),
+    "pair": ({}, "ann bob", [("ann", 1), ("bob", 2), ("ann", 3), ("bob", 4)]),
+    "broadcast": (
+        {"options": {"aggregator": "cyd"}, "stop": MaxTurns(3)},
+        "ann bob cyd",
+        [("ann bob", 1), ("bob", 2), ("cyd", 3)],
+    ),
+    "orchestrated": (
+        {},
+        "orchestrator coder tester writer",
+        [
+            ("orchestrator", 1),
+            ("coder", 2),
+            ("orchestrator", 3),
+            ("tester writer", 4),
+            ("writer", 5),
+            ("orchestrator", 6),
+        ],
+    ),
+    "swarm": (
+        {"options": {"items": [{"text": "plan"}]}},
+        "ann bob tester",
+        [("ann", 1), ("bob tester", 2), ("tester", 3)],
+    ),
+}
+#: Records the time at which a row of the list appears.
+RECORD = """() => {
+  const rows = document.getElementById("rows");
+  window.appearedMs = {};
+  new MutationObserver(() => {
+    for (const row of rows.children) window.appearedMs[row.dataset.id] ??= Date.now();
+  }).observe(rows, { childList: true });
+}"""
+
+
+def submit(stage, mode: str):
+    options, names, _ = MODES[mode]
+    return stage.submit(mode, dict.fromkeys(names.split(), "stepped"), **options)
+
+
+def speakers(text: Locator) -> set[str]:
+    return set(re.findall(r"(\w+) \(speaking\)", text.inner_text()))
+
+
+@pytest.fixture
+def session_list(open_tab) -> Page:
+    """The list of sessions, live."""
+    page = open_tab("/collabs").page
+    expect(page.locator("#live-status")).to_have_text("Live")
+    return page
+
+
+def test_session_appears_within_a_second(stage, session_list):
+    session_list.evaluate(RECORD)
+    took_ms = []
+    for mode in MODES:
+        before_ms = time.time() * 1000
+        job = submit(stage, mode)
+        expect(session_list.locator(f"#row-{job.id}")).to_be_visible()
+        took_ms.append(session_list.evaluate("id => window.appearedMs[id]", job.id) - before_ms)
+    # The best of several: the browser and all services share the cores.
+    assert min(took_ms) <= patient(1000)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_current_speaker_moves_in_list_and_page(stage, open_tab, session_list, mode):
+    job = submit(stage, mode)
+    page = open_tab(f"/collabs/{job.id}").page
+    places = {"list": session_list.locator(f"#row-{job.id}"), "page": page.locator("#now")}
+    for names, turn in MODES[mode][2]:
+        for name, place in places.items():
+            until(
+                lambda place=place, names=names: speakers(place) == set(names.split()),
+                what=f"{names} speaking in turn {turn}, in the {name}",
+            )
+        stage.step(turn)
+    expect(page.locator("#status")).to_have_text("completed")
+    expect(places["list"]).to_contain_text("completed")
+    assert speakers(places["list"]) == speakers(places["page"]) == set()
