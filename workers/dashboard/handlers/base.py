@@ -30,6 +30,7 @@ from ....models.errors import InvalidInput, SymposiaError
 from ....models.text.redact import json_text, without_password
 from ..security import HEADERS, allowed_hosts, is_allowed_host, refusal_of_action
 from ..services import Services, open_services
+from ..views.visible import INVISIBLE_IN_PAGES
 from .error_status import status_of
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ class PageHandler(DashboardHandler):
             base_url=self.base_url,
             asset_url=lambda name: f"{self.base_url}/collabs/static/{name}",
             allows_actions=self.allows_actions,
+            invisible=INVISIBLE_IN_PAGES,
             # The token is in the page, so that the cookie is not needed in scripts.
             action_token=self.xsrf_token.decode() if self.allows_actions else "",
             **values,

@@ -16,7 +16,7 @@ from ..views.session.reading import read_export, read_session
 from ..views.session.snapshot import session_json
 from ..views.session.transcript import events_json, messages_json, timeline_json
 from ..views.session.usage import UsageTotals
-from ..views.session.visible import make_fields_visible, make_visible
+from ..views.visible import make_fields_visible, make_visible
 from .base import DashboardHandler, DataHandler, PageHandler
 
 T = TypeVar("T")

@@ -1,5 +1,5 @@
 // Rows of the list of sessions: their columns, elements and order.
-import { base, count, dollars, make, plain, span } from "./page.js";
+import { base, count, dollars, make, span } from "./page.js";
 
 const NONE = "–";
 
@@ -48,15 +48,15 @@ export function rowOf(row) {
 }
 
 function titleCell(row) {
-  return make("a", { href: `${base}/collabs/${row.id}`, class: "collab-title" }, plain(row.title).trim() || row.id);
+  return make("a", { href: `${base}/collabs/${row.id}`, class: "collab-title" }, row.title.trim() || row.id);
 }
 
 function statusCell(row) {
   const parts = [make("span", { class: `state state-${row.status}` }, row.status)];
   if (row.archived) parts.push(make("span", { class: "state" }, "archived"));
-  if (row.attention) parts.push(make("span", { class: `state state-${row.attention}` }, plain(row.attention_text)));
+  if (row.attention) parts.push(make("span", { class: `state state-${row.attention}` }, row.attention_text));
   const reason = [row.reason === row.status ? null : row.reason, row.detail].filter(Boolean).join(": ");
-  if (reason) parts.push(make("span", { class: "state-reason", title: plain(reason) }, plain(reason)));
+  if (reason) parts.push(make("span", { class: "state-reason", title: reason }, reason));
   return make("span", { class: "state-cell" }, ...parts);
 }
 
@@ -71,7 +71,7 @@ function progressCell(row) {
 
 function speakerCell(row) {
   if (!row.speakers.length) return NONE;
-  return row.speakers.map((it) => `${plain(it.name)} (${it.state})`).join(", ");
+  return row.speakers.map((it) => `${it.name} (${it.state})`).join(", ");
 }
 
 function ageCell(ms) {
@@ -84,6 +84,6 @@ function ageCell(ms) {
 
 function errorCell(row) {
   if (!row.last_error) return NONE;
-  const text = plain(row.last_error.text);
+  const { text } = row.last_error;
   return make("span", { class: "last-error", title: text }, text);
 }

@@ -1,6 +1,6 @@
 // The list of sessions: loaded once, then changed by the stream.
 import { COLUMNS, compare, rowOf } from "./collab_rows.js";
-import { count, getJson, make, plain } from "./page.js";
+import { count, getJson, make } from "./page.js";
 import { follow, showState } from "./live.js";
 
 const LIMIT = 100;
@@ -150,7 +150,7 @@ function showProblem(error) {
 
 /** Show why the end of the list is missing; the button tries again. */
 function showArchiveProblem(error) {
-  const line = make("tr", { class: "archive-problem" }, make("td", { colspan: COLUMNS.length }, plain(error.message)));
+  const line = make("tr", { class: "archive-problem" }, make("td", { colspan: COLUMNS.length }, error.message));
   archived.querySelector(".archive-problem")?.remove();
   archived.append(line);
   more.hidden = false;

@@ -1,6 +1,6 @@
 // The inbox: open questions to people, answered in place.
 import { follow } from "./live.js";
-import { act, allowsActions, base, getJson, make, plain, span } from "./page.js";
+import { act, allowsActions, base, getJson, make, span } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
@@ -29,28 +29,28 @@ function facts(question) {
   const late = question.until_ms !== null && question.until_ms - Date.now() < 3600000;
   const until = question.until_ms === null ? ["until the session ends"] : ["until ", moment(question.until_ms)];
   return [
-    make("span", {}, `Turn ${question.turn} of ${plain(question.participant)}, asked ${span(Date.now() - question.asked_ms)} ago (`, moment(question.asked_ms), "), "),
+    make("span", {}, `Turn ${question.turn} of ${question.participant}, asked ${span(Date.now() - question.asked_ms)} ago (`, moment(question.asked_ms), "), "),
     make("span", { class: late ? "late" : null }, ...until),
   ];
 }
 
 function answerForm(question) {
   const id = `answer-${question.id}`;
-  const name = make("select", { class: "form-select", name: "participant" }, ...question.asked.map((it) => make("option", { value: it }, plain(it))));
+  const name = make("select", { class: "form-select", name: "participant" }, ...question.asked.map((it) => make("option", { value: it }, it)));
   const who = question.asked.length > 1 ? make("label", { class: "form-label" }, "Answer as", name) : null;
   const buttons = make("div", { class: "button-row" });
-  const node = make("form", { "aria-label": `Answer of ${plain(question.asked.join(", "))}` }, who);
+  const node = make("form", { "aria-label": `Answer of ${question.asked.join(", ")}` }, who);
   const text = make("textarea", { class: "form-control", id, name: "text", rows: "3", required: true });
   async function send(button, answer) {
     const sent = await perform(button, () => act("/api/inbox/reply", { session: question.session_id, question: question.id, participant: name.value, text: answer }));
     if (!sent) return;
     remove(question.id);
-    tell(`Answer of ${plain(name.value)} accepted.`);
+    tell(`Answer of ${name.value} accepted.`);
     (list.querySelector("textarea, button") || more).focus();
   }
   if (question.choices.length) {
     for (const choice of question.choices) {
-      const button = make("button", { class: "btn btn-primary", type: "button" }, plain(choice));
+      const button = make("button", { class: "btn btn-primary", type: "button" }, choice);
       button.addEventListener("click", () => send(button, choice));
       buttons.append(button);
     }
@@ -77,10 +77,10 @@ function card(question) {
   const node = make(
     "article",
     { class: "dashboard-card question", id: `question-${question.id}` },
-    make("h2", {}, make("a", { href: `${base}/collabs/${question.session_id}` }, plain(question.title) || question.session_id), ` asks ${plain(question.asked.join(", "))}`),
+    make("h2", {}, make("a", { href: `${base}/collabs/${question.session_id}` }, question.title || question.session_id), ` asks ${question.asked.join(", ")}`),
     about,
-    make("p", { class: "said" }, plain(asked)),
-    allowsActions ? answerForm(question) : question.choices.length ? make("p", { class: "muted" }, `One of: ${plain(question.choices.join(", "))}`) : null,
+    make("p", { class: "said" }, asked),
+    allowsActions ? answerForm(question) : question.choices.length ? make("p", { class: "muted" }, `One of: ${question.choices.join(", ")}`) : null,
   );
   return { node, session: question.session_id, update: (it) => about.replaceChildren(...facts(it)) };
 }

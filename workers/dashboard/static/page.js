@@ -1,5 +1,5 @@
 // Values of the page, requests to its server, and small helpers that create elements.
-// Text from sessions becomes text nodes only: nothing here parses HTML.
+// Text from sessions becomes text nodes only: nothing here parses HTML. `make` shows each of its characters.
 
 const root = document.getElementById("dashboard");
 
@@ -7,6 +7,10 @@ const root = document.getElementById("dashboard");
 export const base = root.dataset.base;
 /** Whether the page may offer actions. */
 export const allowsActions = "actions" in root.dataset;
+/** Characters that a text must not contain on the page (views/visible.py). */
+const INVISIBLE = new RegExp(root.dataset.invisible, "gu");
+/** Attributes whose values a person sees or hears. */
+const SHOWN = new Set(["title", "aria-label"]);
 
 /** Return the JSON at a path below the prefix. Throws Error with the server's line and `status`. */
 export async function getJson(path) {
@@ -30,7 +34,7 @@ async function answerOf(response) {
   } catch {
     // The answer is not of the dashboard, for example that of a proxy.
   }
-  throw Object.assign(new Error(line), { status: response.status });
+  throw Object.assign(new Error(makeVisible(line)), { status: response.status });
 }
 
 /** Milliseconds between a request that failed and the next one. */
@@ -48,14 +52,15 @@ export async function retry(call, failed) {
   }
 }
 
-/** Return a new element: `make("a", { class: "x", href: "/" }, "text", child)`. */
+/** Return a new element, whose texts have visible characters only: `make("a", { class: "x", href: "/" }, "text", child)`. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === true) element.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, SHOWN.has(key) ? makeVisible(value) : value);
   }
-  element.append(...children.filter((it) => it !== null && it !== undefined));
+  const present = children.filter((it) => it !== null && it !== undefined);
+  element.append(...present.map((it) => (typeof it === "string" ? makeVisible(it) : it)));
   return element;
 }
 
@@ -64,9 +69,15 @@ export function cell(label, content) {
   return make("td", { "data-label": label }, content);
 }
 
-/** Return text without control characters and characters that change the direction of text. */
-export function plain(text) {
-  return String(text).replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+/** Return a text with "␛" for ESC and "\u202e" for a control of the writing direction, as `make_visible` of the server. */
+export function makeVisible(text) {
+  return String(text).replaceAll("\r\n", "\n").replace(INVISIBLE, picture);
+}
+
+function picture(character) {
+  const code = character.codePointAt(0);
+  if (code < 0x20) return String.fromCodePoint(0x2400 + code);
+  return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\U${code.toString(16).padStart(8, "0")}`;
 }
 
 /** Return a span of time in words, such as "5m". */

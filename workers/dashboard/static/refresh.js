@@ -1,12 +1,15 @@
 // Repeated loading of pages without a stream, and the line that shows whether it works.
 
+import { makeVisible } from "./page.js";
+
 const INTERVAL_MS = 10000;
 const dot = document.getElementById("live-dot");
 const line = document.getElementById("live-status");
 
 /** Show a line about the page; `failed`: it is an error. */
 export function tell(text, failed = false) {
-  if (line.textContent !== text) line.textContent = text;
+  const shown = makeVisible(text);
+  if (line.textContent !== shown) line.textContent = shown;
   dot.classList.toggle("status-dot-error", failed);
   dot.classList.toggle("status-dot-live", !failed);
 }

@@ -1,5 +1,5 @@
 // One review: progress, findings by severity, failed items, and the report in a frame.
-import { act, allowsActions, base, count, dollars, getJson, make, plain, span } from "./page.js";
+import { act, allowsActions, base, count, dollars, getJson, make, makeVisible, span } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const id = document.getElementById("review").dataset.id;
@@ -16,7 +16,7 @@ function fact(name, value) {
 }
 
 function showReview(review) {
-  byId("title").textContent = `Review of ${plain(review.root)} by ${plain(review.panel)}`;
+  byId("title").textContent = makeVisible(`Review of ${review.root} by ${review.panel}`);
   const progress = byId("progress");
   progress.max = review.total || 1;
   progress.value = review.settled;
@@ -25,7 +25,7 @@ function showReview(review) {
   const states = Object.entries(review.items).map(([name, value]) => `${count(value)} ${name}`).join(", ");
   const statuses = Object.entries(review.statuses).map(([name, value]) => `${count(value)} ${name}`).join(", ");
   byId("facts").replaceChildren(
-    fact("State", make("span", { class: `outcome outcome-${review.state}` }, review.state, review.reason ? `: ${plain(review.reason)}` : "")),
+    fact("State", make("span", { class: `outcome outcome-${review.state}` }, review.state, review.reason ? `: ${review.reason}` : "")),
     fact("Items", `${count(review.settled)} of ${count(review.total)} finished${states ? ` (${states})` : ""}`),
     fact("Open findings", make("span", {}, ...(severities.length ? severities : ["none"]))),
     fact("Compared with the last run", statuses || "–"),
@@ -34,9 +34,9 @@ function showReview(review) {
     fact("Cost", dollars(review.cost_micros)),
     fact("Started", `${span(Date.now() - review.started_ms)} ago`),
     fact("Duration", span((review.ended_ms ?? Date.now()) - review.started_ms)),
-    fact("Revision", plain(review.revision) || "–"),
+    fact("Revision", review.revision || "–"),
   );
-  byId("verdict").textContent = plain(review.verdict);
+  byId("verdict").textContent = makeVisible(review.verdict);
   if (!allowsActions) return;
   byId("cancel").hidden = review.ended_ms !== null;
   byId("retry").hidden = review.ended_ms === null || !(review.items.failed || review.items.cancelled);
@@ -52,10 +52,10 @@ function findingOf(finding) {
   return make(
     "article",
     { class: "finding" },
-    make("h3", {}, make("span", { class: `severity severity-${finding.severity}` }, finding.severity), " ", make("code", {}, plain(place(finding))), " ", make("code", {}, plain(finding.rule))),
-    make("p", { class: "said mb-1" }, plain(finding.message)),
-    make("p", { class: "muted mb-0" }, `${finding.status ? `${finding.status}, ` : ""}found by ${plain(finding.agents.join(", ")) || "–"}`),
-    finding.suggestion ? make("pre", {}, plain(finding.suggestion)) : null,
+    make("h3", {}, make("span", { class: `severity severity-${finding.severity}` }, finding.severity), " ", make("code", {}, place(finding)), " ", make("code", {}, finding.rule)),
+    make("p", { class: "said mb-1" }, finding.message),
+    make("p", { class: "muted mb-0" }, `${finding.status ? `${finding.status}, ` : ""}found by ${finding.agents.join(", ") || "–"}`),
+    finding.suggestion ? make("pre", {}, finding.suggestion) : null,
   );
 }
 
@@ -76,8 +76,8 @@ async function loadFailed() {
   byId("failed").replaceChildren(...page.entries.map((item) => make(
     "li",
     {},
-    make("code", {}, plain(item.path)),
-    `: ${plain(item.error)} `,
+    make("code", {}, item.path),
+    `: ${item.error} `,
     item.session_id ? make("a", { href: `${base}/collabs/${item.session_id}` }, "session") : null,
   )));
 }

@@ -1,5 +1,5 @@
 // The list of reviews.
-import { base, cell, count, getJson, make, plain, span } from "./page.js";
+import { base, cell, count, getJson, make, span } from "./page.js";
 import { perform, refresh } from "./refresh.js";
 
 const body = document.getElementById("rows");
@@ -20,8 +20,8 @@ function rowOf(row) {
     "tr",
     {},
     cell("Review", make("a", { href: `${base}/reviews/${row.id}` }, row.id.slice(0, 8))),
-    cell("Root", plain(row.root)),
-    cell("Panel", plain(row.panel)),
+    cell("Root", row.root),
+    cell("Panel", row.panel),
     cell("State", make("span", { class: `outcome outcome-${row.state}` }, row.state)),
     cell("Items", counted(row.items, "none")),
     cell("Findings", counted(row.findings, "–")),

@@ -1,5 +1,5 @@
 // Schedules: next and last run, history, pause, resume and run.
-import { act, allowsActions, base, cell, count, dollars, getJson, make, plain, span } from "./page.js";
+import { act, allowsActions, base, cell, count, dollars, getJson, make, span } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
@@ -39,7 +39,7 @@ function outcome(run) {
 
 function lastCell(row) {
   if (!row.last) return "–";
-  return make("span", { title: plain(row.last.detail) }, outcome(row.last), make("span", { class: "muted" }, ` ${span(Date.now() - row.last.ended_ms)} ago`));
+  return make("span", { title: row.last.detail }, outcome(row.last), make("span", { class: "muted" }, ` ${span(Date.now() - row.last.ended_ms)} ago`));
 }
 
 function button(label, description, style, action) {
@@ -49,7 +49,7 @@ function button(label, description, style, action) {
 }
 
 function buttons(row) {
-  const name = plain(row.name);
+  const { name } = row;
   const change = (verb, done) => async (node) => {
     if (await perform(node, () => act(`/api/schedules/${encodeURIComponent(row.name)}/${verb}`))) {
       await reload();
@@ -79,9 +79,9 @@ function rowOf(row) {
   return make(
     "tr",
     { "data-name": row.name },
-    cell("Name", make("span", {}, make("strong", {}, plain(row.name)), row.from_settings ? make("span", { class: "muted" }, " (settings)") : null)),
-    cell("Action", plain(row.action)),
-    cell("Times", plain(row.times)),
+    cell("Name", make("span", {}, make("strong", {}, row.name), row.from_settings ? make("span", { class: "muted" }, " (settings)") : null)),
+    cell("Action", row.action),
+    cell("Times", row.times),
     cell("Next run", nextCell(row)),
     cell("Now", nowCell(row)),
     cell("Last run", lastCell(row)),
@@ -100,10 +100,10 @@ function historyRow(row, runs) {
       run.by_hand ? " (run now)" : "",
       run.started_ms ? `, ${span(run.ended_ms - run.started_ms)}, ${count(run.tokens)} tokens, ${dollars(run.cost_micros)}, ` : ", ",
       run.started_ms ? runLink(row.kind, run.id) : "not started",
-      run.detail ? make("span", { class: "said muted" }, ` ${plain(run.detail)}`) : null,
+      run.detail ? make("span", { class: "said muted" }, ` ${run.detail}`) : null,
     ),
   );
-  const content = lines.length ? make("ol", { class: "mb-0", "aria-label": `Runs of ${plain(row.name)}, newest first` }, ...lines) : "No runs yet.";
+  const content = lines.length ? make("ol", { class: "mb-0", "aria-label": `Runs of ${row.name}, newest first` }, ...lines) : "No runs yet.";
   return make("tr", {}, make("td", { colspan: COLUMNS }, content));
 }
 

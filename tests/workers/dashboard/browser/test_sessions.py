@@ -146,6 +146,7 @@ def test_message_is_posted(stage, open_tab):
     page = open_tab(f"/collabs/{job.id}").page
     page.get_by_label("Message to the session").fill("Mind the door.")
     page.get_by_role("button", name="Post").click()
+    expect(page.locator("#action-status")).to_have_text("post: done")
     stage.open_gate()
     expect(page.locator("#messages")).to_contain_text("Mind the door.")
 

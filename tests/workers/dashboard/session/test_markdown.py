@@ -19,7 +19,7 @@ from symposia.workers.dashboard.views.session.markdown import (
     parse_markdown,
 )
 from symposia.workers.dashboard.views.session.transcript import MOST_RENDERED, message_json
-from symposia.workers.dashboard.views.session.visible import make_visible
+from symposia.workers.dashboard.views.visible import make_visible
 
 HOSTILE = [
     "<script>alert(1)</script>",

@@ -13,7 +13,7 @@ from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
-from symposia.workers.dashboard.views.session.visible import make_visible
+from symposia.workers.dashboard.views.visible import make_visible
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
 

@@ -72,10 +72,10 @@ export class ActionsView {
   question(question, nowMs) {
     const id = `answer-${question.id}`;
     const input = question.choices.length
-      ? make("select", { class: "form-select", id, name: "text" }, ...question.choices.map((it) => make("option", {}, it)))
+      ? make("select", { class: "form-select", id, name: "text" }, ...question.choices.map(option))
       : make("textarea", { class: "form-control", id, name: "text", rows: "3", required: true });
     const by = make("select", { class: "form-select", name: "name", "aria-label": "Answer as" },
-      ...question.asked.map((it) => make("option", {}, it)));
+      ...question.asked.map(option));
     const until = question.until_ms ? `, ${duration(question.until_ms - nowMs)} left` : "";
     const form = make("form", { class: "question" },
       make("label", { class: "form-label", for: id },
@@ -119,4 +119,9 @@ export class ActionsView {
       if (document.activeElement === document.body && focused.isConnected) focused.focus();
     }
   }
+}
+
+// The value is sent as it is, also where the text of the option shows invisible characters.
+function option(value) {
+  return make("option", { value }, value);
 }

@@ -23,7 +23,7 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 from pydantic import JsonValue
 
-from .visible import make_visible
+from ..visible import make_visible
 
 #: Kind of a node of markdown-it -> tag. Kinds that are not here are text.
 TAGS = {

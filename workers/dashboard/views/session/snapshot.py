@@ -22,9 +22,9 @@ from .....state.sessions.turn_records import TurnRecord
 from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.views.session_views import SessionFacts
 from ..questions import build_question
+from ..visible import make_fields_visible
 from .details import budget_json, decisions_json, item_json, ledger_json
 from .usage import SessionTotals
-from .visible import make_fields_visible
 
 Json = dict[str, JsonValue]
 
@@ -82,14 +82,15 @@ def session_json(parts: SessionParts) -> Json:
         "participants": list(_participants(parts)),
         "usage_is_complete": parts.totals.is_complete,
         "open_turns": [_open_turn(record, parts.leases_ms) for record in state.open_turns()],
-        "questions": [cast("Json", build_question(question)) for question in parts.questions],
         "board": [item_json(entry) for entry in parts.board],
         "decisions": None if parts.decisions is None else decisions_json(parts.decisions),
         "ledger": ledger_json(parts.ledger) if facts.spec.protocol else None,
         "actions": list(possible_actions(state, is_live=parts.is_live, asks=bool(parts.questions))),
         "exports": list(export_formats(facts)),
     }
-    return make_fields_visible(data)
+    # Names and choices of a question are sent back in its answer, so the page makes them visible.
+    questions: list[JsonValue] = [cast("Json", build_question(question)) for question in parts.questions]
+    return {**make_fields_visible(data), "questions": questions}
 
 
 def export_formats(facts: SessionFacts) -> tuple[str, ...]:

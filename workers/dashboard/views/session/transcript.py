@@ -14,11 +14,11 @@ from .....models.protocol.dialog import Message
 from .....models.protocol.events import MapEvent
 from .....models.text.redact import without_password
 from .....models.turns.deltas import Delta
+from ..visible import make_fields_visible, make_visible
 from .bounded_cache import BoundedCache
 from .markdown import Node, parse_markdown
 from .pages import EventEntry, EventPage, MessagePage
 from .timeline import build_timeline, entry_ms, read_change
-from .visible import make_fields_visible, make_visible
 
 Json = dict[str, JsonValue]
 

@@ -1,7 +1,8 @@
 """Text in which every character is visible, for pages that show what models and people wrote.
 
 A browser obeys controls of the writing direction, and hides escape sequences. Both can make a text read as
-another one, so the page shows them as text.
+another one, so the page shows them as text. The server does this where it makes HTML or Markdown nodes of a text.
+Elsewhere the page does it (`makeVisible` in `static/page.js`), with the same characters.
 """
 
 from __future__ import annotations
@@ -11,11 +12,27 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-#: All controls except tab and line feed; controls of the writing direction, separators, invisible formatting, tags.
-_INVISIBLE = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
-    "\ufff9-\ufffb\U000e0000-\U000e007f\ud800-\udfff]"
+#: First and last character of each range: all controls except tab and line feed; controls of the writing direction,
+#: separators, invisible formatting, lone surrogates, tags.
+_RANGES = (
+    (0x00, 0x08),
+    (0x0B, 0x1F),
+    (0x7F, 0x9F),
+    (0xAD, 0xAD),
+    (0x061C, 0x061C),
+    (0x180E, 0x180E),
+    (0x200B, 0x200B),
+    (0x200E, 0x200F),
+    (0x2028, 0x202E),
+    (0x2060, 0x206F),
+    (0xD800, 0xDFFF),
+    (0xFEFF, 0xFEFF),
+    (0xFFF9, 0xFFFB),
+    (0xE0000, 0xE007F),
 )
+_INVISIBLE = re.compile("[{}]".format("".join(rf"\U{first:08x}-\U{last:08x}" for first, last in _RANGES)))
+#: The same as a regular expression of JavaScript, for the flag `u`.
+INVISIBLE_IN_PAGES = "[{}]".format("".join(rf"\u{{{first:x}}}-\u{{{last:x}}}" for first, last in _RANGES))
 #: Pictures of the controls below U+0020, in the order of the controls.
 _PICTURES = 0x2400
 
