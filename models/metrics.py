@@ -132,7 +132,7 @@ TURN_SECONDS = Metric(
 )
 QUEUE_WAIT_SECONDS = Metric(
     "symposia_queue_wait_seconds",
-    "Seconds from the dispatch of a turn to its grant.",
+    "Seconds from the dispatch of a turn, or from the resume of its session, to its grant.",
     "histogram",
     *_MODE,
     scale=1_000,

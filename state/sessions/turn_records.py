@@ -88,8 +88,6 @@ class TurnRecord:
     grants: int = 0
     failures: int = 0
     dispatches: int = 0
-    #: Time at which its newest message was sent or its retry was due, in milliseconds since the epoch.
-    dispatched_ms: int | None = None
     #: Id of the Celery task that planned this turn.
     parent: str | None = None
     #: Start of the newest grant, in milliseconds since the epoch by the server's clock.
@@ -97,6 +95,8 @@ class TurnRecord:
     #: Time since which a message of the turn waits for a worker (milliseconds since the epoch); None: no
     #: message.
     queued_ms: int | None = None
+    #: Milliseconds for which a message of the turn waited for a worker before the newest grant; None: no message waited.
+    waited_ms: int | None = None
     #: The `PlannedTurn`, as JSON; removed when the turn has closed.
     plan: str | None = None
     #: The `TurnResult`, as JSON; present when the turn has closed.
@@ -135,10 +135,10 @@ class _Stored(BaseModel):
     grants: int
     failures: int
     dispatches: int
-    dispatched_ms: int | None = None
     parent: str | None = None
     began_ms: int | None = None
     queued_ms: int | None = None
+    waited_ms: int | None = None
     agent: str | None = None
     reserved_tokens: int = 0
     reserved_cost: int = 0
@@ -216,10 +216,10 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         grants=stored.grants,
         failures=stored.failures,
         dispatches=stored.dispatches,
-        dispatched_ms=stored.dispatched_ms,
         parent=stored.parent,
         began_ms=stored.began_ms,
         queued_ms=stored.queued_ms,
+        waited_ms=stored.waited_ms,
         plan=turns.get(f"{number}:plan"),
         result=turns.get(f"{number}:result"),
         agent=stored.agent,

@@ -140,9 +140,8 @@ class TurnMetrics:
     def granted(self, answer: ScriptAnswer, number: int) -> None:
         """Observe how long a turn waited for a worker."""
         record = answer.state.records[number] if answer.state else None
-        if record is not None and record.began_ms is not None and record.dispatched_ms is not None:
-            waited_ms = max(record.began_ms - record.dispatched_ms, 0)
-            self._sink.observe(QUEUE_WAIT_SECONDS, waited_ms / 1000, self._mode)
+        if record is not None and record.waited_ms is not None:
+            self._sink.observe(QUEUE_WAIT_SECONDS, record.waited_ms / 1000, self._mode)
 
     def ended(self, outcome: TurnOutcomeLabel, seconds: float) -> None:
         """Count the end of an attempt that took `seconds`."""

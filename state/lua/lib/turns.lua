@@ -8,6 +8,7 @@
 ---   N:held    a commit that arrived while the session was suspended
 ---   N:wait    what a parked turn waits for, with the answers so far (never decoded here)
 --- `queued_ms` of a record: since when a message of the turn waits for a worker; absent: no message waits.
+--- `waited_ms` of a record: how long its message waited before the newest grant; absent: no message waited.
 --- `took_over` of a record: true if its newest grant followed an expired lease.
 --- A turn number below `next` without a record has been closed and consumed. Exactly-once needs no
 --- more memory than this, so the hash stays small in any session.

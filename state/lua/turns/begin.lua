@@ -99,6 +99,7 @@ if not owner then
   if turn.token then turn.former = (turn.former or '') .. turn.token .. ' ' end
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)
+  turn.waited_ms = turn.queued_ms and math.max(NOW - turn.queued_ms, 0) or nil
   turn.began_ms, turn.swept_ms, turn.queued_ms, turn.dispatches, turn.request = NOW, nil, nil, 0, nil
   turn.short_tokens, turn.short_cost = nil, nil
   for unit, amount in pairs(shares.given) do reserve(session, turn, unit, amount) end

@@ -136,6 +136,19 @@ def test_a_suspended_time_does_not_count_as_queued(table: Table, is_closed: bool
     assert queued(table) < 60
 
 
+def test_grant_records_the_wait_without_the_suspension(table: Table):
+    waiting, suspended = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
+    shift(table, 60, waiting)
+    table.grant(waiting, scope="slot:a")
+    shift(table, 60, suspended)
+    table.suspend()
+    table.resume()
+    table.grant(suspended, scope="slot:b")
+    records = table.state().records
+    assert records[waiting].waited_ms >= 60_000
+    assert records[suspended].waited_ms < 60_000
+
+
 def test_resume_queues_only_queued_turns(table: Table):
     spoken, retried = table.plan_one(scope="slot:a"), table.plan_one(scope="slot:b")
     due_ms = table.fail(table.grant(retried, scope="slot:b"), delay_ms=60_000).due_ms

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
 from checks.counting import counting_client
+from live import until
 from servers.lossy import lossy_wire
+from sessions.table import Table
 from symposia.models.metrics import LOCK_WAITS, TURN_SECONDS
 from symposia.state.metrics import MetricCounts
 from symposia.state.redis.connect import connect
-from symposia.tasks.runtime.metrics import MetricBuffer, NoMetrics
+from symposia.tasks.runtime.metrics import MetricBuffer, NoMetrics, TurnMetrics
 
 FIELD = "symposia_lock_waits_total|pair"
 
@@ -104,3 +107,21 @@ def test_a_runtime_without_monitoring_counts_nothing(counts):
     sink.observe(TURN_SECONDS, 1.0, "pair")
     sink.flush()
     assert counts.read() == {}
+
+
+def test_queue_wait_excludes_the_time_of_a_suspension(redis_url, counts):
+    buffer = MetricBuffer(counts)
+    with connect(redis_url) as client:
+        table = Table(client)
+        number = table.plan_one()
+        table.suspend()
+        began = time.monotonic()
+        until(lambda: time.monotonic() > began + 1, what="a second of suspension")
+        before_resume = time.monotonic()
+        table.resume()
+        TurnMetrics(buffer, "pair").granted(table.begin(number), number)
+        most_ms = (time.monotonic() - before_resume) * 1000 + 1
+        table.cancel()
+    buffer.flush()
+    assert 0 <= counts.read()["symposia_queue_wait_seconds|pair|sum"] <= most_ms
+    assert sum(amount for field, amount in counts.read().items() if not field.endswith("sum")) == 1
