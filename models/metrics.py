@@ -1,28 +1,38 @@
 """Catalogue of the metrics: name, meaning, labels and buckets of each.
 
-Every label has few values: modes, statuses, outcomes, classes of reasons. No label contains an id, a name that
-a user chose, or any text of a session, so the number of time series is bounded.
+Every label has few values: modes, statuses, outcomes, classes of reasons. No label contains an id or any text of
+a session, so the number of time series is bounded.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import product
+from itertools import islice, product
 from typing import Literal
 
-from .protocol.collab import CollabMode
+from .protocol.collab import CollabMode, added_mode_names
 
 #: Label value for everything that has no value of its own.
 OTHER = "other"
-#: Modes with a label value of their own. Their order is a part of stored scores (`LiveSessions`).
+#: Modes of the protocol. Their order is a part of stored scores (`LiveSessions`).
 MODES = tuple(mode.value for mode in CollabMode)
+#: Maximum number of added modes with a label value of their own: those that a process added first.
+MOST_ADDED_MODES = 20
+_LABEL = re.compile(r"[A-Za-z0-9_.-]{1,50}")
+
+
+def added_mode_labels() -> tuple[str, ...]:
+    """Return the label values of the modes that this process added."""
+    names = (name for name in added_mode_names() if _LABEL.fullmatch(name) and name != OTHER)
+    return tuple(islice(names, MOST_ADDED_MODES))
 
 
 def mode_label(mode: str) -> str:
-    """Return the label value of a mode: `other` for a mode that is not one of the protocol."""
-    return str(mode) if mode in MODES else OTHER
+    """Return the label value of a mode: its name, or `other` for a mode that this process does not know."""
+    return str(mode) if mode in MODES or mode in added_mode_labels() else OTHER
 
 
 class TurnOutcomeLabel(StrEnum):
@@ -108,8 +118,10 @@ class Metric:
         return next((f"{bound:g}" for bound in self.buckets if seconds <= bound), "+Inf")
 
     def known_values(self) -> Iterator[tuple[str, ...]]:
-        """Yield the combinations of known label values."""
-        return product(*self.known) if len(self.known) == len(self.labels) else iter(())
+        """Yield the combinations of known label values; added modes are known, too."""
+        if len(self.known) != len(self.labels):
+            return iter(())
+        return product(*(MODES + added_mode_labels() if it is MODES else it for it in self.known))
 
 
 _OUTCOMES = tuple(it.value for it in TurnOutcomeLabel)

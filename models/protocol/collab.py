@@ -44,6 +44,11 @@ def add_mode_name(name: str) -> CollabMode:
     return _ADDED.setdefault(name, added)
 
 
+def added_mode_names() -> tuple[str, ...]:
+    """Return the names of added modes, in the order in which this process added them."""
+    return tuple(_ADDED)
+
+
 class CollabStatus(StrEnum):
     """Status of a session (section 4); participants act in `active` only."""
 

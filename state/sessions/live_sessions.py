@@ -6,11 +6,13 @@ Both are hints for people. No decision of a worker depends on them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 from typing import cast
+from zlib import crc32
 
 from redis import Redis
 
-from ...models.metrics import MODES, OTHER, StuckReason, mode_label
+from ...models.metrics import MODES, OTHER, StuckReason, added_mode_labels, mode_label
 from ...models.protocol.collab import CollabStatus
 from ..redis.keys import LIVE, STUCK
 from .queue_progress import queued_for_s
@@ -22,12 +24,28 @@ _STUCK_TTL_S = 3_600
 MOST_STUCK = 1_000
 
 
-#: Scores are twice the place of a mode here, plus one for a suspended session.
-_LABELS = (*MODES, OTHER)
+#: Each status with its direction of scores: the score of a session is the number of its mode, negative if the
+#: session is suspended.
+_SIGNS = {str(CollabStatus.ACTIVE): 1, str(CollabStatus.SUSPENDED): -1}
+
+
+def _number(label: str) -> int:
+    """Return the number of a mode: its place among the modes of the protocol, from 1, or a larger hash of its name.
+
+    Processes that added modes in another order, or not at all, agree on the numbers.
+    """
+    known = (*MODES, OTHER)
+    return known.index(label) + 1 if label in known else len(known) + 1 + crc32(label.encode())
 
 
 def _score(mode: str, *, suspended: bool) -> int:
-    return _LABELS.index(mode_label(mode)) * 2 + suspended
+    return _number(mode_label(mode)) * (-1 if suspended else 1)
+
+
+def _label(score: float) -> str:
+    """Return the label of the mode of a score: `other` if this process did not add the mode."""
+    labels = {_number(it): it for it in (*MODES, *added_mode_labels())}
+    return labels.get(int(abs(score)), OTHER)
 
 
 class LiveSessions:
@@ -50,7 +68,7 @@ class LiveSessions:
         pipeline.zscore(LIVE, session_id)
         pipeline.zrem(LIVE, session_id)
         score, removed = cast("tuple[float | None, int]", pipeline.execute())
-        return _LABELS[int(score) // 2] if removed and score is not None else None
+        return _label(score) if removed and score is not None else None
 
     def count_missing(self, session_ids: Sequence[str]) -> int:
         """Return how many of these sessions are not unfinished ones."""
@@ -58,12 +76,20 @@ class LiveSessions:
 
     def count(self) -> dict[tuple[str, ...], int]:
         """Return the numbers of sessions by label of the mode and status."""
+        labels = (*MODES, *added_mode_labels())
         pipeline = self._client.pipeline(transaction=False)
-        for score in range(2 * len(_LABELS)):
-            pipeline.zcount(LIVE, score, score)
-        counted = cast("list[int]", pipeline.execute())
-        statuses = (str(CollabStatus.ACTIVE), str(CollabStatus.SUSPENDED))
-        return {(_LABELS[score // 2], statuses[score % 2]): number for score, number in enumerate(counted)}
+        for sign in _SIGNS.values():
+            pipeline.zcount(LIVE, *sorted((sign, sign * inf)))
+            for score in (sign * _number(label) for label in labels):
+                pipeline.zcount(LIVE, score, score)
+        counted = iter(cast("list[int]", pipeline.execute()))
+        counts: dict[tuple[str, ...], int] = {}
+        for status in _SIGNS:
+            total = next(counted)
+            counts |= {(label, status): next(counted) for label in labels}
+            # A session that starts between two commands is in one of the counts only.
+            counts[OTHER, status] = max(total - sum(counts[label, status] for label in labels), 0)
+        return counts
 
 
 def stuck_reason(state: SessionState, *, after_ms: int) -> StuckReason | None:

@@ -6,8 +6,10 @@ import pytest
 
 from checks.counting import counting_client
 from sessions.table import Table
+from symposia.models import metrics
 from symposia.models.metrics import (
     MODES,
+    MOST_ADDED_MODES,
     SESSIONS,
     SESSIONS_STUCK,
     TURN_SECONDS,
@@ -107,6 +109,14 @@ def test_unknown_mode_becomes_other():
     assert [mode_label(mode) for mode in (*MODES, "backwards", "a|b")] == [*MODES, "other", "other"]
 
 
-def test_the_number_of_fields_is_bounded():
-    turns = len(list(TURNS.known_values()))
-    assert turns == len(MODES) * 8
+def test_the_number_of_fields_is_bounded(monkeypatch):
+    assert len(list(TURNS.known_values())) == len(MODES) * 8
+    names = ("no|label", "no label", "other", *(f"mode-{number}" for number in range(50)))
+    monkeypatch.setattr(metrics, "added_mode_names", lambda: names)
+    assert [mode_label(it) for it in (*names[:4], "mode-19", "mode-20")] == [
+        *["other"] * 3,
+        "mode-0",
+        "mode-19",
+        "other",
+    ]
+    assert len(list(TURNS.known_values())) == (len(MODES) + MOST_ADDED_MODES) * 8

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import pytest
+
 from sessions.table import Table
+from symposia.models import metrics
 from symposia.models.metrics import SESSIONS_ENDED, StuckReason
+from symposia.models.protocol import collab
+from symposia.models.protocol.collab import add_mode_name
 from symposia.state.metrics import MetricCounts, count_field
 from symposia.state.redis.keys import LIVE
 from symposia.state.sessions.index import SessionIndex
@@ -26,6 +33,41 @@ def test_live_sessions_are_counted_by_mode_and_status(client):
     }
     assert [live.remove("b"), live.remove("b"), live.remove("unknown")] == ["pair", None, None]
     assert client.zcard(LIVE) == 3
+
+
+@pytest.fixture
+def added_mode() -> Iterator[str]:
+    yield add_mode_name("backwards")
+    del collab._ADDED["backwards"]
+
+
+def test_sessions_of_an_added_mode_have_its_name(client, added_mode):
+    live = LiveSessions(client)
+    for session_id, mode in (("a", added_mode), ("b", added_mode), ("c", "forgotten"), ("d", "pair")):
+        live.add(session_id, mode)
+    live.set_suspended("b", added_mode, suspended=True)
+    live.set_suspended("c", "forgotten", suspended=True)
+    counts = {labels: number for labels, number in live.count().items() if number}
+    assert counts == {
+        ("backwards", "active"): 1,
+        ("backwards", "suspended"): 1,
+        ("other", "suspended"): 1,
+        ("pair", "active"): 1,
+    }
+    assert [live.remove("a"), live.remove("c")] == ["backwards", "other"]
+
+
+def test_process_without_the_added_mode_counts_it_as_other(client, added_mode, monkeypatch):
+    live = LiveSessions(client)
+    for session_id in ("a", "b"):
+        live.add(session_id, added_mode)
+    live.set_suspended("b", added_mode, suspended=True)
+    monkeypatch.setattr(metrics, "added_mode_names", tuple)
+    counts = {labels: number for labels, number in live.count().items() if number}
+    assert counts == {("other", "active"): 1, ("other", "suspended"): 1}
+    live.set_suspended("b", "backwards", suspended=False)
+    assert live.count()["other", "active"] == 2
+    assert live.remove("b") == "other"
 
 
 def test_the_end_of_a_session_is_counted_once(table: Table):
