@@ -43,7 +43,7 @@ def own_browser(path: str) -> Iterator[Browser]:
 
 @dataclass
 class Tab:
-    """A page and all that it reported to the console."""
+    """A page, and all that the pages of its profile reported to the console."""
 
     context: BrowserContext
     page: Page
@@ -69,8 +69,8 @@ def own_tab(browser: Browser, url: str, credentials: str | None = None, **option
     context = browser.new_context(base_url=url, **options)  # type: ignore[arg-type]
     context.set_default_timeout(patient(30_000))
     tab = Tab(context, context.new_page())
-    tab.page.on("pageerror", lambda error: tab.errors.append(error.stack or str(error)))
-    tab.page.on(
+    context.on("weberror", lambda it: tab.errors.append(it.error.stack or str(it.error)))
+    context.on(
         "console", lambda it: tab.errors.append(f"{it.text} {it.location}") if it.type == "error" else None
     )
     try:

@@ -1,0 +1,70 @@
+"""Many tabs of one browser: few streams, and every tab shows every change."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import BrowserContext, Page, Request, Response, expect
+
+from live import until
+from symposia.models.sessions.stop_conditions import MaxTurns
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+
+TURNS = 4
+
+
+class OpenStreams:
+    """The streams that a browser has open."""
+
+    def __init__(self, context: BrowserContext) -> None:
+        self.open: set[Request] = set()
+        self.most = 0
+        context.on("response", self._begin)
+        context.on("requestfinished", self._end)
+        context.on("requestfailed", self._end)
+
+    def _begin(self, response: Response) -> None:
+        if response.headers.get("content-type", "").startswith("text/event-stream"):
+            self.open.add(response.request)
+            self.most = max(self.most, len(self.open))
+
+    def _end(self, request: Request) -> None:
+        self.open.discard(request)
+
+
+def states(pages: list[Page]) -> list[str]:
+    return sorted(page.locator("#live-status").inner_text() for page in pages)
+
+
+def test_twelve_tabs_share_three_streams(stage, open_tab):
+    agents = {"ann": "stepped", "bob": "stepped"}
+    jobs = [stage.submit("round_robin", agents, stop=MaxTurns(TURNS)) for _ in range(2)]
+    context = open_tab("/schedules").context
+    streams = OpenStreams(context)
+    places = ["/collabs", *(f"/collabs/{job.id}" for job in jobs)] * 4
+    pages = {context.new_page(): place for place in places}
+    for page, place in pages.items():
+        page.goto(place)
+    expected = ["Live"] * 3 + ["Live, once a second"] * 9
+    until(lambda: states(list(pages)) == expected, what="three tabs stream, the others poll")
+
+    for turn in range(1, TURNS + 1):
+        stage.step(turn)
+        speaker = "bob" if turn % 2 == 0 else "ann"
+        for page, place in pages.items():
+            if place == "/collabs":
+                for job in jobs:
+                    turns = page.locator(f"#row-{job.id} td[data-label=Turns]")
+                    expect(turns).to_have_text(str(turn))
+            else:
+                texts = page.locator("#messages .message-text")
+                expect(texts).to_have_count(turn)
+                expect(texts.last).to_have_text(f"{speaker} speaks in turn {turn}")
+    for page, place in pages.items():
+        if place == "/collabs":
+            for job in jobs:
+                expect(page.locator(f"#row-{job.id}")).to_contain_text("completed")
+        else:
+            expect(page.locator("#status")).to_have_text("completed")
+            expect(page.locator("#turns tr")).to_have_count(TURNS)
+    assert streams.most == 3
