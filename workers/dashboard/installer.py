@@ -18,6 +18,7 @@ from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
 from .flower_pages.task_page import TaskPage
 from .handlers.assets import STATIC_PATH, AssetHandler
+from .handlers.base import UnknownAddress
 from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
@@ -48,6 +49,8 @@ def dashboard_handlers() -> list[Any]:
         *schedule_routes(),
         *review_routes(),
         url(r"/collabs/static/(.*)", AssetHandler, {"path": str(STATIC_PATH)}, name="collabs_static"),
+        # Without it, addresses that no route fits would get Flower's page, also those of the JSON.
+        url(r"(?:/api)?/(?:collabs|inbox|schedules|reviews)/.*", UnknownAddress),
     ]
 
 
@@ -65,13 +68,16 @@ def install_dashboard() -> None:
     """Add the dashboard to Flower. Call it before Flower is built; a second call does nothing."""
     if flower_settings.get(_MARK):
         return
-    flower_settings[_MARK] = True
-    flower_handlers[-1:-1] = dashboard_handlers()  # before the catch-all
-    flower_handlers[:0] = replaced_handlers()  # the first route that fits is used
+    # First what may fail: a failed installation has changed nothing and can be repeated.
+    added, replacing = dashboard_handlers(), replaced_handlers()
+    loader = DashboardLoader(flower_settings["template_path"])
+    export_to_flower()
     add_columns()
-    flower_settings["template_loader"] = DashboardLoader(flower_settings["template_path"])
+    flower_handlers[-1:-1] = added  # before the catch-all
+    flower_handlers[:0] = replacing  # the first route that fits is used
+    flower_settings["template_loader"] = loader
     flower_settings["ui_modules"] = {**flower_settings.get("ui_modules", {}), "Template": NavbarTemplate}
     flower_settings.setdefault("xsrf_cookie_kwargs", {"samesite": "Strict"})
-    export_to_flower()
     if not options.address and not options.unix_socket:
         options.address = LOOPBACK
+    flower_settings[_MARK] = True

@@ -18,27 +18,17 @@ Every request needs an allowed host and, if Flower has authentication, a user. A
 
 from __future__ import annotations
 
-import logging
 from secrets import token_urlsafe
-from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from tornado.escape import url_escape
 from tornado.web import HTTPError, RequestHandler
 
-from ....models.errors import InvalidInput, SymposiaError
-from ....models.text.redact import json_text, without_password
+from ....models.errors import InvalidInput
 from ..security import HEADERS, allowed_hosts, is_allowed_host, refusal_of_action
 from ..services import Services, open_services
 from ..views.visible import INVISIBLE_IN_PAGES
-from .error_status import status_of
-
-if TYPE_CHECKING:
-    from tornado.web import RequestHandler as FlowerHandler
-else:
-    from flower.views import BaseHandler as FlowerHandler
-
-log = logging.getLogger(__name__)
+from .errors import AnswerHandler
 
 #: Cookie that identifies a browser, to count its streams; it gives no right.
 BROWSER_COOKIE = "symposia_browser"
@@ -49,7 +39,7 @@ _HOSTS = "symposia_hosts"
 _OBJECT: TypeAdapter[dict[str, JsonValue]] = TypeAdapter(dict[str, JsonValue])
 
 
-class DashboardHandler(FlowerHandler):
+class DashboardHandler(AnswerHandler):
     """Handler whose requests need an allowed host and, if Flower has authentication, a user."""
 
     services: Services
@@ -90,21 +80,10 @@ class DashboardHandler(FlowerHandler):
         raise HTTPError(401)
 
     @property
-    def flower_options(self) -> Any:
-        """Return the options of Flower."""
-        return self.application.options  # type: ignore[attr-defined]
-
-    @property
     def allows_actions(self) -> bool:
         """Return whether actions are possible: Flower has authentication and is not read-only."""
         options = self.flower_options
         return bool(options.basic_auth or options.auth) and not options.read_only
-
-    @property
-    def base_url(self) -> str:
-        """Return the URL prefix of Flower, such as `/flower`, or an empty text."""
-        prefix = (self.flower_options.url_prefix or "").strip("/")
-        return f"/{prefix}" if prefix else ""
 
     def query_text(self, name: str, default: str = "") -> str:
         """Return an argument of the URL as it was sent. Flower's `get_argument` escapes it for HTML."""
@@ -120,36 +99,6 @@ class DashboardHandler(FlowerHandler):
         if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= most:
             raise InvalidInput(name, text, f"must be a whole number from 1 to {most}")
         return int(text)
-
-    def send_json(self, data: object) -> None:
-        """Send JSON."""
-        self.send_json_text(json_text(data))
-
-    def send_json_text(self, text: str) -> None:
-        """Send JSON that was made before."""
-        self.set_header("Content-Type", "application/json; charset=UTF-8")
-        self.write(text)
-
-    def send_error_line(self, status: int, line: str) -> None:
-        """Send an error as JSON."""
-        self.set_status(status)
-        self.send_json({"error": without_password(line)})
-        _ = self.finish()
-
-    def write_error(self, status_code: int, **kwargs: Any) -> None:
-        """Send an error as one line of JSON: expected errors with their text, others without details."""
-        error = kwargs.get("exc_info", (None, None))[1]
-        if isinstance(error, SymposiaError):
-            self.send_error_line(status_of(error), str(error))
-            return
-        if status_code == 401 and self.flower_options.basic_auth:
-            self.set_header("WWW-Authenticate", 'Basic realm="flower"')
-        self.send_error_line(status_code, self._reason)
-
-    def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        """Log a defect with its traceback; an expected error is only sent."""
-        if not isinstance(value, SymposiaError):
-            super().log_exception(typ, value, tb)
 
 
 class PageHandler(DashboardHandler):
@@ -180,7 +129,7 @@ class PageHandler(DashboardHandler):
             active_tab=tab,
             script=script,
             base_url=self.base_url,
-            asset_url=lambda name: f"{self.base_url}/collabs/static/{name}",
+            asset_url=self.asset_url,
             allows_actions=self.allows_actions,
             invisible=INVISIBLE_IN_PAGES,
             # The token is in the page, so that the cookie is not needed in scripts.
@@ -199,6 +148,14 @@ class DataHandler(DashboardHandler):
     async def data(self, *parts: str) -> object:
         """Return the data; `parts` are the groups of the URL."""
         raise NotImplementedError
+
+
+class UnknownAddress(DashboardHandler):
+    """Handler of addresses below the pages that no route fits, such as an id that is not valid."""
+
+    def get(self) -> None:
+        """Answer with status 404."""
+        raise HTTPError(404, reason="no such address: an id or a name in it is not valid")
 
 
 class ActionHandler(DashboardHandler):
