@@ -78,7 +78,7 @@ class ScheduledSession:
     def cancel(self, _schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Cancel the session, unless it has ended."""
         try:
-            self._sessions.get(schedule_run.id).cancel("a newer run was due")
+            self._sessions.get(schedule_run.id).cancel("a newer run was due", by="schedule")
         except (LifecycleError, SessionNotFound):
             return
 

@@ -27,17 +27,23 @@ class CollabJob(ReadableJob):
 
     # -- steering ---------------------------------------------------------------------------
 
-    def suspend(self) -> None:
+    def suspend(self, *, by: str = "user") -> None:
         """Pause the session. A turn that is running is held, and written when the session is resumed.
+
+        Args:
+            by: Actor recorded in the event.
 
         Raises:
             IllegalTransition: The session is not active.
         """
-        self._connections.store.suspend(self.id)
+        self._connections.store.suspend(self.id, by=by)
         self._mark_suspended(suspended=True)
 
-    def resume(self) -> None:
+    def resume(self, *, by: str = "user") -> None:
         """Resume a suspended session.
+
+        Args:
+            by: Actor recorded in the event.
 
         Raises:
             IllegalTransition: The session is not suspended.
@@ -45,35 +51,39 @@ class CollabJob(ReadableJob):
         # Before and after: if the process dies in between, the sweep still checks the session soon.
         self._connections.index.set_due_by(self.id, self._connections.index.now_ms())
         self._mark_suspended(suspended=False)  # the sweep corrects it if the session stays suspended
-        state = self._connections.store.resume(self.id)
+        state = self._connections.store.resume(self.id, by=by)
         self._connections.index.set_due_by(self.id, state.now_ms)
         resend_all(self._connections.graph, self._facts, state)
 
     def _mark_suspended(self, *, suspended: bool) -> None:
         self._connections.index.live.set_suspended(self.id, self._facts.collab.mode, suspended=suspended)
 
-    def stop(self) -> None:
+    def stop(self, *, by: str = "user") -> None:
         """Complete the session when the turns that are running have ended.
+
+        Args:
+            by: Actor recorded in the event.
 
         Raises:
             IllegalTransition: The session has already ended.
         """
-        state = self._connections.store.request_stop(self.id)
+        state = self._connections.store.request_stop(self.id, by=by)
         self._connections.index.set_due_by(self.id, state.now_ms)
         if read_all_questions(self._facts, state):  # no closing turn will request the next step
             request_planning(self._connections, state)
 
-    def cancel(self, reason: str = "cancelled") -> None:
+    def cancel(self, reason: str = "cancelled", *, by: str = "user") -> None:
         """Cancel the session at once.
 
         Args:
             reason: The reason that the session's end records.
+            by: Actor recorded in the event.
 
         Raises:
             IllegalTransition: The session has already ended.
         """
         to = self._connections
-        state = to.store.cancel(self.id, reason=reason, retention_ms=to.retention_ms)
+        state = to.store.cancel(self.id, reason=reason, retention_ms=to.retention_ms, by=by)
         to.index.mark_cancelled(self.id)
         report_dropped(to.graph, state, state.records)
 
@@ -156,7 +166,15 @@ class CollabJob(ReadableJob):
         """Return the open questions by turn number: turns of people, and what agents ask people."""
         return tuple(asked.pending() for asked in read_all_questions(self._facts, self.state()))
 
-    def reply(self, name: str, text: str, *, token: str | None = None, turn: int | None = None) -> None:
+    def reply(
+        self,
+        name: str,
+        text: str,
+        *,
+        token: str | None = None,
+        turn: int | None = None,
+        by: str | None = None,
+    ) -> None:
         """Answer the open question to a participant.
 
         Args:
@@ -164,6 +182,7 @@ class CollabJob(ReadableJob):
             text: The answer.
             token: Reply token of the question.
             turn: Turn number of the question. One of `token` and `turn` is required if several questions are open.
+            by: Actor who sends the answer, recorded in the event as `sent_by`. None: the person.
 
         Raises:
             InvalidInput: The text is blank, too long, or not one of the question's choices.
@@ -177,4 +196,5 @@ class CollabJob(ReadableJob):
             name=name,
             token=token,
             limit_bytes=self._connections.max_message_bytes,
+            sent_by=by,
         )

@@ -150,26 +150,28 @@ class SessionStore:
 
     # -- status of the session ---------------------------------------------------------------
 
-    def suspend(self, session_id: str) -> SessionState:
-        """Suspend an active session.
+    def suspend(self, session_id: str, *, by: str = "") -> SessionState:
+        """Suspend an active session. `by`: actor recorded in the event; empty: none.
 
         Raises:
             IllegalTransition: The session has another status.
         """
-        return self._change_status(
-            "sessions/suspend", session_id, CollabStatus.SUSPENDED, {"request": new_id()}
-        )
+        args: dict[str, ScriptValue] = {"request": new_id(), "by": by}
+        return self._change_status("sessions/suspend", session_id, CollabStatus.SUSPENDED, args)
 
-    def resume(self, session_id: str) -> SessionState:
-        """Resume a suspended session, and write its held commits.
+    def resume(self, session_id: str, *, by: str = "") -> SessionState:
+        """Resume a suspended session, and write its held commits. `by`: as in `suspend`.
 
         Raises:
             IllegalTransition: The session has another status.
         """
-        return self._change_status("sessions/resume", session_id, CollabStatus.ACTIVE, {"request": new_id()})
+        args: dict[str, ScriptValue] = {"request": new_id(), "by": by}
+        return self._change_status("sessions/resume", session_id, CollabStatus.ACTIVE, args)
 
-    def cancel(self, session_id: str, *, reason: str, detail: str = "", retention_ms: int) -> SessionState:
-        """Cancel the session now.
+    def cancel(
+        self, session_id: str, *, reason: str, detail: str = "", retention_ms: int, by: str = ""
+    ) -> SessionState:
+        """Cancel the session now. `by`: as in `suspend`.
 
         Raises:
             IllegalTransition: It has already ended.
@@ -180,16 +182,17 @@ class SessionStore:
             "reason": reason,
             "detail": detail,
             "retention_ms": retention_ms,
+            "by": by,
         }
         return self._change_status("sessions/cancel", session_id, CollabStatus.CANCELLED, args, locks=scopes)
 
-    def request_stop(self, session_id: str) -> SessionState:
-        """End the session after its running turns.
+    def request_stop(self, session_id: str, *, by: str = "") -> SessionState:
+        """End the session after its running turns. `by`: as in `suspend`.
 
         Raises:
             IllegalTransition: It has already ended.
         """
-        return self._change_status("sessions/stop", session_id, CollabStatus.COMPLETED, {})
+        return self._change_status("sessions/stop", session_id, CollabStatus.COMPLETED, {"by": by})
 
     def sweep(
         self, session_id: str, *, grace_ms: int, taken_ms: int | None = None, probes: int = 0

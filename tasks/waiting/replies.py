@@ -6,6 +6,7 @@ the sweep continues if the process dies in between.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 from ...models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
@@ -97,8 +98,11 @@ def answer_question(
     name: str,
     token: str | None,
     limit_bytes: int,
+    sent_by: str | None = None,
 ) -> None:
     """Answer a question in the name of a person who was asked; a given `token` must be the question's.
+
+    `sent_by` is the actor who sends the answer, recorded in the event; None: the person.
 
     Raises:
         InvalidInput: The answer is blank, too long, or not one of the choices.
@@ -108,6 +112,8 @@ def answer_question(
     if token is not None and token != asked.parking.reply_token:
         raise ReplyRefused(asked.facts.session_id, name, "foreign")
     reply = asked.build_answer(text, by=name)
+    if sent_by is not None:
+        reply = replace(reply, about={**reply.about, "sent_by": sent_by})
     word = end_wait(review_context, asked, reply, f"answered by {excerpt(name)}").word
     if word == "missing":
         raise SessionNotFound(asked.facts.session_id)

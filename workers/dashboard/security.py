@@ -6,6 +6,7 @@ of the dashboard do not use these parts of Flower.
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
@@ -67,6 +68,20 @@ def refusal_of_action(headers: Mapping[str, str], host: str) -> str | None:
     if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
         return "requests from another origin are refused"
     return None
+
+
+def basic_user(authorization: str) -> str:
+    """Return the user name in a header of basic authentication; empty: there is none.
+
+    Credentials without a colon have no name, so all of them are secret.
+    """
+    kind, _, encoded = authorization.partition(" ")
+    try:
+        credentials = b64decode(encoded.strip(), validate=True).decode() if kind == "Basic" else ""
+    except ValueError:
+        return ""
+    name, colon, _ = credentials.partition(":")
+    return name if colon else ""
 
 
 def _without_brackets(host: str) -> str:

@@ -26,7 +26,7 @@ local function finish_session(keys, ending, held)
   end)
   flush_posts(keys)
   redis.call('HSET', keys.session, 'reason', ending.reason, 'detail', ending.detail, 'ended_ms', NOW)
-  set_status(keys, ending.status, ending.status, ending.request)
+  set_status(keys, ending.status, ending.status, ending.request, ending.by)
   emit(keys.events, 'MAPSessionCompleted', {
     status = ending.status, reason = ending.reason, detail = ending.detail,
     turns = tonumber(redis.call('HGET', keys.session, 'closed')),

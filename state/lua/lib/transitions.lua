@@ -1,11 +1,11 @@
 --- lib/transitions: changes of the session's status.
 --- USES: clock view events
 
---- Set the status of the session and its dialog; the caller has checked the transition.
-local function set_status(keys, status, dialog_status, request)
+--- Set the status of the session and its dialog; the caller has checked the transition. `by`: the actor, if known.
+local function set_status(keys, status, dialog_status, request, by)
   redis.call('HSET', keys.session, 'status', status, 'dialog_status', dialog_status, 'updated_ms', NOW,
     'moved_by', request or '')
-  write_journal(keys.journal, 'session.' .. status, { dialog = dialog_status })
+  write_journal(keys.journal, 'session.' .. status, { dialog = dialog_status, by = by ~= '' and by or nil })
 end
 
 --- Answer a status change without a valid transition: `refused`, unless it repeats the newest change

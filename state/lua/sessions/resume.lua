@@ -1,6 +1,6 @@
 --- sessions/resume: continues a suspended session and writes the held commits, in turn order.
 --- KEYS: session dialog events journal turns
---- ARGV: request
+--- ARGV: request by
 --- USES: clock view turns transitions posts writing
 --- ANSWERS: resumed(view) refused(view) missing
 --- GUARANTEE: every held commit is written exactly once.
@@ -8,7 +8,7 @@ local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if status ~= 'suspended' then return answer_repeated(session, turns, request, 'resumed') end
 local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns }
-set_status(keys, 'active', 'active', request)
+set_status(keys, 'active', 'active', request, by)
 each_turn(turns, function(number, turn)
   if turn.status == 'held' then
     write_turn(keys, number, turn, cjson.decode(redis.call('HGET', turns, number .. ':held')))

@@ -63,11 +63,13 @@ def test_output_after_cancel_is_dropped_on_record(shared, gated_job, checked):
 
 def test_cancelled_session_is_active_in_between(shared, gated_job, checked):
     job, gate = gated_job
-    job.suspend()
+    job.suspend(by="lena")
     job.cancel()
     gate.touch()
     moves = [e.event_type for e in job.collab().events if e.event_type.startswith("session.")]
     assert moves[-3:] == ["session.suspended", "session.active", "session.cancelled"]
+    actors = [e.data.get("by") for e in job.collab().events if e.event_type.startswith("session.")]
+    assert actors[-3:] == ["lena", None, "user"]
     checked(job, result_of(job))
 
 

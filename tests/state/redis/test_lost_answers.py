@@ -77,9 +77,9 @@ def test_commit_that_ends_a_session_may_be_repeated(unlucky):
 
 
 def test_change_by_another_client_is_not_a_retry(table):
-    args = {"request": new_id()}
+    args = {"request": new_id(), "by": ""}
     assert table.store._run("sessions/suspend", table.id, args).word == "suspended"
     assert table.store._run("sessions/suspend", table.id, args).word == "suspended"
-    assert table.store._run("sessions/suspend", table.id, {"request": new_id()}).word == "refused"
+    assert table.store._run("sessions/suspend", table.id, args | {"request": new_id()}).word == "refused"
     table.resume()
     assert table.store._run("sessions/resume", table.id, args).word == "refused"

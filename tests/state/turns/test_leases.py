@@ -54,7 +54,7 @@ def test_lease_is_not_renewed_after_a_cancel(table):
 def test_lease_is_not_renewed_after_the_end(table):
     """The turn began while its session was being cancelled: nothing else knows its lock."""
     grant = table.grant(table.plan_one())
-    ending = {"request": "r", "reason": "cancelled", "detail": "", "retention_ms": RETENTION_MS}
+    ending = {"request": "r", "reason": "cancelled", "detail": "", "retention_ms": RETENTION_MS, "by": ""}
     assert table.store._run("sessions/cancel", table.id, ending, locks=()).word == "cancelled"
     assert table.owner() == grant.token
     assert not table.renew(grant)

@@ -37,3 +37,18 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 SessionId = Annotated[
     str, typer.Argument(metavar="ID", help="Session id, or at least its first 8 characters.")
 ]
+By = Annotated[
+    str | None, typer.Option(help="Name of the actor, recorded in the event.", show_default="your user name")
+]
+
+
+def actor_name(by: str | None) -> str:
+    """Return the actor's name: `by`, or the user name of this process."""
+    import getpass
+
+    if by:
+        return by
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container whose user has no name
+        return "user"

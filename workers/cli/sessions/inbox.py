@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import AsJson, SessionId
+from ..common.options import AsJson, By, SessionId, actor_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,6 +100,7 @@ def reply(
         int | None,
         typer.Option(min=1, help="Turn number of the question; required if several questions are open."),
     ] = None,
+    by: By = None,
     as_json: AsJson = False,
 ) -> None:
     """Answer an open question to a person. The session then continues.
@@ -114,7 +115,7 @@ def reply(
     job = find_job(session)
     if text is None or text == "-":
         text = sys.stdin.read().strip()
-    job.reply(participant, text, token=token, turn=turn)
+    job.reply(participant, text, token=token, turn=turn, by=actor_name(by))
     if as_json:
         print_json({"id": job.id, "status": job.status().value, "participant": participant})
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import AsJson, SessionId
+from ..common.options import AsJson, By, SessionId, actor_name
 
 if TYPE_CHECKING:
     from ....jobs.collab import CollabJob
@@ -21,39 +21,40 @@ def add_to(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def suspend(session: SessionId, as_json: AsJson = False) -> None:
+def suspend(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
     """Suspend a session. The output of a turn in flight is held and written when the session is resumed.
 
     Example: [bold]symposia suspend 3f2a91c4[/bold]
     """
     job = _job(session)
-    job.suspend()
+    job.suspend(by=actor_name(by))
     _print_status(job, "suspended; `symposia resume` continues it.", as_json=as_json)
 
 
-def resume(session: SessionId, as_json: AsJson = False) -> None:
+def resume(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
     """Resume a suspended session.
 
     Example: [bold]symposia resume 3f2a91c4[/bold]
     """
     job = _job(session)
-    job.resume()
+    job.resume(by=actor_name(by))
     _print_status(job, "resumed.", as_json=as_json)
 
 
-def stop(session: SessionId, as_json: AsJson = False) -> None:
+def stop(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
     """Stop a session: it completes when the turns in flight have closed.
 
     Example: [bold]symposia stop 3f2a91c4[/bold]
     """
     job = _job(session)
-    job.stop()
+    job.stop(by=actor_name(by))
     _print_status(job, "stopping; it completes when the turns in flight have closed.", as_json=as_json)
 
 
 def cancel(
     session: SessionId,
     reason: Annotated[str, typer.Option(help="Reason, stored with the session.")] = "cancelled",
+    by: By = None,
     as_json: AsJson = False,
 ) -> None:
     """Cancel a session now. The output of turns in flight is discarded.
@@ -61,7 +62,7 @@ def cancel(
     Example: [bold]symposia cancel 3f2a91c4 --reason "wrong question"[/bold]
     """
     job = _job(session)
-    job.cancel(reason)
+    job.cancel(reason, by=actor_name(by))
     _print_status(job, "cancelled.", as_json=as_json)
 
 
@@ -81,9 +82,6 @@ def _print_status(job: CollabJob, words: str, *, as_json: bool) -> None:
 
 
 Who = Annotated[str, typer.Argument(metavar="PARTICIPANT", help="Participant id.")]
-By = Annotated[
-    str | None, typer.Option(help="Name of the actor, recorded in the event.", show_default="your user name")
-]
 Key = Annotated[
     str | None,
     typer.Option(
@@ -122,7 +120,7 @@ def add(
     """
     job = _job(session)
     who = {"participant_id": participant, "kind": kind} | ({"role_id": role} if role else {})
-    job.add_participant(who, agent, by=_name(by), key=key)
+    job.add_participant(who, agent, by=actor_name(by), key=key)
     _print_status(job, f"{participant} takes part from the next round on.", as_json=as_json)
 
 
@@ -134,7 +132,7 @@ def remove(
     Example: [bold]symposia remove 3f2a91c4 critic[/bold]
     """
     job = _job(session)
-    job.remove_participant(participant, by=_name(by), key=key)
+    job.remove_participant(participant, by=actor_name(by), key=key)
     _print_status(job, f"{participant} is removed from the next round on.", as_json=as_json)
 
 
@@ -151,7 +149,7 @@ def instruct(
     Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
     """
     job = _job(session)
-    job.instruct(participant, _read(text), by=_name(by), key=key)
+    job.instruct(participant, _read(text), by=actor_name(by), key=key)
     _print_status(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
 
 
@@ -168,20 +166,8 @@ def post(
     Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
     """
     job = _job(session)
-    job.post(_read(text), role=role, by=_name(by), key=key)
+    job.post(_read(text), role=role, by=actor_name(by), key=key)
     _print_status(job, "message accepted.", as_json=as_json)
-
-
-def _name(by: str | None) -> str:
-    """Return the actor's name: `by`, or the user name of this process."""
-    import getpass
-
-    if by:
-        return by
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):  # a container whose user has no name
-        return "user"
 
 
 def _read(text: str) -> str:

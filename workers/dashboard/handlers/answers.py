@@ -10,7 +10,9 @@ from ....models.turns.waiting import Pending
 from ..views.questions import find_question
 
 
-async def answer_question(job: AsyncCollabJob, question_id: str, *, name: str, text: str) -> Pending:
+async def answer_question(
+    job: AsyncCollabJob, question_id: str, *, name: str, text: str, actor: str
+) -> Pending:
     """Answer a question. The user's right replaces the reply token, which never leaves the server.
 
     Args:
@@ -18,6 +20,7 @@ async def answer_question(job: AsyncCollabJob, question_id: str, *, name: str, t
         question_id: Id of the question, from its row.
         name: Participant who answers.
         text: The answer.
+        actor: User who sends the answer, recorded in the event.
 
     Returns:
         The answered question.
@@ -29,7 +32,7 @@ async def answer_question(job: AsyncCollabJob, question_id: str, *, name: str, t
     question = find_question(await job.pending(), question_id)
     if question is None:
         raise ReplyRefused(job.id, name, "unasked")
-    await job.reply(name, text, token=question.reply_token, turn=question.turn_number)
+    await job.reply(name, text, token=question.reply_token, turn=question.turn_number, by=actor)
     return question
 
 

@@ -25,7 +25,7 @@ from tornado.escape import url_escape
 from tornado.web import HTTPError, RequestHandler
 
 from ....models.errors import InvalidInput
-from ..security import HEADERS, allowed_hosts, is_allowed_host, refusal_of_action
+from ..security import HEADERS, allowed_hosts, basic_user, is_allowed_host, refusal_of_action
 from ..services import Services, open_services
 from ..views.visible import INVISIBLE_IN_PAGES
 from .errors import AnswerHandler
@@ -192,8 +192,10 @@ class ActionHandler(DashboardHandler):
 
     @property
     def actor(self) -> str:
-        """Return who acts, for events: the user of OAuth, or `flower`."""
-        return self.current_user if isinstance(self.current_user, str) else "flower"
+        """Return who acts, for events: the user who has logged in; `flower`: a user without a name."""
+        if isinstance(self.current_user, str):
+            return self.current_user
+        return basic_user(self.request.headers.get("Authorization", "")) or "flower"
 
     def _body(self) -> dict[str, JsonValue]:
         kind = self.request.headers.get("Content-Type", "").partition(";")[0].strip().lower()

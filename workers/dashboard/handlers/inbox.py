@@ -50,7 +50,7 @@ class ReplyAction(ActionHandler):
         """Answer a question. The body: `session`, `question` (its id), `participant`, `text`."""
         session, wanted, name, text = (read_text(body, it) for it in _FIELDS)
         job = await self.services.client.get_job(session)
-        question = await answer_question(job, wanted, name=name, text=text)
+        question = await answer_question(job, wanted, name=name, text=text, actor=self.actor)
         return {"session": session, "turn": question.turn_number, "participant": name}
 
 

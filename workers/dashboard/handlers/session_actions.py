@@ -20,18 +20,18 @@ class SessionAction(ActionHandler):
         job = await self.services.client.get_job(session_id)
         match name:
             case "suspend":
-                await job.suspend()
+                await job.suspend(by=self.actor)
             case "resume":
-                await job.resume()
+                await job.resume(by=self.actor)
             case "stop":
-                await job.stop()
+                await job.stop(by=self.actor)
             case "cancel":
-                await job.cancel(_optional_text(body, "reason") or "cancelled")
+                await job.cancel(_optional_text(body, "reason") or "cancelled", by=self.actor)
             case "post":
                 await self._post(job, body)
             case _:
                 question, answerer, text = (read_text(body, it) for it in ("question", "name", "text"))
-                await answer_question(job, question, name=answerer, text=text)
+                await answer_question(job, question, name=answerer, text=text, actor=self.actor)
         return {"status": (await job.status()).value}
 
     async def _post(self, job: AsyncCollabJob, body: Body) -> None:

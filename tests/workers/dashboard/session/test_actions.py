@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -36,6 +37,12 @@ def waiting(dashboard, **options):
     return job, gate
 
 
+def event_data(dashboard, job, kind):
+    """The data of the only event of this kind, as the page lists it."""
+    (event,) = [it for it in dashboard.get(job, "/events?count=500")["events"] if it["type"] == kind]
+    return json.loads(event["data"])
+
+
 def test_page_can_suspend_post_resume_and_stop(dashboard):
     job, gate = waiting(dashboard)
     session = dashboard.get(job)
@@ -56,8 +63,9 @@ def test_page_can_suspend_post_resume_and_stop(dashboard):
     result = result_of(job, timeout_s=60)
     assert result.ok
     assert [it.content for it in result.dialog.messages].count("A word from *outside*.") == 1
-    marks = [it["kind"] for it in dashboard.get(job, "/timeline")["marks"]]
-    assert {"session.suspended", "session.active", "message.posted", "session.stop.requested"} <= set(marks)
+    actions = {"session.suspended", "session.active", "message.posted", "session.stop.requested"}
+    marks = dashboard.get(job, "/timeline")["marks"]
+    assert {it["kind"] for it in marks if it["by"] == "ann"} == actions
 
 
 def test_page_can_cancel_with_a_reason(dashboard):
@@ -66,6 +74,7 @@ def test_page_can_cancel_with_a_reason(dashboard):
     gate.touch()
     session = until(lambda: (it := dashboard.get(job))["is_final"] and it)
     assert (session["status"], session["reason"], session["actions"]) == ("cancelled", "enough", [])
+    assert event_data(dashboard, job, "session.cancelled")["by"] == "ann"
     assert dashboard.act(job, "cancel").status == 409
 
 
@@ -87,6 +96,8 @@ def test_page_answers_without_the_reply_token(dashboard):
     assert dashboard.act(job, "reply", answer).status == 200
     assert result_of(job, timeout_s=60).dialog.messages[-1].content == "I **agree**."
     assert dashboard.act(job, "reply", answer).status == 409
+    answered = event_data(dashboard, job, "turn.answered")
+    assert (answered["by"], answered["sent_by"]) == ("bob", "ann")
     (wait,) = dashboard.get(job, "/timeline")["waits"]
     assert wait["turn"] == question["turn"]
     assert wait["from_ms"] <= wait["until_ms"]

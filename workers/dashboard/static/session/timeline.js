@@ -135,7 +135,7 @@ export class TimelineView {
       const [top, bottom] = row === undefined ? [AXIS - 6, height] : [AXIS + row * ROW - 2, AXIS + row * ROW + BAR + 2];
       const kind = mark.kind === "refused commit" ? "tl-mark tl-refused" : "tl-mark";
       return titled(svg("line", { x1: at, x2: at, y1: top, y2: bottom, class: kind }),
-        `${mark.kind}${mark.turn ? `, turn ${mark.turn}` : ""}, ${clock(mark.at_ms)}`);
+        `${mark.kind}${mark.turn ? `, turn ${mark.turn}` : ""}${mark.by ? `, by ${mark.by}` : ""}, ${clock(mark.at_ms)}`);
     });
   }
 }

@@ -98,6 +98,7 @@ def _mark(at_ms: int, kind: str, data: Mapping[str, JsonValue]) -> Patch:
         "kind": kind,
         "turn": _number(data, "turn_number") or None,
         "participant": _text(data, "participant_id") or None,
+        "by": _text(data, "by") or None,
     }
 
 
