@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import islice, product
 from typing import Literal
 
-from .protocol.collab import CollabMode, added_mode_names
+from .protocol.collab import CollabMode, CollabStatus, added_mode_names
 
 #: Label value for everything that has no value of its own.
 OTHER = "other"
@@ -89,6 +89,15 @@ REASONS = frozenset(
         "token_budget",
     }
 )
+
+
+#: Statuses of ended sessions.
+END_STATUSES = (CollabStatus.COMPLETED.value, CollabStatus.CANCELLED.value)
+
+
+def status_label(status: str) -> str:
+    """Return the label value of the status of an ended session: itself, or `other` if it is no such status."""
+    return status if status in END_STATUSES else OTHER
 
 
 def reason_class(reason: str) -> str:

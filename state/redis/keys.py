@@ -43,7 +43,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{schedules}:beat` | sorted set | keys of schedules, by the time at which a beat sends their messages |
 | `symposia:{schedules}:look` | sorted set | names of schedules, by the time at which a worker checks them |
 | `symposia:{schedules}:beats` | hash | running beats, with the time of their last announcement |
-| `symposia:live` | sorted set | unfinished sessions; the score encodes mode and status: see `state/sessions/live_sessions.py` |
+| `symposia:{metrics}:live` | sorted set | unfinished sessions, in the slot of the counters; the score encodes mode and status: see `state/sessions/live_sessions.py` |
 | `symposia:stuck` | sorted set | sessions without progress (`reason|session`), by the time at which the entry is outdated; TTL one hour |
 | `symposia:{metrics}:counts` | hash | counters for monitoring: see `state/metrics.py` |
 | `symposia:{metrics}:batch:ID` | string | number of the newest batch of counts of one process; TTL one hour |
@@ -71,7 +71,7 @@ REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:errands"
 FAILED_DELIVERIES = f"{PREFIX}:errands:failed"
 MEMORY_COUNTS = f"{PREFIX}:memory"
-LIVE = f"{PREFIX}:live"
+LIVE = f"{PREFIX}:{{metrics}}:live"
 STUCK = f"{PREFIX}:stuck"
 METRICS = f"{PREFIX}:{{metrics}}:counts"
 #: Schedules share one cluster slot, because RedBeat uses several keys at once.

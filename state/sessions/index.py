@@ -14,8 +14,8 @@ from typing import cast
 
 from redis import Redis
 
-from ...models.metrics import SESSIONS_ENDED, reason_class
-from ..metrics import MetricCounts, count_field
+from ...models.metrics import SESSIONS_ENDED, reason_class, status_label
+from ..metrics import count_field
 from ..redis.due_index import CLAIM_FRACTION, DueIndex, add_or_renew, drop
 from ..redis.keys import ARCHIVE_QUEUE, DUE, SESSIONS, session_key
 from ..redis.readers import server_ms
@@ -70,15 +70,16 @@ class SessionIndex(DueIndex):
         self._client.zadd(DUE, {session_id: due_ms}, lt=True, xx=True)
 
     def mark_ended(self, session_id: str) -> bool:
-        """Remove an ended session from the sweep, make its entry in the archive queue due soon, and count its end.
+        """Make an ended session's entry in the archive queue due soon, count its end, and remove it from the sweep.
+
+        The removal is the last step: if this process dies before it, the next sweep repeats all steps.
 
         Returns:
             True for one call per session: the one that removed it.
         """
-        is_removed = self._client.zrem(DUE, session_id) == 1
         self._archive_soon(session_id)
         self._count_end(session_id)
-        return is_removed
+        return self._client.zrem(DUE, session_id) == 1
 
     def mark_cancelled(self, session_id: str) -> None:
         """Make the archiving of a cancelled session due soon, and its next sweep, which marks it as ended."""
@@ -90,14 +91,16 @@ class SessionIndex(DueIndex):
         self._client.zadd(ARCHIVE_QUEUE, {session_id: 0}, xx=True, lt=True)
 
     def _count_end(self, session_id: str) -> None:
-        """Count the end of a session. Any number of callers may report the same end; the first one counts it."""
-        if (mode := self.live.remove(session_id)) is None:
+        """Count the end of a session. Any number of callers may report the same end; it is counted once."""
+        if (mode := self.live.mode_of(session_id)) is None:
             return
         found = self._client.hmget(session_key(session_id, "session"), "status", "reason")
         status, reason = cast("list[str | None]", found)
-        if status is not None:
-            field = count_field(SESSIONS_ENDED, mode, status, reason_class(reason or ""))
-            MetricCounts(self._client).count_event(field)
+        if status is None:
+            self.live.remove(session_id)
+        else:
+            labels = (mode, status_label(status), reason_class(reason or ""))
+            self.live.count_end(session_id, count_field(SESSIONS_ENDED, *labels))
 
     def unfinished(self) -> int:
         """Return the number of sessions that have not ended."""

@@ -5,6 +5,7 @@ Both are hints for people. No decision of a worker depends on them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from math import inf
 from typing import cast
@@ -12,11 +13,15 @@ from zlib import crc32
 
 from redis import Redis
 
+from ...models.errors import ScriptError
 from ...models.metrics import MODES, OTHER, StuckReason, added_mode_labels, mode_label
 from ...models.protocol.collab import CollabStatus
-from ..redis.keys import LIVE, STUCK
+from ..redis.keys import LIVE, METRICS, STUCK
+from ..redis.scripts import call_script
 from .queue_progress import queued_for_s
 from .records import SessionState
+
+log = logging.getLogger(__name__)
 
 #: Seconds for which the entries of stuck sessions are kept if no worker adds any.
 _STUCK_TTL_S = 3_600
@@ -62,13 +67,34 @@ class LiveSessions:
         """Record that a session was suspended or resumed, unless it has ended."""
         self._client.zadd(LIVE, {session_id: _score(mode, suspended=suspended)}, xx=True)
 
-    def remove(self, session_id: str) -> str | None:
-        """Remove an ended session; return the label of its mode to one caller, None to all others."""
-        pipeline = self._client.pipeline(transaction=False)
-        pipeline.zscore(LIVE, session_id)
-        pipeline.zrem(LIVE, session_id)
-        score, removed = cast("tuple[float | None, int]", pipeline.execute())
-        return _label(score) if removed and score is not None else None
+    def remove(self, session_id: str) -> None:
+        """Remove a session without counting its end."""
+        self._client.zrem(LIVE, session_id)
+
+    def mode_of(self, session_id: str) -> str | None:
+        """Return the label of the mode of an unfinished session; None: its end was counted."""
+        score = self._client.zscore(LIVE, session_id)
+        return None if score is None else _label(score)
+
+    def count_end(self, session_id: str, field: str) -> None:
+        """Remove an ended session and count its end: exactly once, however often this is called.
+
+        Args:
+            session_id: The session.
+            field: Field of the counter.
+
+        Raises:
+            RedisUnavailable: Repeat the call.
+        """
+        try:
+            call_script(
+                self._client, "metrics/count_end", [METRICS, LIVE], {"session": session_id, "counter": field}
+            )
+        except (
+            ScriptError
+        ) as error:  # another program wrote to the counters: no session may fail for its count
+            log.warning("counting the end of session %s failed: %s", session_id, error)
+            self.remove(session_id)
 
     def count_missing(self, session_ids: Sequence[str]) -> int:
         """Return how many of these sessions are not unfinished ones."""

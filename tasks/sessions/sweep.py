@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from ...models.errors import RedisUnavailable, SessionNotFound, SymposiaError
+from ...models.errors import CorruptSession, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.metrics import SWEEP_DISPATCHES, StuckReason
 from ...models.protocol.collab import CollabStatus
 from ...state.sessions.live_sessions import StuckSessions, stuck_reason
@@ -25,6 +25,7 @@ from ..planning.advance import send_turns
 from ..runtime.graph import BrokerConnectionError
 from ..runtime.log_context import log_context
 from ..runtime.runtime import Runtime
+from ..views.session_views import SessionFacts
 
 log = logging.getLogger(__name__)
 
@@ -160,10 +161,20 @@ def _dispatch_due_work(runtime: Runtime, answer: ScriptAnswer, state: SessionSta
 
 def _record_end(runtime: Runtime, session_id: str) -> None:
     """Mark a session as ended that was cancelled, or whose worker died after it had ended the session."""
-    if not runtime.index.mark_ended(session_id) or runtime.tracing is None:
-        return
-    state = runtime.store.state(session_id)
-    runtime.tracing.end_session(runtime.facts.get_for_state(session_id, state), state)
+    # The state is read first: a failed read leaves the session to the next sweep.
+    ended = _read_ended(runtime, session_id) if runtime.tracing is not None else None
+    if runtime.index.mark_ended(session_id) and runtime.tracing is not None and ended is not None:
+        runtime.tracing.end_session(*ended)
+
+
+def _read_ended(runtime: Runtime, session_id: str) -> tuple[SessionFacts, SessionState] | None:
+    """Return what the span of an ended session needs; None: it has expired or cannot be read."""
+    try:
+        state = runtime.store.state(session_id)
+        return runtime.facts.get_for_state(session_id, state), state
+    except (SessionNotFound, CorruptSession) as error:
+        log.warning("tracing the end of session %s failed: %s", session_id, error)
+        return None
 
 
 def _report_to_monitors(runtime: Runtime, state: SessionState, look_ms: int) -> None:

@@ -46,7 +46,8 @@ def test_metrics_work_in_a_cluster(cluster):
         assert snapshot.counts["symposia_lock_waits_total|pair"] == 2
         assert snapshot.gauges[SESSIONS]["pair", "active"] == 1
         assert snapshot.gauges[SESSIONS_STUCK]["queued",] == 4, "one session does not exist"
-        assert live.remove("a") == "pair"
+        live.count_end("a", "ended")
+        assert MetricCounts(client).read()["ended"] == 1
         for table in tables:
             table.store.cancel(table.id, reason="enough", retention_ms=1_000)
         client.delete(METRICS)

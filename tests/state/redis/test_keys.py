@@ -45,7 +45,7 @@ def test_only_the_indexes_are_permanent():
         "symposia:reviews",
         "symposia:reviews:due",
         "symposia:errands",
-        "symposia:live",
+        "symposia:{metrics}:live",
         "symposia:{metrics}:counts",
     } == PERMANENT
 

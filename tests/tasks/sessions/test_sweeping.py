@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from sessions.inline_runtime import InlineRuntime
+from symposia.models.errors import RedisUnavailable
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.redis.keys import DUE
+from symposia.state.sessions.records import SessionState
+from symposia.state.sessions.store import SessionStore
 from symposia.tasks.sessions import sweep as sweeping
 from symposia.tasks.sessions.sweep import BATCH, PAUSE_MS, sweep
+from symposia.tasks.views.session_views import SessionFacts
 
 AGENTS = '[agents.echo]\nkind = "scripted"\nreplies = ["so be it"]\n'
 GRACE = 60_000
@@ -109,3 +114,41 @@ def test_long_sweep_leaves_the_rest_to_the_next(
     assert sum(in_ms <= 0 for in_ms in looks_in_ms(office)) == 1
     sweep(office.runtime, is_free=busy)
     assert min(looks_in_ms(office)) > 0
+
+
+class Recorder:
+    """Tracing that records the ends of sessions."""
+
+    def __init__(self) -> None:
+        self.ended: list[str] = []
+
+    def end_session(self, facts: SessionFacts, state: SessionState) -> None:
+        self.ended.append(f"{facts.session_id} {state.reason}")
+
+
+class Failing(SessionStore):
+    """A store of a Redis that is lost after the sweep of a session, once."""
+
+    fails_at = 2
+
+    def state(self, session_id: str) -> SessionState:
+        self.fails_at -= 1
+        if self.fails_at == 0:
+            raise RedisUnavailable("redis://127.0.0.1")
+        return super().state(session_id)
+
+
+def test_unread_end_is_traced_by_the_next_sweep(office):
+    job = office.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
+    job.cancel()
+    tracing, client = Recorder(), office.runtime.store.client
+    runtime = replace(office.runtime, tracing=tracing, store=Failing(client))
+    with pytest.raises(RedisUnavailable):
+        sweep(runtime)
+    assert tracing.ended == []
+    look_now(office)
+    sweep(runtime)
+    assert tracing.ended == [f"{job.id} cancelled"]
+    assert client.zcard(DUE) == 0
+    sweep(runtime)
+    assert len(tracing.ended) == 1
