@@ -43,7 +43,7 @@ def own_browser(path: str) -> Iterator[Browser]:
 
 @dataclass
 class Tab:
-    """A page, and all that the pages of its profile reported to the console."""
+    """A page, and the errors of all pages of its profile: console errors, dialogs, requests to other hosts."""
 
     context: BrowserContext
     page: Page
@@ -73,7 +73,13 @@ def own_tab(browser: Browser, url: str, credentials: str | None = None, **option
     context.on(
         "console", lambda it: tab.errors.append(f"{it.text} {it.location}") if it.type == "error" else None
     )
+    context.on("dialog", lambda it: (tab.errors.append(f"dialog: {it.message}"), it.dismiss()))
+    context.on("request", lambda it: None if _is_local(it.url, url) else tab.errors.append(it.url))
     try:
         yield tab
     finally:
         context.close()
+
+
+def _is_local(address: str, url: str) -> bool:
+    return address.startswith((f"{url}/", "data:", "blob:", "about:"))

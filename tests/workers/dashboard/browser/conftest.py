@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,6 +24,20 @@ from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 
+_JOB = {
+    "title": "A talk",
+    "purpose": "Talk.",
+    "mode": "round_robin",
+    "participants": [{"participant_id": "ann", "agent": "say"}],
+    "stop": {"max_turns": 1},
+}
+#: Jobs for schedules.
+JOBS: dict[str, dict[str, Any]] = {
+    "talk": _JOB,
+    "failing": {**_JOB, "participants": [{"participant_id": "ann", "agent": "hostile_fail"}]},
+}
+#: Functions of `stub_agents.hostile`.
+HOSTILE = ("say", "fail", "ask", "lead", "expert", "learn", "review")
 #: Opens a path of Flower in a tab of its own.
 OpenTab = Callable[..., Tab]
 
@@ -59,6 +74,12 @@ class Stage:
         self.gate.with_suffix(f".{turn}").touch()
 
 
+def hostile_agents() -> str:
+    """Agents whose texts are hostile, such as `hostile_say`, for the registry."""
+    line = '[agents.hostile_{0}]\nkind = "python"\ncallable = "stub_agents.hostile:{0}"\n'
+    return "".join(line.format(it) for it in HOSTILE)
+
+
 @pytest.fixture(scope="module")
 def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     """All services of one machine, started by the command that a person types."""
@@ -66,13 +87,16 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     port = own_port()
     with ExitStack() as stack:
         model = stack.enter_context(StubModel())
-        (folder / "agents.toml").write_text(REGISTRY + AGENTS.format(url=model.url))
+        (folder / "agents.toml").write_text(REGISTRY + AGENTS.format(url=model.url) + hostile_agents())
+        for name, session in JOBS.items():
+            (folder / f"{name}.json").write_text(json.dumps(session))
         settings = {
             "data_dir": str(folder / "data"),
             "agents_file": str(folder / "agents.toml"),
             "archive": "true",
             "flower_port": str(port),
             "sweep_interval_s": "0.2",
+            "jobs": json.dumps({name: str(folder / f"{name}.json") for name in JOBS}),
         }
         terminal = Terminal(folder, settings)
         stack.callback(terminal.close)
