@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,7 +11,6 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from scaling import patient
 
-MISSING = "needs Chromium: make debian-packages"
 #: Chromium reaches no other host, and starts without the questions of a first start.
 OPTIONS = [
     "--disable-background-networking",
@@ -22,11 +20,6 @@ OPTIONS = [
     "--no-first-run",
     "--no-sandbox",
 ]
-
-
-def program() -> str | None:
-    """The browser of this machine, if there is one."""
-    return shutil.which("chromium") or shutil.which("google-chrome")
 
 
 @contextmanager

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser
 
 from live import REGISTRY
 from processes.terminal import Terminal
-from servers.browser import MISSING, Tab, own_browser, own_tab, program
+from programs import find_program
+from servers.browser import Tab, own_browser, own_tab
 from servers.dashboard_place import AGENTS, CREDENTIALS
 from servers.model_stub import StubModel
 from servers.ports import own_port
@@ -112,9 +113,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """A browser."""
-    if (path := program()) is None:
-        pytest.skip(MISSING)
-    with own_browser(path) as browser:
+    with own_browser(find_program("chromium", "google-chrome")) as browser:
         yield browser
 
 
