@@ -10,6 +10,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from dataclasses import dataclass
+from weakref import WeakValueDictionary
 
 from ...client.aio.client import AsyncClient
 from ...models.errors import ReviewNotFound, StateError
@@ -47,7 +48,10 @@ class ReviewRuns:
     def __init__(self, client: AsyncClient) -> None:
         self._client = client
         self._loaded: OrderedDict[str, LoadedRun] = OrderedDict()
-        self._lock = asyncio.Lock()
+        #: One reading of a review at a time: the other requests find its result. A lock lives while it is used.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        #: Bounds the memory of the runs that are read at the same time.
+        self._readings = asyncio.Semaphore(_KEPT)
 
     async def read(self, review_id: str) -> tuple[LoadedRun, BatchView | None]:
         """Return a run, at most some seconds old, and its progress now; None: only the archive has it.
@@ -57,16 +61,20 @@ class ReviewRuns:
             ArchiveUnavailable: The archive does not answer.
         """
         view = await self._progress(review_id)
-        async with self._lock:  # one reading at a time: the others find its result
+        async with self._locks.setdefault(review_id, asyncio.Lock()):
             loaded = self._loaded.get(review_id)
             if loaded is None or not _is_fresh(loaded, view):
-                run = await (await self._client.get_review(review_id)).run()
-                loaded = LoadedRun(run, sort_findings(run.findings), view, time.monotonic())
-                self._loaded[review_id] = loaded
-                if len(self._loaded) > _KEPT:
-                    self._loaded.popitem(last=False)
+                loaded = await self._load(review_id, view)
+            self._loaded[review_id] = loaded
             self._loaded.move_to_end(review_id)
+            if len(self._loaded) > _KEPT:
+                self._loaded.popitem(last=False)
         return loaded, view
+
+    async def _load(self, review_id: str, view: BatchView | None) -> LoadedRun:
+        async with self._readings:
+            run = await (await self._client.get_review(review_id)).run()
+        return LoadedRun(run, sort_findings(run.findings), view, time.monotonic())
 
     async def _progress(self, review_id: str) -> BatchView | None:
         try:
