@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from base64 import b64decode
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
 
 #: Names of this machine.
 LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -52,7 +51,7 @@ def is_allowed_host(host: str, allowed: frozenset[str]) -> bool:
     return _without_brackets(host) in allowed
 
 
-def refusal_of_action(headers: Mapping[str, str], host: str) -> str | None:
+def refusal_of_action(headers: Mapping[str, str], host: str, scheme: str) -> str | None:
     """Return why a request must not change anything; None if it comes from a page of this server.
 
     A browser sends `Sec-Fetch-Site` and, with every POST, `Origin`. A program that sends neither still needs
@@ -61,11 +60,12 @@ def refusal_of_action(headers: Mapping[str, str], host: str) -> str | None:
     Args:
         headers: Headers of the request.
         host: The `Host` header, with the port.
+        scheme: Scheme of the request, `http` or `https`.
     """
     site, origin = headers.get("Sec-Fetch-Site"), headers.get("Origin")
     if site is not None and site != "same-origin":
         return "cross-site requests are refused"
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and origin.lower() != f"{scheme}://{host}".lower():
         return "requests from another origin are refused"
     return None
 

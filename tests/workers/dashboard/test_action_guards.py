@@ -34,6 +34,7 @@ FOREIGN = [
     {"Sec_Fetch_Site": "none"},
     {"Origin": "https://evil.example"},
     {"Origin": "null"},
+    {"Origin": "https://127.0.0.1"},
     {"X_XSRFToken": "2|00000000|00000000000000000000000000000000|1700000000"},
     {"X_XSRFToken": ""},
     {"Cookie": ""},

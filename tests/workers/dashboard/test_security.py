@@ -97,6 +97,10 @@ def test_host_header_is_checked(address, names, host, allowed):
         ({"Origin": "http://a.example:5555", "Sec-Fetch-Site": "same-origin"}, False),
         ({"Origin": "http://b.example:5555"}, True),
         ({"Origin": "http://a.example"}, True),
+        ({"Origin": "https://a.example:5555"}, True),
+        ({"Origin": "HTTP://A.example:5555"}, False),
+        ({"Origin": "http://a.example:5555/"}, True),
+        ({"Origin": "http://user@a.example:5555"}, True),
         ({"Origin": "null"}, True),
         ({"Sec-Fetch-Site": "same-site"}, True),
         ({"Sec-Fetch-Site": "none"}, True),
@@ -104,4 +108,4 @@ def test_host_header_is_checked(address, names, host, allowed):
     ],
 )
 def test_origin_of_actions_is_checked(headers, refused):
-    assert (refusal_of_action(headers, "a.example:5555") is not None) is refused
+    assert (refusal_of_action(headers, "a.example:5555", "http") is not None) is refused

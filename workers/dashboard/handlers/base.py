@@ -176,7 +176,7 @@ class ActionHandler(DashboardHandler):
             raise HTTPError(403, reason="actions need authentication in Flower, and no read-only mode")
         if not self.current_user:
             raise HTTPError(401)
-        refusal = refusal_of_action(self.request.headers, self.request.host)
+        refusal = refusal_of_action(self.request.headers, self.request.host, self.request.protocol)
         if refusal is not None:
             raise HTTPError(403, reason=refusal)
         RequestHandler.check_xsrf_cookie(self)
