@@ -21,6 +21,23 @@ OPTIONS = [
     "--no-sandbox",
 ]
 
+#: What a page must not contain: effects of scripts, invisible characters, elements made of a text.
+UNSAFE = """() => {
+  const root = document.getElementById("dashboard");
+  const invisible = new RegExp(root.dataset.invisible, "u");
+  const found = "pwned" in window ? ["a script ran"] : [];
+  const texts = document.createTreeWalker(document, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) if (invisible.test(texts.currentNode.data)) found.push(texts.currentNode.data);
+  for (const it of root.querySelectorAll("[title], [aria-label]")) {
+    if (invisible.test(it.title + it.ariaLabel)) found.push(it.outerHTML);
+  }
+  for (const it of root.querySelectorAll("img, script, style, object, [onerror]")) found.push(it.outerHTML);
+  for (const it of root.querySelectorAll("a[href]")) {
+    if (!/^(https?:|mailto:|[/])/.test(it.getAttribute("href"))) found.push(it.outerHTML);
+  }
+  return found;
+}"""
+
 
 @contextmanager
 def own_browser(path: str) -> Iterator[Browser]:
@@ -51,6 +68,11 @@ class Tab:
             if it["impact"] in ("serious", "critical")
             for node in it["nodes"]
         ]
+
+    def unsafe_parts(self) -> list[str]:
+        """Parts of the page which show that it obeys a text, or hides characters of it."""
+        found: list[str] = self.page.evaluate(UNSAFE)
+        return found
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from symposia.models.memory.learned import Learned
@@ -55,9 +56,9 @@ def learn(_turn: TurnContext) -> TurnOutcome:
 
 
 def review(turn: TurnContext) -> str:
-    """One finding; fails for a path with `bad` in it."""
+    """One finding; fails for a path with `bad` in it while the file `mended` is not there."""
     told: Any = turn.parameters["review"]
-    if "bad" in told["path"]:
+    if "bad" in told["path"] and not Path("mended").exists():
         raise RuntimeError(TEXT)
     finding = {"line": 1, "rule": TEXT, "severity": "high", "message": TEXT, "suggestion": TEXT}
     return json.dumps({"findings": [finding], "summary": TEXT})

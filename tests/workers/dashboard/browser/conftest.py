@@ -39,6 +39,12 @@ JOBS: dict[str, dict[str, Any]] = {
 }
 #: Functions of `stub_agents.hostile`.
 HOSTILE = ("say", "fail", "ask", "lead", "expert", "learn", "review")
+#: Waits with files that have `held` in their names, until the file `gate` is there.
+REVIEWER = """
+[agents.holds]
+kind = "python"
+callable = "stub_agents.review:holds"
+"""
 #: Opens a path of Flower in a tab of its own.
 OpenTab = Callable[..., Tab]
 
@@ -75,10 +81,10 @@ class Stage:
         self.gate.with_suffix(f".{turn}").touch()
 
 
-def hostile_agents() -> str:
-    """Agents whose texts are hostile, such as `hostile_say`, for the registry."""
+def more_agents() -> str:
+    """Agents whose texts are hostile, such as `hostile_say`, and a reviewer, for the registry."""
     line = '[agents.hostile_{0}]\nkind = "python"\ncallable = "stub_agents.hostile:{0}"\n'
-    return "".join(line.format(it) for it in HOSTILE)
+    return "".join(line.format(it) for it in HOSTILE) + REVIEWER
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +94,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     port = own_port()
     with ExitStack() as stack:
         model = stack.enter_context(StubModel())
-        (folder / "agents.toml").write_text(REGISTRY + AGENTS.format(url=model.url) + hostile_agents())
+        (folder / "agents.toml").write_text(REGISTRY + AGENTS.format(url=model.url) + more_agents())
         for name, session in JOBS.items():
             (folder / f"{name}.json").write_text(json.dumps(session))
         settings = {

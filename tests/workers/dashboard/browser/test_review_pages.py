@@ -1,0 +1,97 @@
+"""Reviews in a browser: the list, findings with filters, the report in its frame, retry and cancel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from live import result_of
+from stub_agents.hostile import MARKUP
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
+
+PANEL = """
+[{name}]
+mode = "round_robin"
+purpose = "Review it."
+stop = {{ max_rounds = 1 }}
+seats = [{{ name = "reviewer", agent = "{agent}" }}]
+policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}
+"""
+HOSTILE_NAME = "<img src=x onerror=pwned=1>.txt"
+
+
+@pytest.fixture
+def review(services, tmp_path: Path):
+    """Starts a review of files with these names by one agent."""
+    panels = [PANEL.format(name=agent, agent=agent) for agent in ("hostile_review", "holds")]
+    (tmp_path / "panels.toml").write_text("".join(panels))
+
+    def review(agent: str, *names: str):
+        folder = tmp_path / "files"
+        folder.mkdir()
+        for name in names:
+            (folder / name).write_text("one line\n")
+        return services.client.review(
+            folder, panel=agent, root_name=MARKUP, panels_file=tmp_path / "panels.toml"
+        )
+
+    return review
+
+
+def test_hostile_findings_are_filtered_and_failed_items_retried(services, review, open_tab):
+    job = review("hostile_review", HOSTILE_NAME, "good.txt", "bad.txt")
+    result_of(job, timeout_s=60)
+    tab = open_tab("/reviews")
+    page = tab.page
+    row = page.locator("#rows tr", has=page.locator(f"a[href$='{job.id}']"))
+    expect(row).to_contain_text(MARKUP)
+    assert tab.unsafe_parts() == []
+
+    row.get_by_role("link").click()
+    expect(page.locator("#title")).to_contain_text(MARKUP)
+    findings = page.locator("#findings article")
+    expect(findings).to_have_count(2)
+    expect(findings.filter(has_text=HOSTILE_NAME)).to_have_count(1)
+    for part in ("h3", ".said", "pre"):
+        expect(findings.first.locator(part)).to_contain_text(f"{MARKUP} [a](javascript:pwned=1)")
+    page.locator("#failed-part summary").click()
+    expect(page.locator("#failed")).to_contain_text(MARKUP)
+
+    severity, status = page.get_by_label("Severity"), page.get_by_label("Status")
+    severity.select_option("low")
+    expect(page.locator("#findings")).to_have_text("No findings.")
+    severity.select_option("high")
+    expect(findings).to_have_count(2)
+    status.select_option("gone")
+    expect(page.locator("#findings")).to_have_text("No findings.")
+    status.select_option("new")
+    expect(findings).to_have_count(2)
+
+    page.locator("#report summary").click()
+    report = page.frame_locator("#report-frame")
+    expect(report.locator("body")).to_contain_text(MARKUP)
+    assert report.locator("img, script, a[href^='javascript']").count() == 0
+    assert tab.unsafe_parts() == []
+
+    (services.folder / "mended").touch()
+    page.get_by_role("button", name="Retry failed items").click()
+    expect(findings).to_have_count(3)
+    expect(page.locator("#failed-part")).to_be_hidden()
+    expect(page.get_by_role("button", name="Retry failed items")).to_be_hidden()
+    expect(page.locator("#facts")).to_contain_text("3 of 3 finished (3 done)")
+
+
+def test_running_review_is_cancelled(services, review, open_tab):
+    job = review("holds", "held.txt", "free.txt")
+    page = open_tab(f"/reviews/{job.id}").page
+    try:
+        expect(page.locator("#findings article")).to_have_count(1)
+        page.get_by_role("button", name="Cancel review").click()
+        expect(page.locator("#facts")).to_contain_text("cancelled")
+        expect(page.get_by_role("button", name="Cancel review")).to_be_hidden()
+    finally:
+        (services.folder / "gate").touch()
+    assert job.progress().state == "cancelled"
