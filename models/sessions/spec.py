@@ -48,6 +48,9 @@ class SessionSpec(Frozen):
     #: User whose memory its turns use, and the parameters of its own message.
     memory: MemoryOptions | None = None
 
+    #: Span in which it was submitted, in the format of W3C's header `traceparent`; None: no span was active.
+    submitted_in: str | None = Field(default=None, pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$")
+
     def policy_of(self, participant_id: str) -> FailurePolicy:
         """Return the failure policy of this participant."""
         return self.policies.get(participant_id, self.policy)

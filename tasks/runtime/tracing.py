@@ -6,6 +6,7 @@ session (`models/text/ids.py`), so no message carries a trace context.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -15,6 +16,18 @@ from typing import Protocol
 from ...models.turns.turn import Usage
 from ...state.sessions.records import SessionState
 from ..views.session_views import SessionFacts
+
+
+def active_span() -> str | None:
+    """Return the active span of this program, in the format of W3C's header `traceparent`; None: no span is active."""
+    if "opentelemetry.trace" not in sys.modules:  # a program with an active span has imported it
+        return None
+    from opentelemetry.trace import get_current_span
+
+    span = get_current_span().get_span_context()
+    if not span.is_valid:
+        return None
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{int(span.trace_flags) & 0xFF:02x}"
 
 
 class Cause(StrEnum):
@@ -42,6 +55,8 @@ class AttemptStart:
     task_id: str
     #: Cause of an attempt after the first; None: it is the first.
     cause: Cause | None = None
+    #: Span in which the session was submitted: see `SessionSpec`.
+    submitted_in: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
 from ..planners import check_mode_options, effective_stop
 from ..runtime.graph import TaskGraph, ignore_broker_outage
+from ..runtime.tracing import active_span
 from ..views.session_views import SessionFacts
 from ..workspace.base import normalize_id
 
@@ -79,7 +80,7 @@ class SessionOpener:
         prepared = self._assign(prepared)
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
-        spec = prepared.spec(stop)
+        spec = prepared.spec(stop).model_copy(update={"submitted_in": active_span()})
         opening = Opening(
             collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),
             spec=_format_spec(spec, limit_bytes=self.max_message_bytes),
@@ -163,7 +164,7 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
     content = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
-        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop"}),
+        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop", "submitted_in"}),
         # Without the turn limit of the submitter.
         "stop": None if prepared.stop is None else prepared.stop.to_data(),
         "messages": [[message.role, message.content] for message in prepared.messages],

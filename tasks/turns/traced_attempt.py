@@ -31,6 +31,7 @@ def _start_of(active_turn: ActiveTurn) -> AttemptStart:
         agent=grant.substitute or active_turn.facts.spec.agents[participant].agent,
         task_id=active_turn.task_id,
         cause=_cause_of(active_turn) if grant.grants > 1 else None,
+        submitted_in=active_turn.facts.spec.submitted_in,
     )
 
 

@@ -51,6 +51,8 @@ MAX_CHARS = 200
 _ERRORS = frozenset({"failed", "skipped"})
 #: Reason of a session that was cancelled on request, which is no error.
 _ON_REQUEST = "cancelled"
+#: Cause of a link to the span in which the session was submitted.
+_SUBMISSION = "submission"
 
 Attributes = Mapping[str, str | int | float]
 
@@ -145,6 +147,7 @@ class SessionTracing:
                 _session_name(mode),
                 context=Context(),
                 attributes=_sampled_attributes(session_id, mode),
+                links=_link_to_submitter(facts.spec.submitted_in),
                 start_time=_nanoseconds(state.opened_ms),
             )
         span.set_attributes(attributes)
@@ -205,12 +208,24 @@ def _sampled_attributes(session_id: str, mode: str) -> Attributes:
 
 
 def _links(start: AttemptStart) -> list[Link]:
-    """Return the link to the previous attempt. The span of a killed worker is linked, but was never exported."""
+    """Return the links to the submitter and the previous attempt; a killed worker never exported the latter."""
+    links = _link_to_submitter(start.submitted_in)
     if start.cause is None:
-        return []
+        return links
     previous = attempt_span_id(start.session_id, start.turn, start.attempt - 1)
     context = SpanContext(int(trace_id(start.session_id), 16), int(previous, 16), is_remote=True)
-    return [Link(context, {"symposia.cause": start.cause.value})]
+    return [*links, Link(context, {"symposia.cause": start.cause.value})]
+
+
+def _link_to_submitter(submitted_in: str | None) -> list[Link]:
+    """Return the link to the span in which the session was submitted."""
+    if submitted_in is None:
+        return []
+    _, trace, span, flags = submitted_in.split("-")
+    context = SpanContext(
+        int(trace, 16), int(span, 16), is_remote=True, trace_flags=TraceFlags(int(flags, 16))
+    )
+    return [Link(context, {"symposia.cause": _SUBMISSION})]
 
 
 def _record_end(span: Span, end: AttemptEnd) -> None:

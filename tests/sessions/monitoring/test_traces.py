@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from opentelemetry.sdk.trace import TracerProvider
 
 from live import result_of, until
 from scaling import patient
 from servers.model_stub import StubModel, completion
 from servers.otlp_receiver import OtlpReceiver
+from symposia.models.protocol.collab import Collab
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.text.ids import attempt_span_id, session_span_id
 
@@ -167,6 +169,25 @@ def test_takeover_links_to_the_killed_attempt(stage, collector):
         (3, 1),
     ]
     assert turns[1].links == ((attempt_span_id(job.id, 2, 1), "takeover"),)
+
+
+def test_session_links_to_the_span_that_submitted_it(stage, collector):
+    stage.start_worker()
+    tracer = TracerProvider(shutdown_on_exit=False).get_tracer("program")
+    collab = Collab(
+        title="A session", purpose="be linked", mode="round_robin", participants=[{"participant_id": "ann"}]
+    )
+    how = {
+        "agents": {"ann": "say"},
+        "stop": MaxTurns(2),
+        "parameters": {"log": str(stage.folder / "calls.jsonl")},
+    }
+    with tracer.start_as_current_span("request") as span:
+        job = stage.client.submit(collab, **how)
+    assert stage.client.submit(collab, **how).id == job.id, "the span is no part of the submission"
+    submitter = format(span.get_span_context().span_id, "016x")
+    assert result_of(job).ok
+    assert [it.links for it in collector.complete_trace(job.id, 3)] == [((submitter, "submission"),)] * 3
 
 
 def test_failed_and_cancelled_sessions_have_a_span(stage, collector):

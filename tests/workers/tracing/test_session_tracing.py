@@ -20,7 +20,7 @@ from symposia.config.telemetry import TelemetrySettings
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import attempt_span_id, new_id, session_span_id, trace_id
 from symposia.models.turns.turn import Usage
-from symposia.tasks.runtime.tracing import AttemptEnd, AttemptStart, Cause
+from symposia.tasks.runtime.tracing import AttemptEnd, AttemptStart, Cause, active_span
 from symposia.workers.tracing.provider import MAX_ATTRIBUTE_CHARS, DerivedIds, build_provider
 from symposia.workers.tracing.session_tracing import SessionTracing
 from symposia.workers.tracing.setup import find_problem, start_tracing
@@ -31,6 +31,9 @@ STATE = {"opened_ms": 1_000, "ended_ms": 5_000, "now_ms": 6_000, "closed": 2, "m
 
 class Traced:
     """Tracing whose spans stay in memory."""
+
+    #: Span in which the session was submitted.
+    submitted_in: str | None = None
 
     def __init__(self, sampler=None) -> None:
         ids, self.exporter = DerivedIds(), InMemorySpanExporter()
@@ -51,7 +54,8 @@ class Traced:
 
     def end_session(self, status=CollabStatus.COMPLETED, reason="approved", **more: object):
         mode = SimpleNamespace(mode=SimpleNamespace(value="pair"))
-        facts = SimpleNamespace(session_id=self.session, collab=mode, **FACTS)
+        spec = SimpleNamespace(submitted_in=self.submitted_in)
+        facts = SimpleNamespace(session_id=self.session, collab=mode, spec=spec, **FACTS)
         usage = Usage(input_tokens=3, output_tokens=4, cost_micros=5)
         state = SimpleNamespace(**{**STATE, "status": status, "reason": reason, "usage": usage, **more})
         self.tracing.end_session(facts, state)
@@ -85,6 +89,22 @@ def test_child_spans_get_their_own_ids_in_any_thread():
     first, second, turn = traced.exporter.get_finished_spans()
     assert {it.parent.span_id for it in (first, second)} == {turn.context.span_id}
     assert len({it.context.span_id for it in (first, second, turn)}) == 3
+
+
+def test_spans_link_to_the_span_that_submitted_the_session():
+    traced = Traced()
+    with traced.provider.get_tracer("program").start_as_current_span("submitter") as submitter:
+        traced.submitted_in = active_span()
+    assert active_span() is None
+    attempt = traced.run(AttemptEnd("message"), submitted_in=traced.submitted_in)
+    again = traced.run(AttemptEnd("message"), attempt=2, cause=Cause.RETRY, submitted_in=traced.submitted_in)
+    root = traced.end_session()
+    for span in (attempt, again, root):
+        link = span.links[0]
+        assert link.context.trace_id == submitter.get_span_context().trace_id
+        assert (link.context.span_id, link.context.trace_flags) == (submitter.get_span_context().span_id, 1)
+        assert dict(link.attributes) == {"symposia.cause": "submission"}
+    assert [len(it.links) for it in (attempt, again, root)] == [1, 2, 1]
 
 
 @pytest.mark.parametrize("cause", list(Cause))
