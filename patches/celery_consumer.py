@@ -44,6 +44,7 @@ from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
 from kombu import Connection
 
+from .celery_events import GatheringConsumer
 from .kombu_transport import RefusedMessage, check_popped, check_size, refuse_compressed
 
 _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
@@ -140,7 +141,7 @@ class RejectingConsumer(Consumer):
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 
-class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer):
+class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer, GatheringConsumer):
     """Consumer of all Symposia workers, named in Celery's setting `worker_consumer`."""
 
     def ensure_connected(self, conn: Connection) -> Connection:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from tenacity import RetryCallState, Retrying, retry_if_exception_type, wait_fixed
+from tenacity import Retrying, retry_if_exception_type, wait_fixed
 
 from ...models.errors import RedisUnavailable
 from ...models.metrics import TurnOutcomeLabel
@@ -138,17 +138,18 @@ def retry_during_outage(write: Callable[[], T], *, until: float, what: str) -> T
     Raises:
         RedisUnavailable: Redis was still unavailable at that time.
     """
-
-    def log_first(state: RetryCallState) -> None:
-        if state.attempt_number == 1 and state.outcome is not None:
-            log.warning("writing %s failed, retrying: %s", what, state.outcome.exception())
-
+    try:
+        return write()  # nearly always: tenacity would cost as much as the write itself
+    except RedisUnavailable as error:
+        if time.monotonic() >= until:
+            raise
+        log.warning("writing %s failed, retrying: %s", what, error)
+    time.sleep(PAUSE_S)
     retrying = Retrying(
         retry=retry_if_exception_type(RedisUnavailable),
         stop=lambda _: time.monotonic() >= until,
         wait=wait_fixed(PAUSE_S),
         sleep=time.sleep,
-        before_sleep=log_first,
         reraise=True,
     )
     return retrying(write)
