@@ -267,19 +267,29 @@ class ReadableJob:
 
     def _collab(self, state: SessionState) -> Collab:
         events = tuple(self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
-        changed = {"status": state.status, "updated_at": moment_from_ms(state.updated_ms), "events": events}
+        return self._collab_head(state).model_copy(update={"events": events})
+
+    def _collab_head(self, state: SessionState) -> Collab:
+        changed = {"status": state.status, "updated_at": moment_from_ms(state.updated_ms)}
         return self._facts.collab.model_copy(update=changed)
 
     def _dialog(self, state: SessionState) -> Dialog:
+        return self._dialog_head(state).model_copy(update={"messages": tuple(self.messages())})
+
+    def _dialog_head(self, state: SessionState) -> Dialog:
         return Dialog(
             dialog_id=self._facts.spec.dialog_id,
             context_id=self._facts.collab.context_id,
             thread_id=self._facts.spec.thread_id,
             status=state.dialog_status,
-            messages=list(self.messages()),
+            messages=(),
             started_at=moment_from_ms(state.opened_ms),
             ended_at=None if state.ended_ms is None else moment_from_ms(state.ended_ms),
         )
+
+    def _heads(self) -> tuple[Collab, Dialog]:
+        state = self.state()
+        return self._collab_head(state), self._dialog_head(state)
 
     def _result(self) -> JobResult:
         state = self.state()
@@ -302,6 +312,11 @@ def connections_of(job: ReadableJob) -> Connections:
 def streams_of(job: ReadableJob) -> StreamReader:
     """Return the reader of a job's streams, live or archived. Only for this package."""
     return job._streams  # noqa: SLF001 - the only access
+
+
+def heads_of(job: ReadableJob) -> tuple[Collab, Dialog]:
+    """Return the collab without its events, and the dialog without its messages. Only for this package."""
+    return job._heads()  # noqa: SLF001 - the only access
 
 
 def facts_of(job: ReadableJob) -> SessionFacts:

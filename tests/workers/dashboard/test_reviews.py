@@ -18,7 +18,7 @@ from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus
 from symposia.models.severity import Severity
 from symposia.reviews.reports.formats import ReportFile
-from symposia.workers.dashboard.handlers.reviews import _zip
+from symposia.workers.dashboard.handlers.downloads import zip_pieces
 from symposia.workers.dashboard.views.review_rows import finding_page, sort_findings
 
 WASTEFUL = "import os\n\nprint('hello')\n"
@@ -139,7 +139,7 @@ def test_format_with_many_files_is_one_zip_file():
         ReportFile("1.dialogue.md", "text/markdown", "# Ä"),
         ReportFile("2.dialogue.md", "text/markdown", "b"),
     ]
-    with zipfile.ZipFile(io.BytesIO(_zip(files))) as archive:
+    with zipfile.ZipFile(io.BytesIO(b"".join(zip_pieces(files)))) as archive:
         assert {name: archive.read(name).decode() for name in archive.namelist()} == {
             "1.dialogue.md": "# Ä",
             "2.dialogue.md": "b",

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import io
-import zipfile
-from collections.abc import Iterable
 from functools import partial
+from itertools import chain
 from typing import Any
 
 from pydantic import JsonValue
@@ -14,12 +12,13 @@ from tornado.web import HTTPError, url
 
 from ....models.review.findings import FindingStatus
 from ....models.severity import Severity
-from ....reviews.reports.formats import ReportFile, format_of, formats, report_files
+from ....reviews.reports.formats import format_of, formats
 from ....reviews.reports.html import content_policy, to_html
 from ..review_runs import LoadedRun, ReviewRuns
 from ..security import CONTENT_POLICY
 from ..views import review_rows
 from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler
+from .downloads import DownloadHandler, zip_pieces
 
 #: Group of a review's id in URLs.
 _ID = r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
@@ -143,28 +142,22 @@ class ReportPage(DashboardHandler):
         self.write(text)
 
 
-class ReportDownload(DashboardHandler):
+class ReportDownload(DownloadHandler):
     """The report of a review as a file."""
 
     async def get(self, review_id: str, name: str) -> None:
         """Send the file in the format that the URL names; a format with a file per session as one ZIP file."""
         report = format_of(name, field="format")
         run = (await _load(self, review_id)).run
+        files = report.files(run, partial(self._transcript, asyncio.get_running_loop()))
         # Not in a thread of the client: it waits for calls of the client, which need those.
-        files = await asyncio.to_thread(
-            report_files, run, [report], transcript=partial(self._transcript, asyncio.get_running_loop())
-        )
-        if not files:
+        first = await asyncio.to_thread(next, files, None)
+        if first is None:
             raise HTTPError(404, reason="no session of this review has such a document")
         if report.render is None:
-            self._send(f"review.{name}.zip", "application/zip", await asyncio.to_thread(_zip, files))
+            await self.send_file(f"review.{name}.zip", "application/zip", zip_pieces(chain([first], files)))
         else:
-            self._send(files[0].name, f"{files[0].media_type}; charset=UTF-8", files[0].text.encode())
-
-    def _send(self, name: str, media_type: str, content: bytes) -> None:
-        self.set_header("Content-Type", media_type)
-        self.set_header("Content-Disposition", f'attachment; filename="{name}"')
-        self.write(content)
+            await self.send_file(first.name, f"{first.media_type}; charset=UTF-8", [first.text.encode()])
 
     def _transcript(self, loop: asyncio.AbstractEventLoop, session_id: str) -> str:
         async def read() -> str:
@@ -183,11 +176,3 @@ class ReviewAction(ActionHandler):
         if verb == "cancel":
             return {"cancelled": await job.cancel(f"cancelled by {self.actor}")}
         return {"retried": await job.retry()}
-
-
-def _zip(files: Iterable[ReportFile]) -> bytes:
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in files:
-            archive.writestr(file.name, file.text)
-    return content.getvalue()

@@ -11,13 +11,15 @@ from ....jobs.reading import facts_of
 from ....models.errors import SessionNotFound
 from ....models.text.redact import json_text
 from ..live.shared_reads import SharedReads
+from ..views.session.export import open_export
 from ..views.session.pages import MOST_ENTRIES, read_events, read_message, read_messages
-from ..views.session.reading import read_export, read_session
+from ..views.session.reading import read_session
 from ..views.session.snapshot import session_json
 from ..views.session.transcript import events_json, messages_json, timeline_json
 from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible, make_visible
-from .base import DashboardHandler, DataHandler, PageHandler
+from .base import DataHandler, PageHandler
+from .downloads import DownloadHandler
 
 T = TypeVar("T")
 
@@ -130,13 +132,12 @@ class MemoryData(SessionDataHandler):
         return {"memory": make_fields_visible(report.to_json())}
 
 
-class SessionExport(DashboardHandler):
+class SessionExport(DownloadHandler):
     """A whole session as a file."""
 
     async def get(self, session_id: str, form: str) -> None:
         """Send the file."""
         job = blocking_job(await self.services.client.get_job(session_id))
-        export = await self.services.client.run(read_export, job, form)
-        self.set_header("Content-Type", f"{export.content_type}; charset=UTF-8")
-        self.set_header("Content-Disposition", f'attachment; filename="{export.file_name}"')
-        self.write(export.text)
+        export = await self.services.client.run(open_export, job, form)
+        pieces = (it.encode() for it in export.pieces)
+        await self.send_file(export.file_name, f"{export.content_type}; charset=UTF-8", pieces)

@@ -1,17 +1,12 @@
-"""What the session page reads: the state of a session, and its exports. Every call blocks."""
+"""What the session page reads: the state of a session. Every call blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-
-from pydantic import JsonValue
 
 from .....jobs.collab import CollabJob
 from .....jobs.reading import connections_of, facts_of
-from .....models.errors import InvalidInput
 from .....models.protocol.collab import CollabMode
-from .....models.text.redact import json_text
 from .....state.redis.keys import lock_key
 from .....state.redis.readers import converting_to_corrupt, read_object
 from .....state.sessions.records import SessionState
@@ -19,7 +14,6 @@ from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.sessions.rendering import ledger_of
 from .....tasks.waiting.parked_turn import read_all_questions
 from .snapshot import SessionParts
-from .transcript import without_tokens
 from .usage import UsageTotals
 
 #: Open turns whose leases are read.
@@ -64,47 +58,3 @@ def _read_decisions(state: SessionState) -> DecisionLog:
     stored = read_object(state.planner, session_id=state.session_id, part="planner")
     with converting_to_corrupt(state.session_id, "planner"):
         return DecisionLog.model_validate(stored.get("ledger") or {})
-
-
-@dataclass(frozen=True, slots=True)
-class Export:
-    """A session as a file."""
-
-    file_name: str
-    content_type: str
-    text: str
-
-
-def read_export(job: CollabJob, form: str) -> Export:
-    """Return a whole session as a file, as `symposia export` writes it.
-
-    Until the session ends, its events are without tokens: the token of a turn that runs grants its commit.
-
-    Args:
-        job: The session.
-        form: `json`, `map-events` or `alignment`.
-
-    Raises:
-        InvalidInput: The format is unknown, or is not possible for this session.
-    """
-    match form:
-        case "json":
-            document = {"collab": job.collab().to_wire(), "dialog": job.dialog().to_wire()}
-            return Export(f"{job.id}.json", "application/json", json_text(document, indent=2))
-        case "map-events":
-            events = {"session_id": job.id, "events": _read_map_events(job)}
-            return Export(f"{job.id}.map-events.json", "application/json", json_text(events, indent=2))
-        case "alignment":
-            return Export(f"{job.id}.dialogue.md", "text/markdown", job.transcript())
-        case _:
-            raise InvalidInput("format", form, "must be json, map-events or alignment")
-
-
-def _read_map_events(job: CollabJob) -> list[dict[str, JsonValue]]:
-    is_final = job.state().is_final
-    events: list[dict[str, JsonValue]] = [event.to_wire() for event in job.events()]
-    if not is_final:
-        for event in events:
-            if isinstance(payload := event.get("payload"), dict):
-                event["payload"] = without_tokens(payload)
-    return events
