@@ -1,18 +1,20 @@
-"""How fast Flower lists sessions, and how late 50 pages see each of 10 updates a second.
+"""How fast Flower lists sessions, and how late pages see each of 10 changes a second.
 
-.venv/bin/python benchmarks/dashboard.py [--archived 10000] [--live 500] [--clients 50] [--seconds 30]
+.venv/bin/python benchmarks/dashboard.py [--archived 10000] [--live 500] [--clients 50] [--browsers 3] [--sessions 10]
+    [--seconds 30]
 
-The figures are those of one Flower process with a server of its own, and 500 sessions that no worker runs. The
-delay is the time from the entry in Redis to its arrival in a client, on the same clock.
+The pages are 50 lists in browsers of their own, 3 browsers with 12 tabs each (3 streams, 9 polling tabs), 10 pages of
+sessions in which a message in Markdown is written every second, and 2 people who load the page of a session every
+second. The figures are those of one Flower process with a server of its own, and 500 sessions that no worker runs. The
+delay is the time from the entry in Redis to its arrival in a page, on the same clock. The pages, the server and Flower
+share the processor: run it on an idle machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
-import secrets
 import statistics
 import subprocess
 import sys
@@ -20,25 +22,23 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from pathlib import Path
-from typing import Any
 
 import psutil
+from dashboard_clients import HOST
+from dashboard_load import measure_updates
 
 from symposia.archive.archive import Archive
 from symposia.client import Client
 from symposia.config.settings import Settings, child_environment, load_settings
-from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
 from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.processes import free_port
 
-HOST = "127.0.0.1"
-#: Updates per second.
-RATE = 10
+#: Load of a machine that does nothing else.
+IDLE_LOAD = 0.5
 
 
 def main() -> None:
@@ -46,8 +46,12 @@ def main() -> None:
     parser.add_argument("--archived", type=int, default=10_000)
     parser.add_argument("--live", type=int, default=500)
     parser.add_argument("--clients", type=int, default=50)
+    parser.add_argument("--browsers", type=int, default=3)
+    parser.add_argument("--sessions", type=int, default=10)
     parser.add_argument("--seconds", type=int, default=30)
     chosen = parser.parse_args()
+    if (busy := os.getloadavg()[0]) > IDLE_LOAD:
+        print(f"The machine is busy (load {busy:.1f}): the figures below are not those of Flower alone.")
     with (
         tempfile.TemporaryDirectory() as name,
         EmbeddedServer(Path(name) / "server", durable=False) as server,
@@ -61,7 +65,7 @@ def main() -> None:
             print(f"{chosen.archived:,} archived and {chosen.live} live sessions")
             with flower(settings) as (process, port):
                 measure_list(port)
-                asyncio.run(measure_updates(process, port, jobs, chosen.clients, chosen.seconds))
+                asyncio.run(measure_updates(process, port, jobs, chosen))
 
 
 AGENTS = {"ann": "echo", "bob": "echo"}
@@ -141,65 +145,6 @@ def report(what: str, port: int, path: str, *, times: int = 20) -> None:
         took.append((time.perf_counter() - began) * 1000)
         assert status == 200, (path, status)
     print(f"{what:<42} median {statistics.median(took):7.1f} ms   most {max(took):7.1f} ms")
-
-
-@dataclass
-class Watcher:
-    """A page: the sessions whose change it saw, and how late it saw them."""
-
-    seen: set[str] = field(default_factory=set)
-    delays_ms: list[float] = field(default_factory=list)
-
-
-async def measure_updates(
-    flower: psutil.Process, port: int, jobs: list[CollabJob], clients: int, seconds: int
-) -> None:
-    watchers = [Watcher() for _ in range(clients)]
-    readers = [asyncio.create_task(read_stream(port, it)) for it in watchers]
-    await asyncio.sleep(2)
-    for it in watchers:
-        it.seen.clear()
-        it.delays_ms.clear()
-    changed = jobs[: min(len(jobs), RATE * seconds)]
-    began, cpu = time.perf_counter(), flower.cpu_times()
-    for number, job in enumerate(changed):
-        await asyncio.sleep(max(0.0, began + number / RATE - time.perf_counter()))
-        await asyncio.to_thread(job.suspend)
-    spent = flower.cpu_times()
-    took = time.perf_counter() - began
-    await asyncio.sleep(2)
-    for reader in readers:
-        reader.cancel()
-    ids = {it.id for it in changed}
-    lost = sum(len(ids - it.seen) for it in watchers)
-    delays = sorted(delay for it in watchers for delay in it.delays_ms)
-    busy = (spent.user + spent.system - cpu.user - cpu.system) / took
-    print(
-        f"{clients} clients, {len(changed) / took:.1f} updates a second: "
-        f"median {statistics.median(delays):.0f} ms, p95 {delays[int(len(delays) * 0.95)]:.0f} ms, "
-        f"most {delays[-1]:.0f} ms; {lost} of {len(ids) * clients} lost; Flower used {busy:.2f} cores "
-        f"and {flower.memory_info().rss / 2**20:.0f} MiB ({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})"
-    )
-
-
-async def read_stream(port: int, watcher: Watcher) -> None:
-    reader, writer = await asyncio.open_connection(HOST, port, limit=2**24)
-    cookie = f"symposia_browser={secrets.token_urlsafe(8)}"
-    head = f"GET /api/collabs/stream HTTP/1.1\r\nHost: {HOST}:{port}\r\nCookie: {cookie}\r\n\r\n"
-    writer.write(head.encode())
-    kind = ""
-    try:
-        while line := await reader.readline():
-            if line.startswith(b"event: "):
-                kind = line[7:].decode().strip()
-            elif kind == "collab" and line.startswith(b"data: "):
-                row: dict[str, Any] = json.loads(line[6:])
-                if row["status"] == "suspended":
-                    watcher.seen.add(row["id"])
-                    at_ms = int(row["position"].partition("-")[0])
-                    watcher.delays_ms.append(time.time() * 1000 - at_ms)
-    finally:
-        writer.close()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,150 @@
+"""Pages of browsers, for benchmarks/dashboard.py: they read streams or poll, and record how late each change arrives."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+HOST = "127.0.0.1"
+#: Seconds between two requests of a page that polls, as in live.js.
+POLL_S = 1.0
+#: A message of the benchmark contains its number and the time at which it was written.
+MARK = re.compile(r"n(\d+)t(\d{13})")
+
+
+class Connection:
+    """A connection of a browser, which stays open."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, cookie: str) -> None:
+        self._reader, self._writer, self._cookie = reader, writer, cookie
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, port: int, browser: str) -> AsyncIterator[Connection]:
+        reader, writer = await asyncio.open_connection(HOST, port, limit=2**24)
+        try:
+            yield cls(reader, writer, f"symposia_browser={browser}")
+        finally:
+            writer.close()
+
+    async def get(self, path: str) -> tuple[int, dict[str, str]]:
+        """Request a path; return the status and the headers of the answer."""
+        head = f"GET {path} HTTP/1.1\r\nHost: {HOST}:{self._writer.get_extra_info('peername')[1]}\r\n"
+        self._writer.write(f"{head}Cookie: {self._cookie}\r\n\r\n".encode())
+        status = int((await self._reader.readline()).split()[1])
+        headers: dict[str, str] = {}
+        while (line := (await self._reader.readline()).decode().strip()) != "":
+            name, _, value = line.partition(":")
+            headers[name.lower()] = value.strip()
+        return status, headers
+
+    async def body(self, path: str) -> bytes:
+        """Request a path; return the body of the answer."""
+        status, headers = await self.get(path)
+        assert status == 200, (path, status)
+        return await self._reader.readexactly(int(headers["content-length"]))
+
+    async def lines(self) -> AsyncIterator[str]:
+        """Yield the lines of a stream."""
+        while line := await self._reader.readline():
+            yield line.decode()
+
+
+@dataclass
+class Page:
+    """A page: the changes that it saw, and how late it saw them."""
+
+    browser: str = field(default_factory=lambda: secrets.token_urlsafe(8))
+    #: The page reads no stream, because its browser has too many.
+    polls: bool = False
+    seen: set[str] = field(default_factory=set)
+    delays_ms: list[float] = field(default_factory=list)
+
+    def start_counting(self) -> None:
+        """Forget what was seen before the measurement."""
+        self.seen.clear()
+        self.delays_ms.clear()
+
+    def _record(self, name: str, at_ms: int) -> None:
+        if name not in self.seen:
+            self.seen.add(name)
+            self.delays_ms.append(time.time() * 1000 - at_ms)
+
+
+class ListPage(Page):
+    """A page of the list. It shows which sessions were suspended."""
+
+    async def run(self, port: int) -> None:
+        """Read the stream; poll if the browser has too many streams."""
+        async with Connection.open(port, self.browser) as connection:
+            status, _ = await connection.get("/api/collabs/stream")
+            if status == 200:
+                await self._read(connection)
+                return
+            assert status == 204, status
+            self.polls = True
+        async with Connection.open(port, self.browser) as connection:
+            await self._poll(connection)
+
+    async def _read(self, connection: Connection) -> None:
+        kind = ""
+        async for line in connection.lines():
+            if line.startswith("event: "):
+                kind = line[7:].strip()
+            elif kind == "collab" and line.startswith("data: "):
+                self._see(json.loads(line[6:]))
+
+    async def _poll(self, connection: Connection) -> None:
+        position = json.loads(await connection.body("/api/collabs?limit=1"))["position"]
+        while True:
+            answer = json.loads(await connection.body(f"/api/collabs/changes?after={position}"))
+            assert not answer["reload"], "changes were lost"
+            position = answer["position"]
+            for row in answer["collabs"]:
+                self._see(row)
+            await asyncio.sleep(POLL_S)
+
+    def _see(self, row: dict[str, Any]) -> None:
+        if row["status"] == "suspended":
+            self._record(row["id"], int(row["position"].partition("-")[0]))
+
+
+@dataclass
+class SessionPage(Page):
+    """A page of one session. It shows messages as their Markdown is rendered by the server."""
+
+    session_id: str = ""
+
+    async def run(self, port: int) -> None:
+        """Read the stream of the session."""
+        async with Connection.open(port, self.browser) as connection:
+            status, _ = await connection.get(f"/api/collabs/{self.session_id}/stream")
+            assert status == 200, status
+            async for line in connection.lines():
+                if line.startswith("data: ") and (mark := MARK.search(line)):
+                    self._record(f"{self.session_id} {mark[1]}", int(mark[2]))
+
+
+@dataclass
+class Visitor:
+    """A person who opens the page of a session again and again."""
+
+    session_id: str
+    took_ms: list[float] = field(default_factory=list)
+
+    async def run(self, port: int) -> None:
+        """Load the page and its data once a second."""
+        async with Connection.open(port, secrets.token_urlsafe(8)) as connection:
+            while True:
+                began = time.perf_counter()
+                for path in (f"/collabs/{self.session_id}", f"/api/collabs/{self.session_id}"):
+                    await connection.body(path)
+                self.took_ms.append((time.perf_counter() - began) * 1000)
+                await asyncio.sleep(POLL_S)
