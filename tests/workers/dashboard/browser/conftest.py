@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psutil
 import pytest
 from playwright.sync_api import Browser
 
-from live import REGISTRY
-from processes.terminal import Terminal
+from live import REGISTRY, until
+from processes.gone import command_of
+from processes.terminal import Running, Terminal
 from programs import find_program
 from servers.browser import Tab, own_browser, own_tab
 from servers.dashboard_place import AGENTS, CREDENTIALS
 from servers.model_stub import StubModel
 from servers.ports import own_port
 from symposia.client import Client
-from symposia.config.settings import load_settings
+from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
+from symposia.state.redis.connect import connect
 
 _JOB = {
     "title": "A talk",
@@ -57,6 +60,43 @@ class Services:
     url: str
     client: Client
     model: StubModel
+    settings: Settings
+    #: The command.
+    running: Running
+
+    def expire(self, job: CollabJob) -> None:
+        """Removes a session from Redis once the archive has its end."""
+        reader = until(self.client.archived, what="there is an archive")
+        until(lambda: reader.has_ended(job.id), what="the session is archived")
+        with connect(self.client.redis_url) as redis:
+            redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+
+    def kill_flower(self) -> None:
+        """Kills Flower. It is started again, which takes seconds."""
+        before = self._flower_processes()
+        assert before
+        for pid in before:
+            psutil.Process(pid).kill()
+        until(lambda: not before & self._flower_processes(), what="Flower has ended")
+
+    def wait_for_flower(self) -> None:
+        """Waits until Flower answers."""
+        port = self.settings.flower_port
+        until(lambda: port in listening_ports(self._flower_processes()), what="Flower listens")
+
+    def _flower_processes(self) -> set[int]:
+        family = psutil.Process(self.running.process.pid).children(recursive=True)
+        return {it.pid for it in family if "flower" in command_of(it)}
+
+
+def listening_ports(pids: set[int]) -> set[int]:
+    """The TCP ports on which processes accept connections."""
+    found = set()
+    for pid in pids:
+        with suppress(psutil.NoSuchProcess):
+            connections = psutil.Process(pid).net_connections(kind="tcp")
+            found |= {it.laddr.port for it in connections if it.status == psutil.CONN_LISTEN}
+    return found
 
 
 class Stage:
@@ -111,8 +151,9 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
         environment.setenv("FLOWER_BASIC_AUTH", CREDENTIALS)
         running = terminal.start("up", "--no-local-model", "--concurrency", "8")
         running.until("ready.", timeout_s=60)
-        client = stack.enter_context(Client(load_settings(**settings)))
-        yield Services(folder, f"http://127.0.0.1:{port}", client, model)
+        chosen = load_settings(**settings)
+        client = stack.enter_context(Client(chosen))
+        yield Services(folder, f"http://127.0.0.1:{port}", client, model, chosen, running)
         assert running.interrupt().ended().code == 0
 
 

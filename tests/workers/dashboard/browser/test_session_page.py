@@ -7,9 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Locator, Route, expect
 
-from live import result_of, until
+from live import result_of
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.state.redis.connect import connect
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -88,10 +87,7 @@ def test_polling_page_shows_the_archived_session(services, stage, open_tab):
     expect(page.locator("#live-status")).to_contain_text("Connection lost")
     stage.open_gate()
     result_of(job, timeout_s=60)
-    reader = services.client.archived()
-    until(lambda: reader.has_ended(job.id), what="the session is archived")
-    with connect(services.client.redis_url) as redis:
-        redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+    services.expire(job)
     is_down = False
     expect(page.locator("#live-status")).to_contain_text("Archived")
     expect(page.locator("#status")).to_have_text("completed")

@@ -9,11 +9,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from live import result_of, until
+from live import result_of
 from servers.model_stub import completion
-from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.state.redis.connect import connect
 
 #: A browser and all services share the cores.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -45,14 +43,6 @@ def row(page: Page, stage):
     return page.locator("#rows tr", has_text=stage.title)
 
 
-def expire(services, job: CollabJob) -> None:
-    """Removes the session from Redis once the archive has its end."""
-    reader = services.client.archived()
-    until(lambda: reader.has_ended(job.id), what="the session is archived")
-    with connect(services.client.redis_url) as redis:
-        redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
-
-
 @pytest.mark.parametrize("mode", MODES)
 def test_session_appears_moves_and_is_archived(services, stage, open_tab, mode):
     session_list = open_tab("/collabs").page
@@ -74,7 +64,7 @@ def test_session_appears_moves_and_is_archived(services, stage, open_tab, mode):
 
     page.goto("/collabs")
     expect(row(page, stage)).to_contain_text("completed")
-    expire(services, job)
+    services.expire(job)
     page.goto(f"/collabs/{job.id}")
     expect(page.locator("#live-status")).to_contain_text("Archived")
     expect(page.locator("#messages")).to_contain_text(f"{SPEAKERS.get(mode, 'ann')} speaks in turn")
