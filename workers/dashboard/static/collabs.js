@@ -17,9 +17,13 @@ const order = { by: "activity", descending: true };
 let shown = new Map();
 let next = null;
 /** Where the archive continues. Its sessions follow those in memory, in the order of their opening. */
-let archive = { after: "", isOver: false };
+let archive = newArchive();
 let stream = null;
 let loads = 0;
+
+function newArchive() {
+  return { after: "", isOver: false, isLoading: false };
+}
 
 function filterQuery() {
   const query = new URLSearchParams();
@@ -37,9 +41,9 @@ async function load() {
     shown = new Map();
     body.replaceChildren();
     archived.replaceChildren();
-    archive = { after: "", isOver: false };
+    archive = newArchive();
     addPage(page);
-    if (!next) addArchived().catch(showArchiveProblem);
+    if (!next) addArchived();
     stream = follow("/api/collabs", {
       position: page.position,
       query: filterQuery(),
@@ -76,28 +80,60 @@ function addPage(page) {
     body.append(rowOf(row));
   }
   next = page.next;
-  more.hidden = !next && archive.isOver;
-  empty.hidden = shown.size > 0;
+  showEnd();
   showCounts(page.counts);
 }
 
+/** Add the next page of the sessions in memory. */
+async function addNext() {
+  const mine = loads;
+  try {
+    const page = await getJson(pageAddress(next));
+    if (mine === loads) addPage(page);
+  } catch (error) {
+    if (mine === loads) showArchiveProblem(error);
+  }
+}
+
+/** Add the next page of archived sessions; nothing while one is loaded, so that no page is added twice. */
 async function addArchived() {
+  if (archive.isLoading) return;
+  const mine = archive;
+  mine.isLoading = true;
+  try {
+    const page = await getJson(archivedAddress(mine.after));
+    if (mine !== archive) return; // the list was loaded again
+    Object.assign(mine, { after: page.next ?? "", isOver: page.next === null });
+    showArchived(page.collabs.filter((row) => !shown.has(row.id)));
+  } catch (error) {
+    if (mine === archive) showArchiveProblem(error);
+  } finally {
+    mine.isLoading = false;
+  }
+}
+
+function archivedAddress(after) {
   const query = filterQuery();
   query.set("limit", LIMIT);
-  if (archive.after) query.set("after", archive.after);
-  const mine = loads;
-  const page = await getJson(`/api/collabs/archived?${query}`);
-  if (mine !== loads) return;
+  if (after) query.set("after", after);
+  return `/api/collabs/archived?${query}`;
+}
+
+function showArchived(rows) {
   archived.querySelector(".archive-problem")?.remove();
-  const rows = page.collabs.filter((row) => !shown.has(row.id));
   if (rows.length && !archived.childElementCount) {
     const title = "Archived, by the time of opening";
     archived.append(make("tr", { class: "archived-title" }, make("th", { colspan: COLUMNS.length, scope: "rowgroup" }, title)));
   }
   archived.append(...rows.map(rowOf));
-  archive = { after: page.next ?? "", isOver: page.next === null };
-  more.hidden = !next && archive.isOver;
-  empty.hidden = shown.size > 0 || archived.childElementCount > 0;
+  showEnd();
+}
+
+/** Show the button if there are further sessions, or the note that there are none at all. */
+function showEnd() {
+  const isOver = !next && archive.isOver;
+  more.hidden = isOver;
+  empty.hidden = !isOver || shown.size > 0 || archived.childElementCount > 0;
 }
 
 /** Add or replace a row at its place. */
@@ -118,7 +154,7 @@ function put(row) {
   }
   const place = [...body.children].find((it) => it !== element && compare(shown.get(it.dataset.id), row, order) > 0);
   body.insertBefore(element, place ?? null);
-  empty.hidden = true;
+  showEnd();
 }
 
 function isAfterLast(row) {
@@ -129,7 +165,7 @@ function isAfterLast(row) {
 function remove(id) {
   if (!shown.delete(id)) return;
   document.getElementById(`row-${id}`)?.remove();
-  empty.hidden = shown.size > 0;
+  showEnd();
 }
 
 function showCounts(counts) {
@@ -187,17 +223,12 @@ form.addEventListener("input", () => {
 });
 form.addEventListener("submit", (event) => event.preventDefault());
 more.addEventListener("click", async () => {
-  const mine = loads;
-  try {
-    if (next) {
-      const page = await getJson(pageAddress(next));
-      if (mine === loads) addPage(page);
-    } else {
-      await addArchived();
-    }
-  } catch (error) {
-    showArchiveProblem(error);
-  }
+  const titles = document.getElementsByClassName("collab-title");
+  const before = titles.length;
+  const focused = document.activeElement === more;
+  await (next ? addNext() : addArchived());
+  // A button that is hidden loses the focus: the first new row gets it.
+  if (focused && more.hidden) titles[before]?.focus({ preventScroll: true });
 });
 // Ages change without an event.
 setInterval(() => {
