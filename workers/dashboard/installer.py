@@ -17,22 +17,19 @@ from ..metrics.serving import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
 from .flower_pages.task_page import TaskPage
-from .handlers.assets import STATIC_PATH, AssetHandler
 from .handlers.base import UnknownAddress
 from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
 from .handlers.inbox import inbox_routes
 from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
-from .handlers.session_routes import session_handlers
-from .page_templates import DashboardLoader, NavbarTemplate
+from .handlers.session import session_routes
+from .page_files import STATIC_PATH, AssetHandler, DashboardLoader, NavbarTemplate
 
 #: Address that Flower listens on, unless its own options name another; its own default is all addresses.
 LOOPBACK = "127.0.0.1"
 #: Setting of the Tornado application that marks an installed dashboard.
 _MARK = "symposia_dashboard"
-#: Session ids in URLs, also shortened.
-SESSION_ID = r"([0-9a-f][0-9a-f-]{7,35})"
 
 
 def dashboard_handlers() -> list[Any]:
@@ -44,7 +41,7 @@ def dashboard_handlers() -> list[Any]:
         url(r"/api/collabs/archived", ArchivedCollabsData, name="api_collabs_archived"),
         url(r"/api/collabs/stream", CollabsStream, name="api_collabs_stream"),
         url(r"/api/collabs/changes", CollabsChanges, name="api_collabs_changes"),
-        *session_handlers(SESSION_ID),
+        *session_routes(),
         *inbox_routes(),
         *schedule_routes(),
         *review_routes(),

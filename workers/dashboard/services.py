@@ -18,8 +18,8 @@ from ...factories.connection import redis_url_in_use
 from ...models.errors import SymposiaError
 from ...state.redis.connect import aconnect
 from .live.hub import Hub
+from .live.load_limits import StreamSlots
 from .live.session_list import SessionList
-from .live.stream_slots import StreamSlots
 from .views.attention import AttentionLimits
 
 if TYPE_CHECKING:

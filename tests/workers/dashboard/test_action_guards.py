@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from servers.flower import FlowerServer, action_headers
-from symposia.workers.dashboard.handlers.assets import AssetHandler
 from symposia.workers.dashboard.handlers.base import ActionHandler, DashboardHandler
 from symposia.workers.dashboard.installer import dashboard_handlers
+from symposia.workers.dashboard.page_files import AssetHandler
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long

@@ -19,9 +19,8 @@ from symposia.state.redis.connect import aconnect, connect
 from symposia.state.redis.keys import DUE, session_key
 from symposia.workers.dashboard.live import hub as hub_module
 from symposia.workers.dashboard.live.hub import Hub
-from symposia.workers.dashboard.live.positions import BEGINNING
+from symposia.workers.dashboard.live.positions import BEGINNING, read_positions
 from symposia.workers.dashboard.live.session_list import SessionList
-from symposia.workers.dashboard.live.session_pages import read_positions
 from symposia.workers.dashboard.views.attention import AttentionLimits
 from symposia.workers.local.embedded import EmbeddedServer
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from symposia.workers.dashboard.live import session_list
-from symposia.workers.dashboard.live.positions import Cursor, read_cursor
-from symposia.workers.dashboard.live.session_list import OVERLAP_MS, Changes, SessionList
+from symposia.workers.dashboard.live.session_list import OVERLAP_MS, Changes, Cursor, SessionList, read_cursor
 
 
 def row(name: str, position: str, *, ended_ms: int | None = None) -> Any:

@@ -8,8 +8,8 @@ from pydantic import JsonValue
 from tornado.web import url
 
 from ..views.questions import MAX_QUESTIONS, build_question_page
-from .answers import answer_question, read_text
 from .base import ActionHandler, DataHandler, PageHandler
+from .session_actions import answer_question, read_text
 
 
 def inbox_routes() -> list[Any]:

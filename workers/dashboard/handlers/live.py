@@ -12,8 +12,8 @@ import asyncio
 from tornado.iostream import StreamClosedError
 
 from ....models.text.redact import json_text
-from ..live.positions import BEGINNING, Cursor, read_cursor, read_position
-from ..live.session_list import Changes, ListedRow
+from ..live.positions import BEGINNING
+from ..live.session_list import Changes, Cursor, ListedRow, read_cursor
 from ..views.collab_list import ListFilter
 from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
 from .collabs import read_filter
@@ -58,14 +58,6 @@ class StreamHandler(DashboardHandler):
         if self._task is not None:
             self._task.cancel()
 
-    def position(self) -> str:
-        """Return the position of the page. A reconnecting browser sends it in a header.
-
-        Raises:
-            InvalidInput: A value breaks a rule.
-        """
-        return position_of(self)
-
     async def send(self, events: str) -> None:
         """Send events, and wait until they are on their way."""
         self.write(events)
@@ -73,6 +65,11 @@ class StreamHandler(DashboardHandler):
 
     def _browser(self) -> str:
         return self.get_cookie(BROWSER_COOKIE) or self.query_text("client") or str(self.request.remote_ip)
+
+
+def sent_position(handler: DashboardHandler) -> str:
+    """Return the position that a page sent. A reconnecting browser sends it in a header."""
+    return handler.request.headers.get("Last-Event-ID") or handler.query_text("after", BEGINNING)
 
 
 class CollabsStream(StreamHandler):
@@ -116,26 +113,13 @@ class CollabsChanges(DataHandler):
         }
 
 
-def position_of(handler: DashboardHandler) -> str:
-    """Return the position that the page of a session has.
-
-    Raises:
-        InvalidInput: It is not a position from an earlier answer.
-    """
-    return read_position(_sent_position(handler), name="after")
-
-
 def cursor_of(handler: DashboardHandler) -> Cursor:
     """Return the cursor that a page of the list has.
 
     Raises:
         InvalidInput: It is not a position from an earlier answer.
     """
-    return read_cursor(_sent_position(handler), name="after")
-
-
-def _sent_position(handler: DashboardHandler) -> str:
-    return handler.request.headers.get("Last-Event-ID") or handler.query_text("after", BEGINNING)
+    return read_cursor(sent_position(handler), name="after")
 
 
 def _change_events(changes: Changes, wanted: ListFilter) -> str:

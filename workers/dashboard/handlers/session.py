@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from tornado.web import url
 
 from ....client.aio.jobs import blocking_job
 from ....jobs.collab import CollabJob
 from ....jobs.reading import facts_of
 from ....models.errors import SessionNotFound
 from ....models.text.redact import json_text
-from ..live.shared_reads import SharedReads
+from ..live.load_limits import SharedReads
 from ..views.session.export import open_export
 from ..views.session.pages import MOST_ENTRIES, read_events, read_message, read_messages
 from ..views.session.reading import read_session
@@ -20,12 +22,34 @@ from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible, make_visible
 from .base import DataHandler, PageHandler
 from .downloads import DownloadHandler
+from .session_actions import ACTIONS, SessionAction
+from .session_stream import SessionChanges, SessionStream
 
 T = TypeVar("T")
 
+#: Group of a session's id in URLs, also shortened.
+_ID = r"([0-9a-f][0-9a-f-]{7,35})"
 _USAGE, _READS = "symposia_session_usage", "symposia_session_reads"
 #: Default number of messages, and of events, of a page.
 MESSAGES, EVENTS, TIMELINE_EVENTS = 50, 100, 400
+
+
+def session_routes() -> list[Any]:
+    """Return the routes of one session."""
+    page, api = f"/collabs/{_ID}", f"/api/collabs/{_ID}"
+    return [
+        url(page, SessionPage, name="collab"),
+        url(api, SessionData),
+        url(f"{api}/messages", MessagesData),
+        url(f"{api}/messages/([0-9-]+)", MessageData),
+        url(f"{api}/timeline", TimelineData),
+        url(f"{api}/events", EventsData),
+        url(f"{api}/memory", MemoryData),
+        url(f"{api}/export/([a-z-]+)", SessionExport),
+        url(f"{api}/changes", SessionChanges),
+        url(f"{api}/stream", SessionStream),
+        url(f"{api}/({'|'.join(ACTIONS)})", SessionAction),
+    ]
 
 
 class SessionPage(PageHandler):

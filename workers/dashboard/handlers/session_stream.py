@@ -7,19 +7,11 @@ from contextlib import aclosing
 
 from ....client.aio.jobs import blocking_job
 from ....models.protocol.events import MAPEventType
-from ..live.positions import BEGINNING
-from ..live.session_pages import (
-    Part,
-    Positions,
-    StreamEntry,
-    read_changes,
-    read_pages,
-    read_positions,
-    write_positions,
-)
+from ..live.positions import Part, Positions, read_positions, write_positions
+from ..live.session_pages import StreamEntry, read_changes, read_pages
 from ..views.session.stream_changes import stream_change
 from .base import DashboardHandler
-from .live import OPENING, PING_S, StreamHandler
+from .live import OPENING, PING_S, StreamHandler, sent_position
 
 #: The last event of every session, as its record has it.
 _END = f'"event_type":"{MAPEventType.SESSION_COMPLETED.value}"'
@@ -38,7 +30,7 @@ class SessionStream(StreamHandler):
     async def send_events(self, *parts: str) -> None:
         """Send the changes from the position of the page on, until the session ends."""
         job = await self.services.client.get_job(parts[0])
-        sent = dict(_positions_of(self))
+        sent = dict(read_positions(sent_position(self)))
         await self.send(OPENING)
         if not (await job.state()).is_final and not await self._send_until_last(job.id, sent):
             return
@@ -79,16 +71,10 @@ class SessionChanges(DashboardHandler):
 
     async def get(self, session_id: str) -> None:
         """Send the changes since a position, and the position of the next request."""
-        page = await read_changes(self.services.redis, session_id, _positions_of(self))
+        page = await read_changes(self.services.redis, session_id, read_positions(sent_position(self)))
         changes = await self.services.client.run(_changes, session_id, page.entries)
         position = write_positions(page.after)
         self.send_json_text(f'{{"position":"{position}","changes":[{",".join(changes)}]}}')
-
-
-def _positions_of(handler: DashboardHandler) -> Positions:
-    """Return the positions of a page: a reconnecting browser sends them in a header. Raises InvalidInput."""
-    header = handler.request.headers.get("Last-Event-ID")
-    return read_positions(header or handler.query_text("after", BEGINNING))
 
 
 def _events(session_id: str, entries: Iterable[StreamEntry], sent: Positions) -> str:

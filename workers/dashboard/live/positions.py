@@ -1,34 +1,29 @@
-"""Positions in the changes of sessions.
+"""Positions in the streams of sessions.
 
-A position is the id of a stream entry; ids order the streams of one server by time. A cursor adds the number of the
-change in the process that sent it, because changes reach memory in another order than they were written.
+A position is the id of a stream entry. Ids order the streams of one server by time, but several streams of a session
+may use the same id. So a position in a session that is exact names the last entry of each stream; a single id stands
+for all entries before its millisecond.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
 
 from ....models.errors import InvalidInput
 
 #: Position before every change.
 BEGINNING = "0-0"
-_POSITION = re.compile(r"\d{1,15}(-\d{1,15})?")
-_CURSOR = re.compile(rf"({_POSITION.pattern})(?:\.([0-9a-f]{{1,32}})-(\d{{1,15}}))?")
-
-
-class Cursor(NamedTuple):
-    """Position of a page in the list of sessions; as text `POSITION.INSTANCE-REVISION`."""
-
-    position: str
-    #: The list that sent it; empty: unknown.
-    instance: str = ""
-    #: Number of the change in that list.
-    revision: int = 0
-
-    def __str__(self) -> str:
-        return f"{self.position}.{self.instance}-{self.revision}"
+#: Streams of a session that a page follows.
+Part = Literal["events", "journal", "dialog", "deltas"]
+PARTS: tuple[Part, ...] = ("events", "journal", "dialog", "deltas")
+#: Stream -> id of its last entry.
+Positions: TypeAlias = Mapping[Part, str]
+#: Greater than every counter of an entry.
+_LAST_COUNTER = 2**53
+_ID = r"\d{1,15}(?:-\d{1,16})?"
+_POSITIONS = re.compile(rf"{_ID}(?:\.{_ID}){{{len(PARTS) - 1}}}|{_ID}")
 
 
 def position_key(position: str) -> tuple[int, int]:
@@ -42,24 +37,23 @@ def newest_position(positions: Iterable[str]) -> str:
     return max(positions, key=position_key, default=BEGINNING)
 
 
-def read_cursor(text: str, *, name: str) -> Cursor:
-    """Return a cursor that a client sent, or a position only.
+def read_positions(text: str) -> Positions:
+    """Return the positions that a client sent.
+
+    Args:
+        text: A position of `write_positions`, or the id of one entry: the entries of its millisecond come again.
 
     Raises:
-        InvalidInput: It is neither; the error has the name of the field.
+        InvalidInput: It is neither.
     """
-    if (found := _CURSOR.fullmatch(text)) is None:
-        raise InvalidInput(name, text, "must be a position from an earlier answer")
-    position, _, instance, revision = found.groups()
-    return Cursor(position, instance or "", int(revision or 0))
+    if not _POSITIONS.fullmatch(text):
+        raise InvalidInput("after", text, "must be a position from an earlier answer")
+    ids = text.split(".")
+    if len(ids) == 1:
+        return dict.fromkeys(PARTS, f"{max(0, position_key(text)[0] - 1)}-{_LAST_COUNTER}")
+    return dict(zip(PARTS, ids, strict=True))
 
 
-def read_position(text: str, *, name: str) -> str:
-    """Return a position that a client sent.
-
-    Raises:
-        InvalidInput: A position is not valid; the error names the field.
-    """
-    if not _POSITION.fullmatch(text):
-        raise InvalidInput(name, text, "must be a position from an earlier answer")
-    return text
+def write_positions(positions: Positions) -> str:
+    """Return positions as text without characters that a URL escapes."""
+    return ".".join(positions[part] for part in PARTS)

@@ -8,19 +8,47 @@ the rows whose newest stream entry is at its position or later, with an overlap.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import deque
 from secrets import token_hex
 from typing import NamedTuple
 
+from ....models.errors import InvalidInput
 from ....models.text.redact import json_text
 from ..views.collab_list import count_rows
 from ..views.collab_row import CollabRow
-from .positions import BEGINNING, Cursor, newest_position, position_key
+from .positions import BEGINNING, newest_position, position_key
 
 #: Number of ended sessions in memory. Others are listed from the archive.
 KEPT_ENDED = 1_000
 #: Milliseconds before the position of a page from another process from which rows are sent again.
 OVERLAP_MS = 10_000
+_CURSOR = re.compile(r"(\d{1,15}(?:-\d{1,15})?)(?:\.([0-9a-f]{1,32})-(\d{1,15}))?")
+
+
+class Cursor(NamedTuple):
+    """Position of a page in the list of sessions; as text `POSITION.INSTANCE-REVISION`."""
+
+    position: str
+    #: The list that sent it; empty: unknown.
+    instance: str = ""
+    #: Number of the change in that list.
+    revision: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.position}.{self.instance}-{self.revision}"
+
+
+def read_cursor(text: str, *, name: str) -> Cursor:
+    """Return a cursor that a client sent, or a position only.
+
+    Raises:
+        InvalidInput: It is neither; the error has the name of the field.
+    """
+    if (found := _CURSOR.fullmatch(text)) is None:
+        raise InvalidInput(name, text, "must be a position from an earlier answer")
+    position, instance, revision = found.groups()
+    return Cursor(position, instance or "", int(revision or 0))
 
 
 class ListedRow:

@@ -1,34 +1,20 @@
-"""Pages of the streams of one session, oldest entry first, with a position in each stream.
-
-Ids of entries order the streams of a session by time, but several streams may use the same id. So a position that
-is exact names the last entry of each stream; a single id stands for all entries before its millisecond.
-"""
+"""Pages of the streams of one session, oldest entry first, with a position in each stream."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import AsyncGenerator, Mapping
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from collections.abc import AsyncGenerator
+from typing import Any, NamedTuple, cast
 
 from redis.asyncio import Redis
 
-from ....models.errors import InvalidInput, SessionNotFound
+from ....models.errors import SessionNotFound
 from ....state.redis.keys import session_key
 from ....state.redis.readers import read_batches
 from ....state.turns.deltas import LISTENING_MS
-from .positions import position_key
+from .positions import PARTS, Part, Positions, position_key
 
-#: Streams of a session that a page follows.
-Part = Literal["events", "journal", "dialog", "deltas"]
-PARTS: tuple[Part, ...] = ("events", "journal", "dialog", "deltas")
-#: Stream -> id of its last entry.
-Positions: TypeAlias = Mapping[Part, str]
 #: Maximum number of entries of each stream in one page.
 MOST_ENTRIES = 200
-#: Greater than every counter of an entry.
-_LAST_COUNTER = 2**53
-_ID = r"\d{1,15}(?:-\d{1,16})?"
-_POSITIONS = re.compile(rf"{_ID}(?:\.{_ID}){{{len(PARTS) - 1}}}|{_ID}")
 
 
 class StreamEntry(NamedTuple):
@@ -48,28 +34,6 @@ class EntryPage(NamedTuple):
     after: Positions
     #: Whether the streams had no more entries.
     is_last: bool
-
-
-def read_positions(text: str) -> Positions:
-    """Return the positions that a client sent.
-
-    Args:
-        text: A position of `write_positions`, or the id of one entry: the entries of its millisecond come again.
-
-    Raises:
-        InvalidInput: It is neither.
-    """
-    if not _POSITIONS.fullmatch(text):
-        raise InvalidInput("after", text, "must be a position from an earlier answer")
-    ids = text.split(".")
-    if len(ids) == 1:
-        return dict.fromkeys(PARTS, f"{max(0, position_key(text)[0] - 1)}-{_LAST_COUNTER}")
-    return dict(zip(PARTS, ids, strict=True))
-
-
-def write_positions(positions: Positions) -> str:
-    """Return positions as text without characters that a URL escapes."""
-    return ".".join(positions[part] for part in PARTS)
 
 
 async def read_page(redis: Redis, session_id: str, after: Positions) -> EntryPage:

@@ -18,8 +18,8 @@ from redis.asyncio import Redis
 from ....state.redis.keys import session_key
 from ....state.redis.readers import Entry
 from ....state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
-from .positions import position_key
-from .session_pages import MOST_ENTRIES, PARTS, Part, Positions, StreamEntry, read_pages
+from .positions import PARTS, Part, Positions, position_key
+from .session_pages import MOST_ENTRIES, StreamEntry, read_pages
 
 #: Maximum number of entries that wait for one reader.
 MAX_WAITING = 2_000

@@ -21,8 +21,8 @@ from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.turns.deltas import Delta
 from symposia.state.redis.connect import aconnect, connect
 from symposia.state.redis.keys import session_key
-from symposia.workers.dashboard.live.positions import BEGINNING
-from symposia.workers.dashboard.live.session_pages import MOST_ENTRIES, PARTS, read_pages, read_positions
+from symposia.workers.dashboard.live.positions import BEGINNING, PARTS, read_positions
+from symposia.workers.dashboard.live.session_pages import MOST_ENTRIES, read_pages
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.leaves_keys]
 
