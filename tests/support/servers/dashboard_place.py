@@ -25,6 +25,10 @@ window = 1000
 kind = "python"
 callable = "stub_agents.asking:twice"
 
+[agents.careful]
+kind = "python"
+callable = "stub_agents.asking:careful"
+
 [agents.stepped]
 kind = "python"
 callable = "stub_agents.live:stepped"

@@ -42,6 +42,7 @@ const transcript = new TranscriptView({
   list: at("messages"), live: at("drafts"), older: at("older-messages"), scroller: at("transcript"),
   load: (before) => getJson(`${api}/messages${before ? `?before=${before}` : ""}`),
   loadWhole: (message) => getJson(`${api}/messages/${message}`),
+  failed: showError,
 });
 const events = new EventsView({
   list: at("events"), older: at("older-events"),

@@ -108,8 +108,10 @@ class Stage:
         self.gate = services.folder / self.title.replace(" ", "-")
 
     def submit(self, mode: str, agents: dict[str, Any], **options: Any) -> CollabJob:
-        people = [Participant(participant_id=it) for it in agents]
-        collab = Collab(title=self.title, purpose="see that it works", mode=mode, participants=people)
+        """Submits a session. `people`: those of the participants who are asked questions by others."""
+        people = options.pop("people", ())
+        roster = [Participant(participant_id=it, kind="human" if it in people else "agent") for it in agents]
+        collab = Collab(title=self.title, purpose="see that it works", mode=mode, participants=roster)
         options.setdefault("parameters", {"gate": str(self.gate)})
         return self.services.client.submit(collab, agents=agents, **options)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from playwright.sync_api import Route, expect
 
@@ -50,3 +52,62 @@ def test_double_click_sends_one_request(stage, open_tab):
     expect(page.locator("#action-status")).to_have_text("post: done")
     expect(post).to_be_enabled()
     assert [it.rpartition("/")[2] for it in requests] == ["suspend", "post"]
+
+
+def test_session_is_stopped_after_its_turn(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(4))
+    page = open_tab(f"/collabs/{job.id}").page
+    expect(page.locator("#now")).to_contain_text("ann (speaking)")
+    page.get_by_role("button", name="Stop after this turn").click()
+    expect(page.locator("#action-status")).to_have_text("stop: done")
+    expect(page.locator("#reason")).to_have_text("stops after the turns in flight")
+    stage.open_gate()
+    expect(page.locator("#status")).to_have_text("completed")
+    expect(page.locator("#messages .message-text")).to_have_text(["ann speaks in turn 1"])
+    expect(page.locator("#actions button")).to_have_count(0)
+
+
+def test_session_is_exported(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+
+    def exported(form: str) -> str:
+        with page.expect_download() as started:
+            page.get_by_role("link", name=f"Export {form}").click()
+        return started.value.path().read_text()
+
+    running = json.loads(exported("json"))
+    stage.open_gate()
+    expect(page.locator("#status")).to_have_text("completed")
+    ended = json.loads(exported("json"))
+    assert [len(it["dialog"].get("messages", ())) for it in (running, ended)] == [0, 2]
+    assert "MAPSessionCompleted" in exported("map-events")
+
+
+def test_system_message_is_posted(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+    page.get_by_label("Message to the session").fill("Be brief.")
+    page.get_by_label("Role").select_option("system")
+    page.get_by_role("button", name="Post").click()
+    expect(page.get_by_label("Message to the session")).to_have_value("")
+    stage.open_gate()
+    posted = page.locator("#messages > li", has_text="Be brief.")
+    expect(posted.locator(".message-name")).to_have_text("system")
+
+
+def test_one_of_two_questions_is_answered_by_a_choice(stage, open_tab):
+    job = stage.submit("broadcast", {"ann": "careful", "ben": "human"}, people=["ben"], stop=MaxTurns(2))
+    page = open_tab(f"/collabs/{job.id}").page
+    forms = page.locator("#questions form")
+    expect(forms).to_have_count(2)
+    choice = forms.filter(has_text="May I delete it?")
+    choice.get_by_label("May I delete it?").select_option("no")
+    choice.get_by_role("button", name="Answer").click()
+    expect(forms).to_have_count(1)
+    expect(page.locator("#messages")).to_contain_text("ben said no")
+    forms.locator("textarea").fill("Nothing to add.")
+    forms.get_by_role("button", name="Answer").click()
+    expect(page.locator("#messages")).to_contain_text("Nothing to add.")
+    expect(page.locator("#status")).to_have_text("completed")
+    expect(page.locator("#questions-card")).to_be_hidden()

@@ -10,7 +10,7 @@ export class ActionsView {
   // `bar`: place of the buttons; `dialog`: confirmation; `post`: form of a message; `questions`: place of the answers.
   constructor({ bar, dialog, post, questions, status, path, changed }) {
     Object.assign(this, { bar, dialog, post, questions, status, path, changed });
-    this.shown = "";
+    this.buttons = new Map(); // name of a possible action -> its button
     this.isRunning = false;
     this.forms = new Map(); // id of an open question -> its form
     dialog.addEventListener("close", () => {
@@ -25,15 +25,35 @@ export class ActionsView {
   }
 
   draw(session, nowMs) {
-    const possible = session.actions.join();
-    if (possible !== this.shown) {
-      this.shown = possible;
-      const buttons = session.actions.filter((name) => name in LABELS).map((name) => this.button(name));
-      this.bar.replaceChildren(...buttons);
-      this.post.hidden = !session.actions.includes("post");
-    }
+    this.drawButtons(session.actions.filter((name) => name in LABELS));
+    this.post.hidden = !session.actions.includes("post");
     this.drawQuestions(session.questions, nowMs);
     this.enable();
+  }
+
+  // A button stays while its action is possible, with the focus.
+  drawButtons(names) {
+    const focused = document.activeElement;
+    const hadFocus = this.bar.contains(focused);
+    for (const [name, button] of this.buttons) {
+      if (names.includes(name)) continue;
+      button.remove();
+      this.buttons.delete(name);
+    }
+    names.forEach((name, index) => {
+      if (this.buttons.has(name)) return;
+      this.buttons.set(name, this.button(name));
+      this.bar.insertBefore(this.buttons.get(name), this.bar.children[index] ?? null);
+    });
+    if (hadFocus) this.focusAgain(focused, true);
+  }
+
+  // Focus an element again; if that is gone, the first button if it was one of them, or the line of the status.
+  focusAgain(element, isButton) {
+    element.focus({ preventScroll: true });
+    if (document.activeElement === element) return;
+    const other = (isButton && this.bar.querySelector("button:enabled")) || this.status;
+    other.focus({ preventScroll: true });
   }
 
   // Buttons are disabled while a request runs, so that a double click sends one request.
@@ -101,6 +121,7 @@ export class ActionsView {
   async run(name, body = {}) {
     if (this.isRunning) return false;
     const focused = document.activeElement;
+    const isButton = this.bar.contains(focused);
     this.isRunning = true;
     this.enable();
     this.status.textContent = "Sending…";
@@ -116,7 +137,7 @@ export class ActionsView {
       this.isRunning = false;
       this.enable();
       // A button that is disabled loses the focus.
-      if (document.activeElement === document.body && focused.isConnected) focused.focus();
+      if (document.activeElement === document.body) this.focusAgain(focused, isButton);
     }
   }
 }

@@ -11,14 +11,14 @@ const DROPPED = 200;
 
 export class TranscriptView {
   // `list`: the ordered list; `live`: element of live output; `older`: the button; `load`: (before) -> page;
-  // `loadWhole`: (id) -> the whole text of a message.
-  constructor({ list, live, older, scroller, load, loadWhole }) {
-    Object.assign(this, { list, live, older, scroller, load, loadWhole });
+  // `loadWhole`: (id) -> the whole text of a message; `failed`: called with the error of a click.
+  constructor({ list, live, older, scroller, load, loadWhole, failed }) {
+    Object.assign(this, { list, live, older, scroller, load, loadWhole, failed });
     this.ids = [];
     this.before = null;
     this.drafts = new Drafts();
     this.names = new Map();
-    older.addEventListener("click", () => this.loadOlder());
+    older.addEventListener("click", () => this.loadOlder().catch(failed));
   }
 
   async loadNewest() {
@@ -30,6 +30,7 @@ export class TranscriptView {
   }
 
   async loadOlder() {
+    const hadFocus = document.activeElement === this.older;
     this.older.disabled = true;
     try {
       const page = await this.load(this.before);
@@ -41,6 +42,8 @@ export class TranscriptView {
     } finally {
       this.older.disabled = false;
       this.showOlder();
+      // A button that is disabled or hidden loses the focus.
+      if (hadFocus) (this.older.hidden ? this.scroller : this.older).focus({ preventScroll: true });
     }
   }
 
@@ -113,12 +116,17 @@ export class TranscriptView {
   wholeButton(message, body) {
     const label = `Show all ${count(message.characters)} characters`;
     const button = make("button", { type: "button", class: "btn btn-sm btn-link" }, label);
-    button.addEventListener("click", async () => {
-      const { text } = await this.loadWhole(message.id);
-      body.replaceChildren(make("pre", { class: "draft-text", tabindex: "0" }, text));
-      button.remove();
-    });
+    button.addEventListener("click", () => this.showWhole(message.id, body, button).catch(this.failed));
     return button;
+  }
+
+  async showWhole(id, body, button) {
+    const { text } = await this.loadWhole(id);
+    const hadFocus = document.activeElement === button;
+    const whole = make("pre", { class: "draft-text", tabindex: "0" }, text);
+    body.replaceChildren(whole);
+    button.remove();
+    if (hadFocus) whole.focus({ preventScroll: true });
   }
 
   isAtEnd() {
