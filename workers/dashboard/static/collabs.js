@@ -38,11 +38,13 @@ async function load() {
   try {
     const page = await getJson(pageAddress());
     if (mine !== loads) return;
+    const focused = document.activeElement?.closest("tr[data-id]")?.id;
     shown = new Map();
     body.replaceChildren();
     archived.replaceChildren();
     archive = newArchive();
     addPage(page);
+    if (focused) document.getElementById(focused)?.querySelector("a").focus({ preventScroll: true });
     if (!next) addArchived();
     stream = follow("/api/collabs", {
       position: page.position,
