@@ -26,6 +26,7 @@ from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
+from symposia.reviews.job import ReviewJob
 from symposia.state.redis.connect import connect
 
 _JOB = {
@@ -47,6 +48,14 @@ REVIEWER = """
 [agents.holds]
 kind = "python"
 callable = "stub_agents.review:holds"
+"""
+PANEL = """
+[{name}]
+mode = "round_robin"
+purpose = "Review it."
+stop = {{ max_rounds = 1 }}
+seats = [{{ name = "reviewer", agent = "{agent}" }}]
+policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}
 """
 #: Opens a path of Flower in a tab of its own.
 OpenTab = Callable[..., Tab]
@@ -130,7 +139,13 @@ def more_agents() -> str:
 
 
 @pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
+def more_settings() -> dict[str, str]:
+    """Further settings of the services; a module overrides it."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def services(tmp_path_factory: pytest.TempPathFactory, more_settings: dict[str, str]) -> Iterator[Services]:
     """All services of one machine, started by the command that a person types."""
     folder = tmp_path_factory.mktemp("up")
     port = own_port()
@@ -146,6 +161,7 @@ def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
             "flower_port": str(port),
             "sweep_interval_s": "0.2",
             "jobs": json.dumps({name: str(folder / f"{name}.json") for name in JOBS}),
+            **more_settings,
         }
         terminal = Terminal(folder, settings)
         stack.callback(terminal.close)
@@ -188,3 +204,20 @@ def stage(services: Services) -> Iterator[Stage]:
     stage = Stage(services)
     yield stage
     stage.open_gate()
+
+
+@pytest.fixture(scope="module")
+def review(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ReviewJob]:
+    """Starts a review of files with these names by one agent."""
+
+    def review(agent: str, *names: str, root_name: str | None = None) -> ReviewJob:
+        folder = tmp_path_factory.mktemp("review")
+        panels = folder / "panels.toml"
+        panels.write_text(PANEL.format(name=agent, agent=agent))
+        files = folder / "files"
+        files.mkdir()
+        for name in names:
+            (files / name).write_text("one line\n")
+        return services.client.review(files, panel=agent, root_name=root_name, panels_file=panels)
+
+    return review

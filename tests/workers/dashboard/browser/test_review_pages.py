@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from playwright.sync_api import expect
 
@@ -12,37 +10,11 @@ from stub_agents.hostile import MARKUP
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
-PANEL = """
-[{name}]
-mode = "round_robin"
-purpose = "Review it."
-stop = {{ max_rounds = 1 }}
-seats = [{{ name = "reviewer", agent = "{agent}" }}]
-policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}
-"""
 HOSTILE_NAME = "<img src=x onerror=pwned=1>.txt"
 
 
-@pytest.fixture
-def review(services, tmp_path: Path):
-    """Starts a review of files with these names by one agent."""
-    panels = [PANEL.format(name=agent, agent=agent) for agent in ("hostile_review", "holds")]
-    (tmp_path / "panels.toml").write_text("".join(panels))
-
-    def review(agent: str, *names: str):
-        folder = tmp_path / "files"
-        folder.mkdir()
-        for name in names:
-            (folder / name).write_text("one line\n")
-        return services.client.review(
-            folder, panel=agent, root_name=MARKUP, panels_file=tmp_path / "panels.toml"
-        )
-
-    return review
-
-
 def test_hostile_findings_are_filtered_and_failed_items_retried(services, review, open_tab):
-    job = review("hostile_review", HOSTILE_NAME, "good.txt", "bad.txt")
+    job = review("hostile_review", HOSTILE_NAME, "good.txt", "bad.txt", root_name=MARKUP)
     result_of(job, timeout_s=60)
     tab = open_tab("/reviews")
     page = tab.page

@@ -152,19 +152,3 @@ def test_failed_turn_is_red_in_all_lists(stage, open_tab):
     page.goto("/tasks")
     failed = page.locator("#tasks-table tr", has_text=job.id[:8]).filter(has_text="FAILURE")
     expect(failed.first).to_be_visible()
-
-
-def test_hostile_text_stays_text(stage, open_tab):
-    hostile = "<img src=x onerror=\"document.title='owned'\"> [x](javascript:alert(1)) \x1b[31m \u202e"
-    job = stage.submit(
-        "round_robin",
-        {"ann": "say"},
-        stop=MaxTurns(1),
-        messages=[hostile + "<script>document.title='owned'</script>"],
-    )
-    result_of(job, timeout_s=60)
-    tab = open_tab(f"/collabs/{job.id}")
-    expect(tab.page.locator("#messages")).to_contain_text("<img src=x")
-    assert tab.page.locator("#messages img, #messages script, #messages a").count() == 0
-    assert "owned" not in tab.page.title()
-    assert "\u202e" not in tab.page.locator("#messages").inner_text()
