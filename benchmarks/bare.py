@@ -1,7 +1,7 @@
 """Bare Celery tasks of the shapes that sessions have: the yardstick of `turns.py`.
 
-Of two kinds: `plain` is Celery as it comes, with the settings of the workers that run turns; `app`
-runs the turns themselves, and bare tasks over the same transport. They say that they are done in
+Of two kinds: `plain` is Celery as it comes, with the settings of the workers that run turns, but with
+acknowledgements; `app` runs the turns themselves, and bare tasks over the same transport. They say that they are done in
 Redis, because turns keep no results.
 """
 
@@ -72,7 +72,10 @@ class Bare:
 def as_it_comes() -> Celery:
     """Celery without a line of this project, but for the settings, and a queue of its own."""
     made = Celery("bench", set_as_current=False)
-    made.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
+    options = celery_settings(settings, broker_url=broker_url_in_use(settings))
+    # Without acknowledgements, a killed worker would lose bare tasks: nothing sends them again.
+    options["broker_transport_options"] = {**options["broker_transport_options"], "ack_emulation": True}
+    made.config_from_object(options)
     made.conf.task_default_queue = PLAIN_QUEUE
     return made
 

@@ -1,9 +1,8 @@
 """Settings of Celery, each with its reason, and Redis URLs in the form of Celery's transports.
 
-Celery on Redis is not at-least-once: a message is popped before it is stored as unacknowledged, and
-a killed worker loses about one message in some hundreds. So the message of a Celery task is only a hint:
-sessions are stored in Redis, and the sweep sends lost messages again. These settings make losses rare and
-cheap.
+Celery on Redis is not at-least-once: even with acknowledgements, a killed worker loses about one message in
+some hundreds. So the message of a Celery task is only a hint: sessions are stored in Redis, and the sweep
+sends lost messages again. With Redis as the broker, messages are therefore not acknowledged at all.
 """
 
 from __future__ import annotations
@@ -93,15 +92,11 @@ QUEUE = "symposia"
 
 #: Options for kombu's Redis transport; other transports refuse them.
 _REDIS_TRANSPORT = {
-    # Seconds after which an unacknowledged message is delivered again. Nothing waits for that: the sweep
-    # finds a dead worker's turn by its lease. The message of a longer turn is delivered twice; the second
-    # delivery finds the lock held and ends.
-    "visibility_timeout": 60,
-    # Check for such messages every 5 s; the default is every 100 s.
-    "unacked_restore_interval": 5,
-    "unacked_restore_throttle": 1,
-    # Seconds for which a worker killed during that check prevents others from checking; the default is 300.
-    "unacked_mutex_expire": 10,
+    # Do not store taken messages in the broker until they are acknowledged: that takes two transactions per
+    # Celery task, a quarter of the time of a turn. The message of a killed worker is lost, and the sweep
+    # sends the turn again, as it does for messages that are lost in other ways. A worker still takes no more
+    # messages than it has threads, and returns them when it stops.
+    "ack_emulation": False,
     # Timeout of a command in seconds.
     "socket_timeout": 5,
     # That timeout does not apply to the pending pop in the event loop. At this interval (seconds) the worker
@@ -134,8 +129,8 @@ def _messages() -> dict[str, Any]:
         # JSON only: a pickle in the queue could run code.
         "task_serializer": "json",
         "accept_content": ["json"],
-        # Acknowledge the message after the turn, and requeue it if the process dies. A turn that runs twice
-        # is written once, because its commit is fenced.
+        # Acknowledge the message after the turn, and requeue it if the process dies (over AMQP). A turn that
+        # runs twice is written once, because its commit is fenced. Until then the message counts as taken.
         "task_acks_late": True,
         # Acknowledge the message of a failed turn, too: sessions retry their turns themselves.
         "task_acks_on_failure_or_timeout": True,

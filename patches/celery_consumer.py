@@ -8,9 +8,8 @@
    object has no attribute 'hostname'`, which Celery does not handle. And a Celery task acknowledges its
    message when it ends, over the channel that delivered the message. That channel is closed: `AttributeError:
    'NoneType' object has no attribute 'client'`, raised inside the event loop. So nothing is restored or
-   acknowledged over a lost connection. Neither is needed: the running turns continue in this process, and
-   their messages are delivered once more after the visibility timeout, when `begin` answers that they are
-   done. Upstream: no open issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
+   acknowledged over a lost connection. Neither is needed: the running turns continue in this process. If
+   the broker delivers their messages once more, `begin` answers that they are done. Upstream: no open issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
    `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/brokers/test_lost_broker.py`) fails.
 
 2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some
@@ -167,7 +166,7 @@ def _acknowledge(settle: Callable[..., None], *args: Any, **options: Any) -> Non
     message = settle.__self__  # type: ignore[attr-defined]
     if _is_channel_lost(message.channel):
         log.info(
-            "message %s not acknowledged, its connection was lost; the broker will redeliver it",
+            "message %s not acknowledged, its connection was lost",
             message.delivery_tag,
         )
         return

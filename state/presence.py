@@ -33,6 +33,8 @@ class WorkerEntry:
     #: Milliseconds for which it had been free without a new task when it announced itself; None: not
     #: announced.
     idle_ms: int | None = None
+    #: Number of messages that it had taken from the queue and not finished; None: not announced.
+    taken: int | None = None
 
 
 class WorkerPresence:
@@ -48,6 +50,7 @@ class WorkerPresence:
         offers: Mapping[str, Iterable[str]] | None = None,
         *,
         idle_ms: int | None = None,
+        taken: int | None = None,
     ) -> None:
         """Record that a worker is running, and remove workers that have been silent for a long time.
 
@@ -56,10 +59,11 @@ class WorkerPresence:
             agents: Names of the agents it knows.
             offers: Names that schedules may use, by kind: `roots`, `jobs`, `panels`.
             idle_ms: Milliseconds for which it has been free and has started no task.
+            taken: Number of messages that it has taken from the queue and not finished.
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
-        entry = {"at": now, "agents": sorted(agents), "offers": offered, "idle_ms": idle_ms}
+        entry = {"at": now, "agents": sorted(agents), "offers": offered, "idle_ms": idle_ms, "taken": taken}
         self._client.hset(WORKERS, name, json.dumps(entry))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
         if gone:
@@ -118,9 +122,8 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
         data = json.loads(raw)
         agents = tuple(map(str, data["agents"]))
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
-        idle_ms = data.get("idle_ms")
-        age_ms = now_ms - int(data["at"])
-        return WorkerEntry(name, agents, age_ms, offers, None if idle_ms is None else int(idle_ms))
+        idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))
+        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers, idle_ms, taken)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -55,7 +55,6 @@ def test_message_lost_in_the_pop_is_resent(arena, survives):
         redis = arena.server.client
         with suppress(AssertionError):  # no pop was pending: another try
             until(lambda: arena.ids and not redis.llen("symposia"), timeout_s=2)
-            assert arena.ids[0] not in str(redis.hvals("unacked")), "nobody has noted it"
             lost.append(arena.ids[0])
         for member in arena.crew.members:
             member.signal(signal.SIGKILL if lost else signal.SIGCONT)

@@ -11,7 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Protocol, TypeVar
 
+from redis import Redis
+
 from scaling import patient
+from symposia.state.presence import WorkerPresence
 from symposia.workers.local.processes import end_with_parent
 
 T = TypeVar("T")
@@ -86,6 +89,11 @@ def result_of(job: Result[T], *, timeout_s: float = 40.0) -> T:
         timeout_s: Deadline in seconds, scaled with `patient`.
     """
     return job.result(timeout=patient(timeout_s))
+
+
+def has_no_message(redis: Redis) -> bool:
+    """Return whether no running worker had a message when it announced itself, every five seconds."""
+    return not any(worker.taken for worker in WorkerPresence(redis).list_alive())
 
 
 class LiveWorker:

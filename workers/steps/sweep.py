@@ -90,7 +90,8 @@ def make_sweep_thread(
         nonlocal announce_at
         idleness.update()
         if time.monotonic() >= announce_at:
-            book.announce(worker, runtime.registry.names(), offers(), idle_ms=idleness.ms)
+            taken = len(state.reserved_requests)
+            book.announce(worker, runtime.registry.names(), offers(), idle_ms=idleness.ms, taken=taken)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         try:
             sweep(runtime, is_free=is_free)

@@ -29,6 +29,7 @@ class Usual(OneClientMessages):
 
 app.amqp_cls = Usual
 app.conf.worker_consumer = "celery.worker.consumer:Consumer"
+app.conf.broker_transport_options = {**app.conf.broker_transport_options, "ack_emulation": True}
 """
 
 NOTICED = ("Connection to broker lost", "Cannot connect to")
@@ -155,7 +156,7 @@ def test_worker_survives_cut_connections(stage, server, checked):
 @pytest.mark.leaves_keys
 @pytest.mark.long
 def test_celerys_own_consumer_still_ends_the_worker(stage, server):
-    """As long as this passes, ours is needed: see `patches/celery_consumer.py`."""
+    """With acknowledgements, as Celery comes: see `patches/celery_consumer.py`."""
     (stage.folder / "celerys_own.py").write_text(CELERYS_OWN)
     worker = stage.start_worker(app="celerys_own")
     speaking(stage)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from live import result_of, until
+from live import has_no_message, result_of, until
 from symposia.config.celery import QUEUE
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import INBOX
-
-#: Where kombu keeps the messages that a worker has taken and not acknowledged.
-TAKEN = "unacked"
 
 
 @pytest.mark.long
@@ -32,7 +29,9 @@ def check_that_waiting_costs_nothing(stage, *, sessions):
     waiting = [ask_ben(client, number) for number in range(sessions)]
     redis = connect(stage.redis_url)
     until(lambda: redis.zcard(INBOX) == sessions, timeout_s=600, what="all of them wait")
-    until(lambda: redis.llen(QUEUE) == redis.hlen(TAKEN) == 0, timeout_s=30, what="no worker has a message")
+    until(
+        lambda: not redis.llen(QUEUE) and has_no_message(redis), timeout_s=30, what="no worker has a message"
+    )
     assert not list(redis.scan_iter("*:lock:*", count=10_000)), "nobody holds a floor"
 
     others = [

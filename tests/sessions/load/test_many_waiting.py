@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chaos.waiting import FEW, most_messages
-from live import result_of, until
+from live import has_no_message, result_of, until
 from symposia.config.celery import QUEUE
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
@@ -72,6 +72,6 @@ def test_sessions_waiting_for_people_cost_two_messages(stage):
         return redis.zcard(INBOX)
 
     until(lambda: parked() == sessions, timeout_s=120, what="every session waits for Ben")
-    until(lambda: redis.llen(QUEUE) == redis.hlen("unacked") == 0, what="no worker has a message")
+    until(lambda: not redis.llen(QUEUE) and has_no_message(redis), what="no worker has a message")
     received = len(re.findall(r"Task symposia\.(?:advance|turn)\[[^]]*\] received", worker.log()))
     assert 2 * sessions <= received <= 2 * sessions + FEW

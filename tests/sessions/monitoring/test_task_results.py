@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from celery.events.state import State
 
-from live import result_of, until
+from live import has_no_message, result_of, until
 from servers.remote_system import SECRET, RemoteSystem
 from symposia.models.sessions.stop_conditions import MaxTurns
 
@@ -69,7 +69,7 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     assert "raised expected: TurnFailed" in worker.log()
     assert worker.log().count("Traceback") == 2, "those of the agent"
     redis = stage.client._installation.sessions.connections.redis
-    until(lambda: redis.llen("symposia") == redis.hlen("unacked") == 0, what="every message is acknowledged")
+    until(lambda: not redis.llen("symposia") and has_no_message(redis), what="no worker has a message")
 
 
 @pytest.mark.long

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from urllib.parse import urlencode
 
 import pytest
@@ -16,7 +15,7 @@ from symposia.config.settings import load_settings
 from symposia.factories.app import create_app
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.workers.dashboard.flower_pages.queues import AmqpQueues, count_unacked
+from symposia.workers.dashboard.flower_pages.queues import AmqpQueues
 from symposia.workers.dashboard.flower_pages.task_list import describe_task
 
 #: They start servers of their own.
@@ -144,11 +143,6 @@ def test_configured_columns_are_kept(start_flower):
 def test_task_row_comes_from_its_arguments(task, described):
     found = describe_task(task)
     assert (found["session"], found["participant"], found["turn"], found["result"]) == described
-
-
-def test_unacknowledged_messages_are_counted_by_queue():
-    stored = [json.dumps([{}, "symposia", "symposia"]), json.dumps([{}, "", "other"]), "{}", "not JSON"]
-    assert count_unacked(stored) == {"symposia": 1, "other": 1}
 
 
 def test_rabbitmq_queues_are_read_without_the_plugin(amqp_url: str, redis_url: str):

@@ -1,34 +1,34 @@
-"""Flower's page of the broker with the numbers of waiting and unacknowledged messages, and of consumers.
+"""Flower's page of the broker with the numbers of waiting and taken messages, and of consumers.
 
 Flower counts the messages of a Redis broker only as a whole, cannot use the TLS options of a URL, and asks
 RabbitMQ's management plugin, which may not be installed. Here Redis is read over the project's own connection,
-and RabbitMQ is asked over AMQP, unless Flower has the option `broker_api`.
+and RabbitMQ is asked over AMQP, unless Flower has the option `broker_api`. Redis does not know which messages
+are taken: workers announce their number every five seconds.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Protocol, TypedDict
+from typing import Any, Protocol, TypedDict, cast
 
 from amqp.exceptions import AMQPError
 from flower.api.tasks import GetQueueLengths
 from flower.views.broker import BrokerView
+from redis.asyncio import Redis
 
-from ....config.celery import to_celery_url
+from ....config.celery import QUEUE, to_celery_url
 from ....config.settings import load_settings
 from ....config.urls import is_redis
-from ....factories.connection import broker_url_in_use
+from ....factories.connection import broker_url_in_use, redis_url_in_use
+from ....state.presence import SILENT_MS, parse_entries
 from ....state.redis.connect import aconnect
+from ....state.redis.keys import WORKERS
+from ....state.redis.readers import time_ms
 
 #: Lists of one queue in kombu's Redis transport: one for each priority.
 _SUFFIXES = ("", *(f"\x06\x16{priority}" for priority in (3, 6, 9)))
-#: Hash of unacknowledged messages in kombu's Redis transport.
-_UNACKED = "unacked"
-#: Maximum number of unacknowledged messages that are read to tell their queues.
-_MOST_UNACKED = 1_000
 
 
 class QueueLength(TypedDict):
@@ -54,11 +54,13 @@ class RedisQueues:
 
     Args:
         url: The broker's URL.
+        state_url: URL of the Redis in which workers announce themselves.
         consumers: Number of workers by the name of the queue that they consume.
     """
 
-    def __init__(self, url: str, consumers: Mapping[str, int]) -> None:
+    def __init__(self, url: str, state_url: str, consumers: Mapping[str, int]) -> None:
         self._url = url
+        self._state_url = state_url
         self._consumers = consumers
 
     async def queues(self, names: Iterable[str]) -> list[QueueLength]:
@@ -69,19 +71,17 @@ class RedisQueues:
             for name in wanted:
                 for suffix in _SUFFIXES:
                     _ = pipeline.llen(name + suffix)
-            _ = pipeline.hlen(_UNACKED)
-            *lengths, taken = await pipeline.execute()
-            unacked = None
-            if taken <= _MOST_UNACKED:
-                unacked = count_unacked(await client.hvals(_UNACKED))
+            lengths = await pipeline.execute()
+        async with aconnect(self._state_url) as client:
+            taken = await count_taken(client)
         found = []
         for place, name in enumerate(wanted):
             ready = sum(lengths[place * len(_SUFFIXES) : (place + 1) * len(_SUFFIXES)])
-            of_queue = None if unacked is None else unacked[name]
+            of_queue = taken if name == QUEUE else 0
             found.append(
                 QueueLength(
                     name=name,
-                    messages=ready + (of_queue or 0),
+                    messages=ready + of_queue,
                     messages_ready=ready,
                     messages_unacknowledged=of_queue,
                     consumers=self._consumers.get(name, 0),
@@ -90,16 +90,11 @@ class RedisQueues:
         return found
 
 
-def count_unacked(stored: Iterable[str | bytes]) -> Counter[str]:
-    """Return the number of unacknowledged messages by queue; each is JSON: message, exchange and routing key."""
-    counts: Counter[str] = Counter()
-    for text in stored:
-        try:
-            _, _, routing_key = json.loads(text)
-        except ValueError:
-            continue
-        counts[str(routing_key)] += 1
-    return counts
+async def count_taken(client: Redis) -> int:
+    """Return the number of messages that running workers have taken, as they announced it."""
+    known = await cast("Any", client.hgetall(WORKERS))
+    now_ms = time_ms(await cast("Any", client.time()))
+    return sum(it.taken or 0 for it in parse_entries(known, now_ms) if it.age_ms <= SILENT_MS)
 
 
 class AmqpQueues:
@@ -144,10 +139,11 @@ class _OwnBroker:
 
     def get_broker(self) -> Queues:
         """Return the broker of this installation; that of another Celery app is read by Flower."""
-        url = broker_url_in_use(load_settings())
+        settings = load_settings()
+        url = broker_url_in_use(settings)
         if self.capp.conf.broker_url == to_celery_url(url):
             if is_redis(url):
-                return RedisQueues(url, self._consumers())
+                return RedisQueues(url, redis_url_in_use(settings), self._consumers())
             if self.application.transport == "amqp" and not self.application.options.broker_api:
                 return AmqpQueues(self.capp)
         stock: Queues = super().get_broker()  # type: ignore[misc] # of Flower's handler

@@ -19,9 +19,6 @@ from live import until
 from scaling import patient
 from symposia.tasks.runtime.runtime import Boundary
 
-#: Where the broker notes messages that a worker has taken and not acknowledged.
-UNACKED = ("unacked", "unacked_index")
-
 
 def server_killed(arena: Arena, random: Random) -> None:
     """SIGKILL, and a start on what the append-only file holds."""
@@ -89,9 +86,9 @@ def scripts_flushed(arena: Arena, random: Random) -> None:
 
 
 def queue_deleted(arena: Arena, random: Random) -> None:
-    """The queue and the notes of what is unacknowledged disappear."""
+    """The queue disappears."""
     time.sleep(random.uniform(0, 0.5))
-    arena.insist(lambda: arena.server.client.delete(SENT, DELIVERED, *UNACKED))
+    arena.insist(lambda: arena.server.client.delete(SENT, DELIVERED))
 
 
 def tripled(arena: Arena, random: Random) -> None:
