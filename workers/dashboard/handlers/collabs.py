@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ....models.text.redact import json_text
 from ....tasks.planners import modes
 from ..archive_pages import ArchivedPage, archived_page
-from ..views.collab_list import ATTENTIONS, MAX_ROWS, STATUSES, ListFilter, ListOrder, list_page
+from ..views.collab_list import ATTENTIONS, MAX_ROWS, SORT_FIELDS, STATUSES, ListFilter, ListOrder, list_page
 from .base import DashboardHandler, DataHandler, PageHandler
 
 
@@ -29,6 +30,7 @@ class CollabsPage(PageHandler):
             script="collabs.js",
             statuses=STATUSES | ATTENTIONS,
             modes=[mode.name for mode in modes()],
+            sort_fields=json_text(SORT_FIELDS),
         )
 
 

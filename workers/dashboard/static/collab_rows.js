@@ -1,5 +1,6 @@
 // Rows of the list of sessions: their columns, elements and order.
-import { base, count, dollars, make, span } from "./page.js";
+import { count, dollars, span } from "./format.js";
+import { base, make } from "./page.js";
 
 const NONE = "–";
 
@@ -17,23 +18,18 @@ export const COLUMNS = [
   { name: "Last error", cell: errorCell },
 ];
 
-const KEYS = {
-  activity: (row) => row.updated_ms,
-  opened: (row) => row.opened_ms,
-  title: (row) => row.title.toLowerCase(),
-  mode: (row) => row.mode,
-  status: (row) => row.status,
-  turns: (row) => row.turns,
-  tokens: (row) => row.tokens,
-  cost: (row) => row.cost_micros,
-};
+/** Sort key -> field of a row, as the server sorts. */
+const FIELDS = JSON.parse(document.getElementById("rows").dataset.sortFields);
 
 /** Compare two rows in an order, as the server does: by a field, then by id. */
 export function compare(one, other, order) {
-  const key = KEYS[order.by];
-  const [left, right] = [key(one), key(other)];
+  const [left, right] = [one, other].map((row) => keyOf(row[FIELDS[order.by]]));
   const result = left < right ? -1 : left > right ? 1 : one.id < other.id ? -1 : one.id > other.id ? 1 : 0;
   return order.descending ? -result : result;
+}
+
+function keyOf(value) {
+  return typeof value === "string" ? value.toLowerCase() : value;
 }
 
 /** Return the element of a row. */

@@ -1,7 +1,8 @@
 // The list of sessions: loaded once, then changed by the stream.
 import { COLUMNS, compare, rowOf } from "./collab_rows.js";
-import { count, getJson, make } from "./page.js";
+import { count } from "./format.js";
 import { follow, showState } from "./live.js";
+import { getJson, make } from "./page.js";
 
 const LIMIT = 100;
 const TYPING_MS = 200;

@@ -1,6 +1,7 @@
 // The inbox: open questions to people, answered in place.
+import { span, timeElement } from "./format.js";
 import { follow } from "./live.js";
-import { act, allowsActions, base, getJson, make, span } from "./page.js";
+import { act, allowsActions, base, getJson, make } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
@@ -21,15 +22,11 @@ let stream = null;
 let streamState = "";
 let waiting = null;
 
-function moment(ms) {
-  return make("time", { datetime: new Date(ms).toISOString() }, new Date(ms).toLocaleString());
-}
-
 function facts(question) {
   const late = question.until_ms !== null && question.until_ms - Date.now() < 3600000;
-  const until = question.until_ms === null ? ["until the session ends"] : ["until ", moment(question.until_ms)];
+  const until = question.until_ms === null ? ["until the session ends"] : ["until ", timeElement(question.until_ms)];
   return [
-    make("span", {}, `Turn ${question.turn} of ${question.participant}, asked ${span(Date.now() - question.asked_ms)} ago (`, moment(question.asked_ms), "), "),
+    make("span", {}, `Turn ${question.turn} of ${question.participant}, asked ${span(Date.now() - question.asked_ms)} ago (`, timeElement(question.asked_ms), "), "),
     make("span", { class: late ? "late" : null }, ...until),
   ];
 }

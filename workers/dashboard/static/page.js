@@ -79,22 +79,3 @@ function picture(character) {
   if (code < 0x20) return String.fromCodePoint(0x2400 + code);
   return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\U${code.toString(16).padStart(8, "0")}`;
 }
-
-/** Return a span of time in words, such as "5m". */
-export function span(ms) {
-  const seconds = Math.max(0, Math.round(ms / 1000));
-  if (seconds < 60) return `${seconds}s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)}h`;
-  return `${Math.floor(seconds / 86400)}d`;
-}
-
-/** Return a cost in US dollars from millionths. */
-export function dollars(micros) {
-  return micros ? `$${(micros / 1e6).toFixed(micros < 1e6 ? 4 : 2)}` : "–";
-}
-
-/** Return a number with separators. */
-export function count(value) {
-  return Number(value).toLocaleString("en");
-}

@@ -1,5 +1,6 @@
 // One review: progress, findings by severity, failed items, and the report in a frame.
-import { act, allowsActions, base, count, dollars, getJson, make, makeVisible, span } from "./page.js";
+import { count, dollars, span } from "./format.js";
+import { act, allowsActions, base, getJson, make, makeVisible } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const id = document.getElementById("review").dataset.id;

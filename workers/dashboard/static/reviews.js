@@ -1,5 +1,6 @@
 // The list of reviews.
-import { base, cell, count, getJson, make, span } from "./page.js";
+import { count, span } from "./format.js";
+import { base, cell, getJson, make } from "./page.js";
 import { perform, refresh } from "./refresh.js";
 
 const body = document.getElementById("rows");

@@ -1,5 +1,6 @@
 // Schedules: next and last run, history, pause, resume and run.
-import { act, allowsActions, base, cell, count, dollars, getJson, make, span } from "./page.js";
+import { count, dollars, span, timeElement } from "./format.js";
+import { act, allowsActions, base, cell, getJson, make } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
@@ -11,11 +12,6 @@ const more = document.getElementById("more");
 const opened = new Set();
 let limit = PAGE;
 
-function moment(ms, zone) {
-  const text = new Intl.DateTimeFormat([], { dateStyle: "medium", timeStyle: "medium", timeZone: zone }).format(ms);
-  return make("time", { datetime: new Date(ms).toISOString(), title: zone }, text);
-}
-
 function runLink(kind, id) {
   return make("a", { href: `${base}/${kind === "review" ? "reviews" : "collabs"}/${id}` }, id.slice(0, 8));
 }
@@ -23,7 +19,7 @@ function runLink(kind, id) {
 function nextCell(row) {
   if (row.next_ms === null) return make("span", { class: "outcome outcome-skipped" }, "paused");
   const wait = row.next_ms - Date.now();
-  return make("span", {}, moment(row.next_ms, row.zone), make("span", { class: "muted" }, wait > 0 ? ` in ${span(wait)}` : " due"));
+  return make("span", {}, timeElement(row.next_ms, row.zone), make("span", { class: "muted" }, wait > 0 ? ` in ${span(wait)}` : " due"));
 }
 
 function nowCell(row) {
@@ -96,7 +92,7 @@ function historyRow(row, runs) {
       {},
       outcome(run),
       " ",
-      moment(run.due_ms, row.zone),
+      timeElement(run.due_ms, row.zone),
       run.by_hand ? " (run now)" : "",
       run.started_ms ? `, ${span(run.ended_ms - run.started_ms)}, ${count(run.tokens)} tokens, ${dollars(run.cost_micros)}, ` : ", ",
       run.started_ms ? runLink(row.kind, run.id) : "not started",

@@ -1,10 +1,10 @@
 // The page of one session: loads its parts, then follows its changes.
 
+import { moment } from "./format.js";
 import { follow, showState } from "./live.js";
 import { allowsActions, base, getJson, make, retry, RETRY_MS } from "./page.js";
 import { ActionsView } from "./session/actions.js";
 import { EventsView } from "./session/events.js";
-import { moment } from "./session/format.js";
 import { updateChildren } from "./session/nodes.js";
 import * as panels from "./session/panels.js";
 import { TimelineView, zoomButtons } from "./session/timeline.js";

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, TypedDict, cast
 
 from ....archive.results import decode_cursor, encode_cursor
 from ....models.errors import InvalidInput
@@ -23,15 +23,16 @@ ATTENTIONS = {
 #: Maximum rows per page.
 MAX_ROWS = 500
 
-_KEYS: dict[str, Callable[[CollabRow], Any]] = {
-    "activity": lambda row: row["updated_ms"],
-    "opened": lambda row: row["opened_ms"],
-    "title": lambda row: row["title"].casefold(),
-    "mode": lambda row: row["mode"],
-    "status": lambda row: row["status"],
-    "turns": lambda row: row["turns"],
-    "tokens": lambda row: row["tokens"],
-    "cost": lambda row: row["cost_micros"],
+#: Sort key -> field of a row; the page sorts the rows that change in the same way. Case does not matter.
+SORT_FIELDS = {
+    "activity": "updated_ms",
+    "opened": "opened_ms",
+    "title": "title",
+    "mode": "mode",
+    "status": "status",
+    "turns": "turns",
+    "tokens": "tokens",
+    "cost": "cost_micros",
 }
 
 
@@ -78,12 +79,13 @@ class ListOrder:
     descending: bool = True
 
     def __post_init__(self) -> None:
-        if self.by not in _KEYS:
-            raise InvalidInput("sort", self.by, f"must be one of {', '.join(_KEYS)}")
+        if self.by not in SORT_FIELDS:
+            raise InvalidInput("sort", self.by, f"must be one of {', '.join(SORT_FIELDS)}")
 
     def key(self, row: CollabRow) -> tuple[Any, str]:
         """Return the sort key of a row."""
-        return _KEYS[self.by](row), row["id"]
+        value = cast("Mapping[str, Any]", row)[SORT_FIELDS[self.by]]
+        return value.casefold() if isinstance(value, str) else value, row["id"]
 
 
 def count_rows(rows: Iterable[CollabRow]) -> dict[str, int]:

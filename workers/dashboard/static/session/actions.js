@@ -1,7 +1,7 @@
 // Actions on a session: buttons, the confirmation of a cancellation, the form of a message, answers to questions.
 
+import { duration } from "../format.js";
 import { act, make } from "../page.js";
-import { duration } from "./format.js";
 
 const LABELS = { suspend: "Suspend", resume: "Resume", stop: "Stop after this turn", cancel: "Cancel…" };
 const STYLES = { cancel: "btn-outline-danger" };

@@ -1,7 +1,7 @@
 // Panels of the state: participants, open turns and locks, budget, board, decisions, tensions, memory.
 
-import { count, dollars, make } from "../page.js";
-import { duration, moment } from "./format.js";
+import { count, dollars, duration, moment } from "../format.js";
+import { make } from "../page.js";
 
 const UNITS = { turns: "Turns", tokens: "Tokens", cost_micros: "Cost", seconds: "Time" };
 

@@ -1,7 +1,7 @@
 // The timeline as an SVG drawing: lanes of participants, bars of turns to the scale of time.
 
+import { clock, duration } from "../format.js";
 import { make } from "../page.js";
-import { clock, duration } from "./format.js";
 import { svg } from "./svg.js";
 import { extentOf, layOut, makeScale, waitsForWorkers } from "./timeline_layout.js";
 

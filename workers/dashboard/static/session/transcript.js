@@ -1,8 +1,8 @@
 // The transcript: written messages with rendered Markdown, and the live output of the turns that run.
 
-import { count, make } from "../page.js";
+import { clock, count, moment } from "../format.js";
+import { make } from "../page.js";
 import { Drafts } from "./drafts.js";
-import { clock, moment } from "./format.js";
 import { buildNodes } from "./markdown.js";
 
 // Messages that a long-lived page keeps; older ones are loaded again on request.

@@ -1,7 +1,7 @@
 // The turns of a session as one list: every attempt with its Celery task, turns side by side indented together.
 
-import { count, dollars, make } from "../page.js";
-import { clock, duration } from "./format.js";
+import { clock, count, dollars, duration } from "../format.js";
+import { make } from "../page.js";
 import { updateNode } from "./nodes.js";
 import { isBad, outcomeOf } from "./timeline.js";
 import { waitsForWorkers } from "./timeline_layout.js";
