@@ -34,10 +34,9 @@ TEST_SETTINGS = {
     "SYMPOSIA_TEST_SCREENSHOTS",
 }
 
-#: Fixtures of a worker that the tests of all modules share: these tests run in one process.
-SHARED_BY_ALL = {"busy", "dashboard", "shared_stage"}
-#: Fixtures of a worker that the tests of one module share: the tests of such a module run in one process.
-SHARED_BY_A_MODULE = {"shared", "services"}
+#: Fixtures of modules that start a worker: the tests of such a module run in one process, with one worker.
+#: It ends with the module, because an idle worker that sweeps five times a second uses a tenth of a core.
+WITH_A_WORKER = {"busy", "dashboard", "services", "shared"}
 
 # Tests share the cores with the servers and workers they start: an example has no deadline.
 hypothesis_settings.register_profile(
@@ -73,9 +72,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     of_the_run = config.getoption("timeout") or config.getini("timeout")
     for item in items:
-        if group := SHARED_BY_ALL.intersection(item.fixturenames):
-            item.add_marker(pytest.mark.xdist_group(*group))
-        elif not SHARED_BY_A_MODULE.isdisjoint(item.fixturenames):
+        if not WITH_A_WORKER.isdisjoint(item.fixturenames):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
         if PATIENCE == 1:
             continue

@@ -1,6 +1,6 @@
 """A place to run sessions: a real server, real worker processes, and what their agents wrote down.
 
-`stage` is a test's own; `shared` has a worker that the tests of all modules share, as they neither stop nor configure it.
+`stage` is a test's own; `shared` has a worker that the tests of a module share, as they neither stop nor configure it.
 """
 
 from __future__ import annotations
@@ -126,13 +126,13 @@ model = "priced"
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_model() -> Iterator[StubModel]:
     with StubModel() as stub:
         yield stub
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def shared_stage(tmp_path_factory: pytest.TempPathFactory, shared_model: StubModel) -> Iterator[Stage]:
     """A server and a worker with the agents of all tests, and those of SHARED_MODELS."""
     folder = tmp_path_factory.mktemp("shared")
@@ -147,7 +147,7 @@ def shared_stage(tmp_path_factory: pytest.TempPathFactory, shared_model: StubMod
 
 @pytest.fixture
 def shared(tmp_path: Path, shared_stage: Stage, shared_model: StubModel) -> Iterator[Stage]:
-    """The stage that the tests share, with a folder and a model of the test's own."""
+    """The stage that a module's tests share, with a folder and a model of the test's own."""
     shared_model.reset()
     yield replace(shared_stage, folder=tmp_path, workers=[])
     until(lambda: not wrong_keys(shared_stage.redis_url), what="the keys of ended sessions expire")

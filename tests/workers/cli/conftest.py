@@ -36,9 +36,9 @@ def terminal(tmp_path: Path, redis_url: str) -> Iterator[Terminal]:
     terminal.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
-    """A terminal with a Redis and a worker that all tests of the command line share."""
+    """A terminal with a Redis and a worker that all tests of a module share."""
     folder = tmp_path_factory.mktemp("busy")
     (folder / "registry.toml").write_text(REGISTRY)
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:

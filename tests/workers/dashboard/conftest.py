@@ -32,16 +32,16 @@ def settings_of(folder: Path, redis_url: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def model() -> Iterator[StubModel]:
     """The server of the agent `model`."""
     with StubModel() as stub:
         yield stub
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def dashboard(model: StubModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """One server, worker and Flower for all tests: they look for sessions by their titles or ids."""
+    """One server, worker and Flower for a module: its tests look for sessions by their titles or ids."""
     folder = tmp_path_factory.mktemp("dashboard")
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server, ExitStack() as stack:
         settings = settings_of(folder, server.url) | {
