@@ -68,6 +68,8 @@ def test_tab_reaches_every_control(stage, open_tab, place):
     page = open_tab(path, reduced_motion="reduce").page
     if place == "list":
         expect(page.locator(f"#row-{job.id}")).to_contain_text("ann")
+        # The archive has been read: it has a page at most.
+        expect(page.locator("#more")).to_be_hidden()
     else:
         expect(page.get_by_role("button", name="Answer")).to_be_enabled()
         expect(page.get_by_role("link", name="Celery task of turn 1")).not_to_have_count(0)
