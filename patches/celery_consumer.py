@@ -9,7 +9,8 @@
    message when it ends, over the channel that delivered the message. That channel is closed: `AttributeError:
    'NoneType' object has no attribute 'client'`, raised inside the event loop. So nothing is restored or
    acknowledged over a lost connection. Neither is needed: the running turns continue in this process. If
-   the broker delivers their messages once more, `begin` answers that they are done. Upstream: no open issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
+   the broker delivers their messages once more, `begin` answers that they are done. Upstream: no open
+   issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
    `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/brokers/test_lost_broker.py`) fails.
 
 2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some

@@ -64,20 +64,17 @@ class GatheringConsumer(Consumer):
     event_dispatcher: Any
     hub: Any
     _next_flush = 0.0
-    _is_flush_scheduled = False
+    #: The `_next_flush` for which a timer is set. A reconnect may clear the timer: the next interval sets one again.
+    _scheduled_flush = 0.0
 
     def _flush_events(self) -> None:
         # Only the thread of the event loop calls this method, so that the attributes need no lock.
         left_s = self._next_flush - time.monotonic()
         if left_s <= 0:
             self._flush_now()
-        elif not self._is_flush_scheduled:
-            self._is_flush_scheduled = True
-            self.hub.call_later(left_s, self._flush_scheduled)
-
-    def _flush_scheduled(self) -> None:
-        self._is_flush_scheduled = False
-        self._flush_now()
+        elif self._scheduled_flush != self._next_flush:
+            self._scheduled_flush = self._next_flush
+            self.hub.call_later(left_s, self._flush_now)
 
     def _flush_now(self) -> None:
         self._next_flush = time.monotonic() + GATHER_S

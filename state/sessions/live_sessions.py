@@ -90,9 +90,8 @@ class LiveSessions:
             call_script(
                 self._client, "metrics/count_end", [METRICS, LIVE], {"session": session_id, "counter": field}
             )
-        except (
-            ScriptError
-        ) as error:  # another program wrote to the counters: no session may fail for its count
+        except ScriptError as error:
+            # Another program wrote to the counters: no session may fail for its count.
             log.warning("counting the end of session %s failed: %s", session_id, error)
             self.remove(session_id)
 

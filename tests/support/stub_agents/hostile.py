@@ -56,9 +56,9 @@ def learn(_turn: TurnContext) -> TurnOutcome:
 
 
 def review(turn: TurnContext) -> str:
-    """One finding; fails for a path with `bad` in it while the file `mended` is not there."""
-    told: Any = turn.parameters["review"]
-    if "bad" in told["path"] and not Path("mended").exists():
+    """One finding; fails for a path with `bad` in it while the file `fixed` is not there."""
+    review: Any = turn.parameters["review"]
+    if "bad" in review["path"] and not Path("fixed").exists():
         raise RuntimeError(TEXT)
     finding = {"line": 1, "rule": TEXT, "severity": "high", "message": TEXT, "suggestion": TEXT}
     return json.dumps({"findings": [finding], "summary": TEXT})

@@ -1,8 +1,8 @@
 """Positions in the streams of sessions.
 
 A position is the id of a stream entry. Ids order the streams of one server by time, but several streams of a session
-may use the same id. So a position in a session that is exact names the last entry of each stream; a single id stands
-for all entries before its millisecond.
+may use the same id. So a position in a session that is exact names the last entry of each stream; a single id means
+all entries before its millisecond.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from live import REGISTRY, until
 from processes.gone import command_of
 from processes.terminal import Running, Terminal
 from programs import find_program
+from review_tools.schedules import PANEL
 from servers.browser import Tab, own_browser, own_tab
 from servers.dashboard_place import AGENTS, CREDENTIALS
 from servers.model_stub import StubModel
@@ -49,14 +50,8 @@ REVIEWER = """
 kind = "python"
 callable = "stub_agents.review:holds"
 """
-PANEL = """
-[{name}]
-mode = "round_robin"
-purpose = "Review it."
-stop = {{ max_rounds = 1 }}
-seats = [{{ name = "reviewer", agent = "{agent}" }}]
-policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}
-"""
+#: A panel whose failed turns are skipped at once.
+SKIPPING_PANEL = PANEL + 'policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}\n'
 #: Opens a path of Flower in a tab of its own.
 OpenTab = Callable[..., Tab]
 
@@ -213,7 +208,7 @@ def review(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Call
     def review(agent: str, *names: str, root_name: str | None = None) -> ReviewJob:
         folder = tmp_path_factory.mktemp("review")
         panels = folder / "panels.toml"
-        panels.write_text(PANEL.format(name=agent, agent=agent))
+        panels.write_text(SKIPPING_PANEL.format(name=agent, agent=agent))
         files = folder / "files"
         files.mkdir()
         for name in names:

@@ -48,7 +48,7 @@ def test_hostile_findings_are_filtered_and_failed_items_retried(services, review
     assert report.locator("img, script, a[href^='javascript']").count() == 0
     assert tab.unsafe_parts() == []
 
-    (services.folder / "mended").touch()
+    (services.folder / "fixed").touch()
     page.get_by_role("button", name="Retry failed items").click()
     expect(findings).to_have_count(3)
     expect(page.locator("#failed-part")).to_be_hidden()

@@ -55,7 +55,7 @@ def test_json_with_long_lists_is_streamed(count):
 def lengthen(dashboard, job) -> None:
     """Adds copies of a long message to an ended session."""
     reader = until(dashboard.client.archived, what="there is an archive")
-    until(lambda: reader.has_ended(job.id), what="the session is archived, and is read by nobody else")
+    until(lambda: reader.has_ended(job.id), what="the session is archived, so that no worker reads it")
     key = session_key(job.id, "dialog")
     with connect(dashboard.settings["redis_url"]) as redis:
         ((_, fields),) = redis.xrange(key, count=1)
