@@ -47,7 +47,7 @@ demo: $(INSTALLED) $(LOCAL_MODEL) ## Run a session in each of the five modes wit
 	@$(BIN)/symposia demo $(ARGS)
 
 .PHONY: test
-test: $(INSTALLED) ## Run the tests, in random order: about 6 minutes on two cores
+test: $(INSTALLED) ## Run the tests, in random order: less than 5 minutes on two cores
 	@$(PYTEST) $(ARGS)
 
 .PHONY: test-fast

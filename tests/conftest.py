@@ -34,9 +34,9 @@ TEST_SETTINGS = {
     "SYMPOSIA_TEST_SCREENSHOTS",
 }
 
-#: Fixtures of modules that start a worker: the tests of such a module run in one process, with one worker.
+#: Fixtures that start a worker, each for a module: the tests of such a module run in one process, with one worker.
 #: It ends with the module, because an idle worker that sweeps five times a second uses a tenth of a core.
-WITH_A_WORKER = {"busy", "dashboard", "services", "shared"}
+WITH_A_WORKER = {"busy", "services", "shared"}
 
 # Tests share the cores with the servers and workers they start: an example has no deadline.
 hypothesis_settings.register_profile(
@@ -72,7 +72,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     of_the_run = config.getoption("timeout") or config.getini("timeout")
     for item in items:
-        if not WITH_A_WORKER.isdisjoint(item.fixturenames):
+        if "dashboard" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("dashboard"))
+        elif not WITH_A_WORKER.isdisjoint(item.fixturenames):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
         if PATIENCE == 1:
             continue

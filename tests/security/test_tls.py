@@ -86,6 +86,7 @@ def test_asyncio_refuses_untrusted_servers(encrypted):
         asyncio.run(_asked(encrypted[0]))
 
 
+@pytest.mark.long
 def test_untrusted_broker_gets_no_task(encrypted, tmp_path):
     url, _ = encrypted
     other, _ = certificate(tmp_path, "other")
@@ -98,6 +99,7 @@ def test_untrusted_broker_gets_no_task(encrypted, tmp_path):
             broker.ensure_connection(max_retries=1, timeout=patient(5))
 
 
+@pytest.mark.long
 def test_server_without_tls_is_refused(redis_url):
     plain = redis_url.replace("redis://", "rediss://")
     with connect(plain, retries=0) as client, pytest.raises(RedisUnavailable):

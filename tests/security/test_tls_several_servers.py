@@ -80,6 +80,7 @@ def test_every_node_uses_verified_tls(kind, files, request):
         asyncio.run(_there(url))
 
 
+@pytest.mark.long
 def test_tasks_use_tls_with_sentinels(sentinel_url, files):
     check_broker(f"{sentinel_url}?ssl_ca_certs={files[1]}")
     with pytest.raises(BrokerUnavailable, match=r"(?i)certificate"):

@@ -62,6 +62,7 @@ def test_program_takes_celery_options(tmp_path, command):
         (["flower"], {}, "No such command 'flower'"),
     ],
 )
+@pytest.mark.long
 def test_errors_have_no_traceback(tmp_path, arguments, settings, told):
     said = call(tmp_path, "-m", "symposia.workers", *arguments, **settings)
     assert (said.returncode, said.stdout) == (2, "")

@@ -63,6 +63,7 @@ def test_local_model_is_found_only_while_it_runs(tmp_path):
 
 @on_one_worker
 @pytest.mark.usefixtures("local_model")
+@pytest.mark.long
 def test_local_model_ends_with_its_killed_starter(tmp_path):
     program = f"""
 import time

@@ -236,6 +236,7 @@ def test_twice_cancelled_program_leaves_nothing_open(tmp_path):
     assert [str(it.message) for it in left_open] == []
 
 
+@pytest.mark.long
 def test_detached_child_does_not_delay_the_turn(speak, tmp_path):
     daemon = (
         "import subprocess, sys; p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(20)'],"

@@ -139,6 +139,7 @@ def test_concurrent_open_keeps_the_session(
 
 
 @pytest.mark.usefixtures("pace")
+@pytest.mark.long
 def test_concurrent_restore_keeps_the_session(hand: ByHand) -> None:
     for sent, moment in each_moment(
         hand.client._installation.sessions.connections.redis, lambda: everybody_looks(hand)

@@ -225,6 +225,7 @@ def test_text_is_deleted_after_the_opener_died(desk: ReviewFixture):
     assert office.store.text(job.id, 1) is None
 
 
+@pytest.mark.long
 def test_second_interrupt_reports_at_once(desk: ReviewFixture, monkeypatch):
     monkeypatch.setattr(reviewing_here, "_INTERRUPT_GRACE_S", 3_600)
     job = desk.review(panel("finds"), texts(2))

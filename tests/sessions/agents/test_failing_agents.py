@@ -130,6 +130,7 @@ def test_invalid_output_fails_without_retry(shared, checked, agent):
     checked(job, result)
 
 
+@pytest.mark.long
 def test_substitute_gets_its_own_window(shared, checked):
     job = shared.submit(
         "pair",

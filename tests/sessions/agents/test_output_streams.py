@@ -122,6 +122,7 @@ def test_text_of_a_killed_attempt_is_withdrawn(stage, model, checked):
 
 
 @pytest.mark.parametrize("end", ["cut", "ends_early"])
+@pytest.mark.long
 def test_aborted_model_stream_is_no_answer(shared, shared_model, end):
     shared_model.answers(completion("broken off", pause_after=2, **{end: True}), completion(TEXT))
     _, reader = talk(shared)

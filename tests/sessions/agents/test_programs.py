@@ -47,6 +47,7 @@ def test_a_program_speaks_in_turn_and_hears_the_dialog(stage, pids, checked):
     checked(job, result)
 
 
+@pytest.mark.long
 def test_cancelled_session_ends_its_program(asleep):
     job, process = asleep
     job.cancel()

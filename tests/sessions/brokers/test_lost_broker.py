@@ -74,6 +74,7 @@ def finds_the_broker_lost(worker: LiveWorker) -> None:
     until(lambda: "Connection to broker lost" in worker.log(), timeout_s=40, what="the worker notices")
 
 
+@pytest.mark.long
 def test_worker_with_turns_survives_a_broker_loss(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()

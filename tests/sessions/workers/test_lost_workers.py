@@ -12,6 +12,7 @@ from scaling import patient
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 
+@pytest.mark.long
 def test_session_survives_a_killed_worker(stage, checked):
     gate = stage.folder / "gate"
     first = stage.start_worker()

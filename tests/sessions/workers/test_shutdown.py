@@ -53,6 +53,7 @@ def test_warm_shutdown_finishes_the_turn(stage, checked):
         pytest.param(("SIGTERM", "SIGQUIT"), marks=pytest.mark.long),
     ],
 )
+@pytest.mark.long
 def test_cold_shutdown_hands_the_turn_over(stage, checked, signals):
     worker, job = speaking(stage)
     for number, name in enumerate(signals):

@@ -155,6 +155,7 @@ def test_reply_after_an_unnoticed_deadline_is_late(office, asked):
     assert "sorry" not in str([m.content for m in job.messages()])
 
 
+@pytest.mark.long
 def test_wait_without_a_deadline_ends_with_the_session(office):
     ben = {"agent": "human", "wait": {"deadline_s": None}}
     job = office.submit("round_robin", {"ann": "noop", "ben": ben}, stop={"deadline_s": 4})

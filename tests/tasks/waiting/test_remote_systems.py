@@ -203,6 +203,7 @@ def test_a_refused_delivery_is_not_tried_again(office, system):
     assert len(system.deliveries) == 1
 
 
+@pytest.mark.long
 def test_delivery_of_a_dead_worker_is_repeated(open_office, system, monkeypatch):
     office = open_office(lease_s=3)  # so long the next one leaves it to the first
 

@@ -57,6 +57,7 @@ def test_each_example_is_of_its_mode(path):
 
 
 @pytest.mark.parametrize("mode", WITHOUT_A_MODEL)
+@pytest.mark.long
 def test_examples_without_a_model_run_anywhere(busy: Terminal, mode):
     ended = busy.call("run", str(EXAMPLES / f"{mode}.yaml"), "--json").json()
     assert (ended["reason"], ended["turns"]) == WITHOUT_A_MODEL[mode]
@@ -80,6 +81,7 @@ def test_python_example_runs(busy: Terminal):
     ]
 
 
+@pytest.mark.long
 def test_example_with_a_person_runs(busy: Terminal):
     said = subprocess.run(
         [sys.executable, EXAMPLES / "editor.py"],

@@ -32,16 +32,19 @@ def settings_of(folder: Path, redis_url: str) -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def model() -> Iterator[StubModel]:
     """The server of the agent `model`."""
     with StubModel() as stub:
         yield stub
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def dashboard(model: StubModel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """One server, worker and Flower for a module: its tests look for sessions by their titles or ids."""
+    """One server, worker and Flower for all modules: a test looks for sessions by its own titles and ids.
+
+    Its tests run in one process one after another, so that they start once.
+    """
     folder = tmp_path_factory.mktemp("dashboard")
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server, ExitStack() as stack:
         settings = settings_of(folder, server.url) | {

@@ -52,6 +52,22 @@ export async function retry(call, failed) {
   }
 }
 
+/**
+ * Run the action of a button, unless it runs already: a double click sends one request.
+ *
+ * The button is not `disabled` meanwhile, because that would lose the focus. Return whether the action ran.
+ */
+export async function runOnce(button, action) {
+  if (button.getAttribute("aria-disabled") === "true") return false;
+  button.setAttribute("aria-disabled", "true");
+  try {
+    await action();
+    return true;
+  } finally {
+    button.removeAttribute("aria-disabled");
+  }
+}
+
 /** Return a new element, whose texts have visible characters only: `make("a", { class: "x", href: "/" }, "text", child)`. */
 export function make(name, attributes = {}, ...children) {
   const element = document.createElement(name);

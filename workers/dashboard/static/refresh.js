@@ -1,6 +1,6 @@
 // Repeated loading of pages without a stream, and the line that shows whether it works.
 
-import { makeVisible } from "./page.js";
+import { makeVisible, runOnce } from "./page.js";
 
 const INTERVAL_MS = 10000;
 const dot = document.getElementById("live-dot");
@@ -50,16 +50,12 @@ export function refresh(load, words = () => "Updated every 10 s") {
   return reload;
 }
 
-/** Run an action with its button disabled; show its error. Return whether it worked. */
+/** Run the action of a button once; show its error. Return whether it ran and worked. */
 export async function perform(button, action) {
-  button.disabled = true;
   try {
-    await action();
-    return true;
+    return await runOnce(button, action);
   } catch (error) {
     tell(error.message, true);
     return false;
-  } finally {
-    button.disabled = false;
   }
 }

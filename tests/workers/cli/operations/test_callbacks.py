@@ -9,6 +9,7 @@ from servers.ports import own_port
 from servers.remote_system import post
 
 
+@pytest.mark.long
 def test_callbacks_server_listens_until_ctrl_c(terminal):
     port = own_port()
     running = terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")

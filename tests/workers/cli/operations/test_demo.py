@@ -96,6 +96,7 @@ def interrupted_at(moment: str, terminal: Terminal) -> Said:
     raise AssertionError("it was always quicker")
 
 
+@pytest.mark.long
 def test_killed_demo_ends_its_processes(bare: Terminal):
     running = bare.start("demo", "--agents", "scripted").until("Started")
     running.process.kill()

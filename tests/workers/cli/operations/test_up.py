@@ -60,6 +60,7 @@ def test_no_process_survives_a_killed_up(bare: Terminal, up: Running):
     bare.wait_until_nothing_runs()
 
 
+@pytest.mark.long
 def test_up_prints_ready_once_its_workers_are(bare: Terminal, up: Running):
     up.until("up       | ready")
     assert up.interrupt().ended().out.count("up       | ready") == 1

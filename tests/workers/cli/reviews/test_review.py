@@ -118,6 +118,7 @@ def test_only_changed_files_are_reviewed(worked: Terminal, project):
     assert {place[0] for place in found(said)} == {"new.py"}
 
 
+@pytest.mark.long
 def test_other_panels_need_no_model(worked: Terminal, project):
     (project / "notes.md").write_text("# Notes\n\nIt is is [here](#nowhere).\n")
     (project / "risky.py").write_text(RISKY)

@@ -144,6 +144,7 @@ def test_unknown_broker_transport_is_refused(terminal: Terminal, pair_file):
     assert "hush-hush" not in said.err
 
 
+@pytest.mark.long
 def test_run_refuses_a_broker_that_does_not_answer(terminal: Terminal, pair_file):
     terminal.settings["broker_url"] = "amqp://guest:hush-hush@127.0.0.1:1//"
     said = terminal.call("run", pair_file)

@@ -29,6 +29,7 @@ def waiting(busy, tmp_path, gate):
     return session
 
 
+@pytest.mark.long
 def test_steering_a_running_session_notifies_watchers(busy, waiting, gate):
     watching = busy.start("watch", waiting)
     assert busy.call("add", waiting, "cyd", "--agent", "say", "--by", "lena").code == 0

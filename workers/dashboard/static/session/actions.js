@@ -1,7 +1,7 @@
 // Actions on a session: buttons, the confirmation of a cancellation, the form of a message, answers to questions.
 
 import { duration } from "../format.js";
-import { act, make } from "../page.js";
+import { act, make, runOnce } from "../page.js";
 
 const LABELS = { suspend: "Suspend", resume: "Resume", stop: "Stop after this turn", cancel: "Cancel…" };
 const STYLES = { cancel: "btn-outline-danger" };
@@ -11,11 +11,10 @@ export class ActionsView {
   constructor({ bar, dialog, post, questions, status, path, changed }) {
     Object.assign(this, { bar, dialog, post, questions, status, path, changed });
     this.buttons = new Map(); // name of a possible action -> its button
-    this.isRunning = false;
     this.forms = new Map(); // id of an open question -> its form
     dialog.addEventListener("close", () => {
       if (dialog.returnValue === "cancel-session") {
-        this.run("cancel", { reason: dialog.querySelector("input").value.trim() || "cancelled" });
+        this.run("cancel", dialog.querySelector("[value=cancel-session]"), { reason: dialog.querySelector("input").value.trim() || "cancelled" });
       }
     });
     post.addEventListener("submit", (event) => {
@@ -25,16 +24,20 @@ export class ActionsView {
   }
 
   draw(session, nowMs) {
+    const focused = document.activeElement;
+    const wasButton = this.bar.contains(focused);
+    const wasHere = wasButton || this.post.contains(focused) || this.questions.contains(focused);
     this.drawButtons(session.actions.filter((name) => name in LABELS));
     this.post.hidden = !session.actions.includes("post");
     this.drawQuestions(session.questions, nowMs);
-    this.enable();
+    // The focus moves from an element that is gone to the first button if it was one of them, or to the line of the status.
+    if (wasHere && !focused.checkVisibility()) {
+      ((wasButton && this.bar.querySelector("button")) || this.status).focus({ preventScroll: true });
+    }
   }
 
   // A button stays while its action is possible, with the focus.
   drawButtons(names) {
-    const focused = document.activeElement;
-    const hadFocus = this.bar.contains(focused);
     for (const [name, button] of this.buttons) {
       if (names.includes(name)) continue;
       button.remove();
@@ -45,22 +48,6 @@ export class ActionsView {
       this.buttons.set(name, this.button(name));
       this.bar.insertBefore(this.buttons.get(name), this.bar.children[index] ?? null);
     });
-    if (hadFocus) this.focusAgain(focused, true);
-  }
-
-  // Focus an element again; if that is gone, the first button if it was one of them, or the line of the status.
-  focusAgain(element, isButton) {
-    element.focus({ preventScroll: true });
-    if (document.activeElement === element) return;
-    const other = (isButton && this.bar.querySelector("button:enabled")) || this.status;
-    other.focus({ preventScroll: true });
-  }
-
-  // Buttons are disabled while a request runs, so that a double click sends one request.
-  enable() {
-    for (const place of [this.bar, this.post, this.questions]) {
-      for (const button of place.querySelectorAll("button")) button.disabled = this.isRunning;
-    }
   }
 
   // A form stays while its question is open, so that text which is being written is not lost.
@@ -79,7 +66,7 @@ export class ActionsView {
 
   button(name) {
     const button = make("button", { type: "button", class: `btn btn-sm ${STYLES[name] ?? "btn-outline-primary"}` }, LABELS[name]);
-    button.addEventListener("click", () => (name === "cancel" ? this.confirm() : this.run(name)));
+    button.addEventListener("click", () => (name === "cancel" ? this.confirm() : this.run(name, button)));
     return button;
   }
 
@@ -97,13 +84,14 @@ export class ActionsView {
     const by = make("select", { class: "form-select", name: "name", "aria-label": "Answer as" },
       ...question.asked.map(option));
     const until = question.until_ms ? `, ${duration(question.until_ms - nowMs)} left` : "";
+    const button = make("button", { type: "submit", class: "btn btn-primary" }, "Answer");
     const form = make("form", { class: "question" },
       make("label", { class: "form-label", for: id },
         `Turn ${question.turn}: ${question.text || `${question.participant} is asked for a ${question.expects}`}${until}`),
-      input, make("div", { class: "question-row" }, by, make("button", { type: "submit", class: "btn btn-primary" }, "Answer")));
+      input, make("div", { class: "question-row" }, by, button));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.run("reply", { question: question.id, name: by.value, text: input.value });
+      this.run("reply", button, { question: question.id, name: by.value, text: input.value });
     });
     return form;
   }
@@ -112,33 +100,26 @@ export class ActionsView {
     const form = new FormData(this.post);
     // The same key until the server has answered: a message that is sent again is written once.
     this.postKey ??= crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
-    if (await this.run("post", { text: form.get("text"), role: form.get("role"), key: this.postKey })) {
+    if (await this.run("post", this.post.querySelector("button"), { text: form.get("text"), role: form.get("role"), key: this.postKey })) {
       this.post.reset();
       this.postKey = null;
     }
   }
 
-  async run(name, body = {}) {
-    if (this.isRunning) return false;
-    const focused = document.activeElement;
-    const isButton = this.bar.contains(focused);
-    this.isRunning = true;
-    this.enable();
-    this.status.textContent = "Sending…";
-    try {
-      await act(`${this.path}/${name}`, body);
-      this.status.textContent = `${name}: done`;
-      return true;
-    } catch (error) {
+  // Perform an action of a button and draw the session again; return whether it worked.
+  async run(name, button, body = {}) {
+    return runOnce(button, async () => {
+      this.status.textContent = "Sending…";
+      try {
+        await act(`${this.path}/${name}`, body);
+        this.status.textContent = `${name}: done`;
+      } finally {
+        await this.changed();
+      }
+    }).catch((error) => {
       this.status.textContent = `${name} failed: ${error.message}`;
       return false;
-    } finally {
-      await this.changed();
-      this.isRunning = false;
-      this.enable();
-      // A button that is disabled loses the focus.
-      if (document.activeElement === document.body) this.focusAgain(focused, isButton);
-    }
+    });
   }
 }
 

@@ -1,7 +1,7 @@
 // The transcript: written messages with rendered Markdown, and the live output of the turns that run.
 
 import { clock, count, moment } from "../format.js";
-import { make } from "../page.js";
+import { make, runOnce } from "../page.js";
 import { Drafts } from "./drafts.js";
 import { buildNodes } from "./markdown.js";
 
@@ -18,7 +18,7 @@ export class TranscriptView {
     this.before = null;
     this.drafts = new Drafts();
     this.names = new Map();
-    older.addEventListener("click", () => this.loadOlder().catch(failed));
+    older.addEventListener("click", () => runOnce(older, () => this.loadOlder()).catch(failed));
   }
 
   async loadNewest() {
@@ -31,20 +31,15 @@ export class TranscriptView {
 
   async loadOlder() {
     const hadFocus = document.activeElement === this.older;
-    this.older.disabled = true;
-    try {
-      const page = await this.load(this.before);
-      const height = this.scroller.scrollHeight;
-      this.list.prepend(...page.messages.map((message) => this.item(message)));
-      this.ids.unshift(...page.messages.map((message) => message.id));
-      this.before = page.before;
-      this.scroller.scrollTop += this.scroller.scrollHeight - height;
-    } finally {
-      this.older.disabled = false;
-      this.showOlder();
-      // A button that is disabled or hidden loses the focus.
-      if (hadFocus) (this.older.hidden ? this.scroller : this.older).focus({ preventScroll: true });
-    }
+    const page = await this.load(this.before);
+    const height = this.scroller.scrollHeight;
+    this.list.prepend(...page.messages.map((message) => this.item(message)));
+    this.ids.unshift(...page.messages.map((message) => message.id));
+    this.before = page.before;
+    this.scroller.scrollTop += this.scroller.scrollHeight - height;
+    this.showOlder();
+    // A hidden button loses the focus.
+    if (hadFocus && this.older.hidden) this.scroller.focus({ preventScroll: true });
   }
 
   // Add a new message; one that is shown already changes nothing.
