@@ -31,7 +31,7 @@ class _Held:
 
 
 class LeaseRenewer:
-    """Renewer of leases: every third of the lease, in a daemon thread that starts with the first turn."""
+    """Renewer of leases: every third of the lease, in a daemon thread that runs while there are turns."""
 
     def __init__(self, store: SessionStore, *, lease_ms: int) -> None:
         self._store = store
@@ -78,6 +78,9 @@ class LeaseRenewer:
             time.sleep(self._every_s / 4)
             now = time.monotonic()
             with self._lock:
+                if not self._held:
+                    self._thread = None
+                    return
                 due = [entry for entry in self._held.values() if entry.renew_at <= now]
             for entry in due:
                 with log_context(entry.session_id, entry.grant.number, attempt=entry.grant.grants):

@@ -93,9 +93,12 @@ class Hub:
 
     async def stop(self) -> None:
         """End the loops."""
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        running = set(self._tasks)
+        while running:
+            for task in running:
+                task.cancel()
+            # Before Python 3.12, `asyncio.wait_for` of redis-py may lose a cancellation.
+            _, running = await asyncio.wait(running, timeout=_RETRY_S)
 
     def now_ms(self) -> int:
         """Return the time by the server's clock, in milliseconds since the epoch."""
