@@ -52,20 +52,32 @@ export async function retry(call, failed) {
   }
 }
 
+/** Buttons whose actions run. */
+const running = new WeakSet();
+
 /**
  * Run the action of a button, unless it runs already: a double click sends one request.
  *
  * The button is not `disabled` meanwhile, because that would lose the focus. Return whether the action ran.
  */
 export async function runOnce(button, action) {
-  if (button.getAttribute("aria-disabled") === "true") return false;
+  if (running.has(button)) return false;
+  running.add(button);
   button.setAttribute("aria-disabled", "true");
   try {
     await action();
     return true;
   } finally {
+    running.delete(button);
     button.removeAttribute("aria-disabled");
   }
+}
+
+/** Hide an element or show it. If it is hidden while it has the focus, `successor` gets the focus. */
+export function setHidden(element, isHidden, successor) {
+  const hadFocus = document.activeElement === element;
+  element.hidden = isHidden;
+  if (isHidden && hadFocus) successor.focus({ preventScroll: true });
 }
 
 /** Return a new element, whose texts have visible characters only: `make("a", { class: "x", href: "/" }, "text", child)`. */

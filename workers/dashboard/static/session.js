@@ -2,7 +2,7 @@
 
 import { moment } from "./format.js";
 import { follow, showState } from "./live.js";
-import { allowsActions, base, getJson, make, retry, RETRY_MS } from "./page.js";
+import { allowsActions, base, getJson, make, retry, RETRY_MS, runOnce, setHidden } from "./page.js";
 import { ActionsView } from "./session/actions.js";
 import { EventsView } from "./session/events.js";
 import { updateChildren } from "./session/nodes.js";
@@ -31,10 +31,13 @@ let clockMs = 0; // time of the server minus that of the page
 let turnsBefore = null;
 let readTimer = null;
 let readAt = -READ_MS;
+let reads = 0; // number of reads of the state
+let newestRead = 0; // number of the read whose result is shown
 let drawTimer = null;
 let liveState = null; // state of the stream
 let hasFailed = false; // the status line shows an error
 let memoryTurns = -1; // turns of the session when its memory was read
+let isReadingMemory = false;
 
 const timeline = new TimelineView({ names: at("timeline-names"), canvas: at("timeline"), taskUrl });
 const turns = new TurnsView({ body: at("turns"), taskUrl });
@@ -45,7 +48,7 @@ const transcript = new TranscriptView({
   failed: showError,
 });
 const events = new EventsView({
-  list: at("events"), older: at("older-events"),
+  list: at("events"), older: at("older-events"), scroller: at("events").closest(".session-scroll"),
   load: (before) => getJson(`${api}/events${before ? `?before=${before}` : ""}`),
 });
 const actions = new ActionsView({
@@ -59,7 +62,12 @@ function nowMs() {
 
 async function readState() {
   readAt = performance.now();
-  session = await getJson(api);
+  const number = ++reads;
+  const read = await getJson(api);
+  // Of several reads at the same time, the result of the newest stays.
+  if (number < newestRead) return;
+  newestRead = number;
+  session = read;
   clockMs = session.now_ms - performance.now();
   names = new Map(session.participants.map((it) => [it.id, it.name]));
   transcript.names = names;
@@ -68,7 +76,7 @@ async function readState() {
   if (liveState && (hasFailed || !session.is_live)) showLive(liveState);
   hasFailed = false;
   if (!session.usage_is_complete) readLater(100);
-  await loadMemory();
+  loadMemory();
 }
 
 // Read the state soon, and at most once in READ_MS.
@@ -107,7 +115,7 @@ function drawState() {
   fill("export-links", session.exports.map((form) =>
     make("a", { href: `${base}${api}/export/${form}`, download: true }, `Export ${form}`)));
   drawQuestions();
-  if (allowsActions) actions.draw(session, nowMs());
+  if (allowsActions) actions.draw(session);
 }
 
 function drawQuestions() {
@@ -153,16 +161,26 @@ async function loadTurns() {
   const page = await getJson(`${api}/timeline${turnsBefore ? `?before=${turnsBefore}` : ""}`);
   data.addPage(page);
   turnsBefore = page.before;
-  at("older-turns").hidden = turnsBefore === null;
+  setHidden(at("older-turns"), turnsBefore === null, at("turns").closest(".session-scroll"));
   drawLater(0);
 }
 
+// Read the memory after each turn. It may be in a Redis of its own, so the page does not wait for it.
 async function loadMemory() {
-  if (!session.has_memory || memoryTurns === session.turns) return;
+  if (isReadingMemory || !session.has_memory || memoryTurns === session.turns) return;
   const { turns: read } = session;
-  const { memory } = await getJson(`${api}/memory`);
-  memoryTurns = read;
-  if (memory) fillCard("memory", panels.memoryRows(memory));
+  isReadingMemory = true;
+  try {
+    const { memory } = await getJson(`${api}/memory`);
+    memoryTurns = read;
+    at("memory-note").textContent = "Private values are masked.";
+    if (memory) fillCard("memory", panels.memoryRows(memory));
+  } catch (error) {
+    at("memory-note").textContent = `Not up to date: ${error.message}`;
+    at("memory-card").hidden = false;
+  } finally {
+    isReadingMemory = false;
+  }
 }
 
 function take(change) {
@@ -204,8 +222,9 @@ function showError(error) {
 
 async function start() {
   at("zoom").append(...zoomButtons(timeline, draw));
-  at("older-turns").addEventListener("click", () => loadTurns().catch(showError));
-  at("older-events").addEventListener("click", () => events.loadOlder().catch(showError));
+  for (const [name, load] of [["older-turns", loadTurns], ["older-events", () => events.loadOlder()]]) {
+    at(name).addEventListener("click", () => runOnce(at(name), load).catch(showError));
+  }
   at("events-details").addEventListener("toggle", () => {
     if (at("events-details").open) events.loadNewest().catch(showError);
   });

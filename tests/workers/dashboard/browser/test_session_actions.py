@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from playwright.sync_api import Route, expect
@@ -94,6 +95,40 @@ def test_system_message_is_posted(stage, open_tab):
     stage.open_gate()
     posted = page.locator("#messages > li", has_text="Be brief.")
     expect(posted.locator(".message-name")).to_have_text("system")
+
+
+def test_message_that_was_changed_after_a_lost_answer_is_posted(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    tab = open_tab(f"/collabs/{job.id}")
+    page = tab.page
+    message, done = page.get_by_label("Message to the session"), page.locator("#action-status")
+
+    def lose_answer(route: Route) -> None:
+        route.fetch()
+        route.fulfill(status=503, json={"error": "no connection"})
+
+    page.route("**/post", lose_answer)
+    message.fill("First.")
+    page.get_by_role("button", name="Post").click()
+    expect(done).to_have_text("post failed: no connection")
+    page.unroute("**/post")
+    # The same message is written once.
+    page.get_by_role("button", name="Post").click()
+    expect(message).to_have_value("")
+    page.route("**/post", lose_answer)
+    message.fill("Second.")
+    page.get_by_role("button", name="Post").click()
+    expect(done).to_have_text("post failed: no connection")
+    page.unroute("**/post")
+    message.fill("Third.")
+    page.get_by_role("button", name="Post").click()
+    expect(message).to_have_value("")
+    stage.open_gate()
+    expect(page.locator("#status")).to_have_text("completed")
+    posted = page.locator("#messages > li", has_text=re.compile("(First|Second|Third)[.]"))
+    expect(posted.locator(".message-text")).to_have_text(["First.", "Second.", "Third."])
+    assert all("503" in it for it in tab.errors)
+    tab.errors.clear()
 
 
 def test_one_of_two_questions_is_answered_by_a_choice(stage, open_tab):

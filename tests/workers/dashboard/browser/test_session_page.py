@@ -67,6 +67,24 @@ def test_page_loads_after_failures_of_each_request(stage, open_tab):
     tab.errors.clear()
 
 
+def test_page_works_without_the_dialog_memory(stage, open_tab):
+    job = stage.submit(
+        "round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), user_id=7, room_id="room"
+    )
+    tab = open_tab("/inbox")
+    page = tab.page
+    page.route("**/memory", lambda route: route.fulfill(status=503, json={"error": "no connection"}))
+    page.goto(f"/collabs/{job.id}")
+    expect(page.locator("#live-status")).to_have_text("Live")
+    expect(page.locator("#memory-note")).to_have_text("Not up to date: no connection")
+    page.unroute("**/memory")
+    stage.open_gate()
+    expect(page.locator("#messages > li")).to_have_count(2)
+    expect(page.locator("#memory-note")).to_have_text("Private values are masked.")
+    assert all("503" in it for it in tab.errors)
+    tab.errors.clear()
+
+
 def test_polling_page_shows_the_archived_session(services, stage, open_tab):
     job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
     tab = open_tab("/inbox")

@@ -1,6 +1,6 @@
 // Actions on a session: buttons, the confirmation of a cancellation, the form of a message, answers to questions.
 
-import { duration } from "../format.js";
+import { moment } from "../format.js";
 import { act, make, runOnce } from "../page.js";
 
 const LABELS = { suspend: "Suspend", resume: "Resume", stop: "Stop after this turn", cancel: "Cancel…" };
@@ -12,6 +12,7 @@ export class ActionsView {
     Object.assign(this, { bar, dialog, post, questions, status, path, changed });
     this.buttons = new Map(); // name of a possible action -> its button
     this.forms = new Map(); // id of an open question -> its form
+    this.unanswered = null; // message that was sent without an answer: `{text, role, key}`
     dialog.addEventListener("close", () => {
       if (dialog.returnValue === "cancel-session") {
         this.run("cancel", dialog.querySelector("[value=cancel-session]"), { reason: dialog.querySelector("input").value.trim() || "cancelled" });
@@ -23,13 +24,13 @@ export class ActionsView {
     });
   }
 
-  draw(session, nowMs) {
+  draw(session) {
     const focused = document.activeElement;
     const wasButton = this.bar.contains(focused);
     const wasHere = wasButton || this.post.contains(focused) || this.questions.contains(focused);
     this.drawButtons(session.actions.filter((name) => name in LABELS));
     this.post.hidden = !session.actions.includes("post");
-    this.drawQuestions(session.questions, nowMs);
+    this.drawQuestions(session.questions);
     // The focus moves from an element that is gone to the first button if it was one of them, or to the line of the status.
     if (wasHere && !focused.checkVisibility()) {
       ((wasButton && this.bar.querySelector("button")) || this.status).focus({ preventScroll: true });
@@ -51,7 +52,7 @@ export class ActionsView {
   }
 
   // A form stays while its question is open, so that text which is being written is not lost.
-  drawQuestions(questions, nowMs) {
+  drawQuestions(questions) {
     const open = new Set(questions.map((it) => it.id));
     for (const [id, form] of this.forms) {
       if (open.has(id)) continue;
@@ -59,7 +60,7 @@ export class ActionsView {
       this.forms.delete(id);
     }
     for (const it of questions.filter(({ id }) => !this.forms.has(id))) {
-      this.forms.set(it.id, this.question(it, nowMs));
+      this.forms.set(it.id, this.question(it));
       this.questions.append(this.forms.get(it.id));
     }
   }
@@ -76,14 +77,14 @@ export class ActionsView {
     this.dialog.showModal();
   }
 
-  question(question, nowMs) {
+  question(question) {
     const id = `answer-${question.id}`;
     const input = question.choices.length
       ? make("select", { class: "form-select", id, name: "text" }, ...question.choices.map(option))
       : make("textarea", { class: "form-control", id, name: "text", rows: "3", required: true });
     const by = make("select", { class: "form-select", name: "name", "aria-label": "Answer as" },
       ...question.asked.map(option));
-    const until = question.until_ms ? `, ${duration(question.until_ms - nowMs)} left` : "";
+    const until = question.until_ms ? `, until ${moment(question.until_ms)}` : "";
     const button = make("button", { type: "submit", class: "btn btn-primary" }, "Answer");
     const form = make("form", { class: "question" },
       make("label", { class: "form-label", for: id },
@@ -97,13 +98,15 @@ export class ActionsView {
   }
 
   async sendPost() {
-    const form = new FormData(this.post);
-    // The same key until the server has answered: a message that is sent again is written once.
-    this.postKey ??= crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}`;
-    if (await this.run("post", this.post.querySelector("button"), { text: form.get("text"), role: form.get("role"), key: this.postKey })) {
-      this.post.reset();
-      this.postKey = null;
+    const { text, role } = Object.fromEntries(new FormData(this.post));
+    // The same key until the server has answered: a message that is sent again is written once, a changed one is another.
+    if (this.unanswered?.text !== text || this.unanswered.role !== role) {
+      this.unanswered = { text, role, key: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
     }
+    if (!await this.run("post", this.post.querySelector("button"), this.unanswered)) return;
+    this.unanswered = null;
+    // What was written meanwhile stays.
+    if (new FormData(this.post).get("text") === text) this.post.reset();
   }
 
   // Perform an action of a button and draw the session again; return whether it worked.

@@ -1,5 +1,6 @@
 // The list of events, newest first: new ones from the stream, older ones on request.
 
+import { setHidden } from "../page.js";
 import { cursorWith } from "./event_cursor.js";
 import { eventRow } from "./panels.js";
 
@@ -7,9 +8,9 @@ import { eventRow } from "./panels.js";
 const KEPT = 500;
 
 export class EventsView {
-  // `list`: element of the rows; `older`: the button; `load`: (before) -> page.
-  constructor({ list, older, load }) {
-    Object.assign(this, { list, older, load });
+  // `list`: element of the rows; `older`: the button; `scroller`: element around the rows; `load`: (before) -> page.
+  constructor({ list, older, scroller, load }) {
+    Object.assign(this, { list, older, scroller, load });
     this.ids = []; // in the order of the rows
     this.before = null;
   }
@@ -42,6 +43,6 @@ export class EventsView {
   }
 
   showOlder() {
-    this.older.hidden = this.before === null;
+    setHidden(this.older, this.before === null, this.scroller);
   }
 }

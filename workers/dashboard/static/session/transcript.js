@@ -1,7 +1,7 @@
 // The transcript: written messages with rendered Markdown, and the live output of the turns that run.
 
 import { clock, count, moment } from "../format.js";
-import { make, runOnce } from "../page.js";
+import { make, runOnce, setHidden } from "../page.js";
 import { Drafts } from "./drafts.js";
 import { buildNodes } from "./markdown.js";
 
@@ -30,7 +30,6 @@ export class TranscriptView {
   }
 
   async loadOlder() {
-    const hadFocus = document.activeElement === this.older;
     const page = await this.load(this.before);
     const height = this.scroller.scrollHeight;
     this.list.prepend(...page.messages.map((message) => this.item(message)));
@@ -38,8 +37,6 @@ export class TranscriptView {
     this.before = page.before;
     this.scroller.scrollTop += this.scroller.scrollHeight - height;
     this.showOlder();
-    // A hidden button loses the focus.
-    if (hadFocus && this.older.hidden) this.scroller.focus({ preventScroll: true });
   }
 
   // Add a new message; one that is shown already changes nothing.
@@ -72,7 +69,7 @@ export class TranscriptView {
   }
 
   showOlder() {
-    this.older.hidden = this.before === null;
+    setHidden(this.older, this.before === null, this.scroller);
   }
 
   showDraft(draft) {
@@ -111,7 +108,7 @@ export class TranscriptView {
   wholeButton(message, body) {
     const label = `Show all ${count(message.characters)} characters`;
     const button = make("button", { type: "button", class: "btn btn-sm btn-link" }, label);
-    button.addEventListener("click", () => this.showWhole(message.id, body, button).catch(this.failed));
+    button.addEventListener("click", () => runOnce(button, () => this.showWhole(message.id, body, button)).catch(this.failed));
     return button;
   }
 
