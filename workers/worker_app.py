@@ -14,6 +14,7 @@ from ..factories.runtime import build_runtime, per_process
 from ..factories.schedules import build_schedule_runner
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
+from ..patches.kept_tasks import KeptTasksStep
 from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
@@ -41,7 +42,7 @@ def create_worker_app(settings: Settings) -> Celery:
     app.steps["worker"].update(
         {ArchiveStep, DeliveryStep, MetricsStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
     )
-    app.steps["consumer"].update({SentEventsStep, SentTimeStep})
+    app.steps["consumer"].update({KeptTasksStep, SentEventsStep, SentTimeStep})
     app.conf.symposia_metrics_port = settings.metrics_port
     app.conf.symposia_metrics_address = settings.metrics_address
 

@@ -1,0 +1,229 @@
+"""The next Celery task of a thread without a message: a fast turn and its successor run in the same thread.
+
+With Celery 5.7.0 each turn of a sequence is a message, although the worker that writes a turn could run the
+next one at once: publish, pop, decode, a hand-over from the event loop to a thread and back take more time
+than the turn. Here a task may leave its successor in its thread (`keep_task`). It is a Celery task like any
+other, with an id, a request, events, logs and signals, and runs as soon as the first one has ended.
+
+Bounds:
+
+- A thread keeps successors for `SLICE_S` seconds after it took a message. Later ones are sent, so that the
+  sessions of a busy worker take turns, and slow turns go to any free worker.
+- The message that the thread took is acknowledged after the last of them: the worker takes no more messages
+  than it has threads.
+- Nothing is kept once the worker stops or has lost its broker, in other pools than that of threads, and for
+  a task with a rate limit.
+
+A kept task is lost with its process, as a message without acknowledgement is; sessions do not depend on it.
+Upstream: the design of Celery, no issue.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from celery import Celery, bootsteps, signals
+from celery.app import trace
+from celery.concurrency.base import apply_target
+from celery.concurrency.thread import ApplyResult  # type: ignore[attr-defined]
+from celery.concurrency.thread import TaskPool as ThreadPool
+from celery.utils.imports import symbol_by_name
+from celery.worker import state, strategy
+from celery.worker.request import Request, create_request_cls  # type: ignore[attr-defined]
+
+#: Seconds for which a thread keeps successors.
+SLICE_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTask:
+    """A Celery task to run.
+
+    Attributes:
+        name: Name of the task.
+        kwargs: Its keyword arguments.
+        headers: Headers that its message would have, besides those that all its messages have.
+    """
+
+    name: str
+    kwargs: dict[str, Any]
+    headers: dict[str, Any]
+
+
+@dataclass(slots=True)
+class _Slice:
+    """Time of a thread for a task and its successors."""
+
+    app: Celery
+    runner: _SliceRunner
+    until: float
+    kept: KeptTask | None = None
+    #: Arguments with which the message is acknowledged at the end.
+    ack: list[tuple[Any, ...]] = field(default_factory=list)
+
+
+class _Thread(threading.local):
+    current: _Slice | None = None
+
+
+_thread = _Thread()
+
+
+def keep_task(app: Celery, task: KeptTask) -> bool:
+    """Run a task in this thread after the current one; return False if it must be sent."""
+    current = _thread.current
+    if current is None or current.app is not app or current.kept is not None:
+        return False
+    if time.monotonic() >= current.until or not current.runner.may_keep(task.name):
+        return False
+    current.kept = task
+    return True
+
+
+class _Delivery:
+    """What a request reads from its message."""
+
+    delivery_info: dict[str, Any] = {}  # noqa: RUF012 - never changed
+
+    def __init__(self, properties: dict[str, Any]) -> None:
+        self.properties = properties
+
+
+class _SliceRunner:
+    """Runs the tasks of a worker with a pool of threads, and the successors that they keep."""
+
+    def __init__(self, consumer: Any) -> None:
+        self.is_open = True
+        self._consumer = consumer
+        self._app: Celery = consumer.app
+        self._trace = (
+            trace.fast_trace_task
+            if getattr(self._app, "use_fast_trace_task", False)
+            else trace.trace_task_ret
+        )
+        self._requests: dict[str, Any] = {}
+        self._headers: dict[str, dict[str, Any]] = {}
+
+    def may_keep(self, name: str) -> bool:
+        """Return whether tasks of this name may be kept now."""
+        return self.is_open and self._consumer.task_buckets[name] is None
+
+    def on_apply(
+        self,
+        target: Callable[..., Any],
+        args: Any = None,
+        kwargs: Any = None,
+        callback: Any = None,
+        accept_callback: Any = None,
+        **_: Any,
+    ) -> ApplyResult:
+        """As in the pool of threads."""
+        call = (target, args, kwargs, callback, accept_callback)
+        request = getattr(callback, "__self__", None)
+        job = (self._run, request, call) if isinstance(request, Request) else (apply_target, *call)
+        return ApplyResult(self._consumer.pool.executor.submit(*job))
+
+    def _run(self, request: Any, call: tuple[Any, ...]) -> None:
+        current = _Slice(self._app, self, time.monotonic() + SLICE_S)
+        acknowledge = request._on_ack  # noqa: SLF001 - fixed when the request is created
+
+        def acknowledge_at_end(*args: Any) -> None:
+            if current.kept is None:
+                acknowledge(*args)
+            else:
+                current.ack.append(args)
+
+        request._on_ack = acknowledge_at_end  # noqa: SLF001
+        _thread.current = current
+        try:
+            apply_target(*call)
+            while (task := current.kept) is not None:
+                current.kept = None
+                self._run_kept(task)
+        finally:
+            _thread.current = None
+            for args in current.ack:
+                acknowledge(*args)
+
+    def _run_kept(self, task: KeptTask) -> None:
+        request = self._request(task)
+        self._report(request)
+        state.task_reserved(request)
+        apply_target(
+            self._trace,
+            (task.name, request.id, request.request_dict, request.body, None, None),
+            callback=request.on_success,
+            accept_callback=request.on_accepted,
+        )
+
+    def _request(self, task: KeptTask) -> Any:
+        """Return the request that Celery would create from the message."""
+        consumer = self._consumer
+        if task.name not in self._requests:
+            usual = self._app.amqp.create_task_message(
+                "", task.name, kwargs={}, argsrepr="", ignore_result=True
+            )
+            self._headers[task.name] = usual.headers
+            found = self._app.tasks[task.name]
+            self._requests[task.name] = create_request_cls(
+                symbol_by_name(found.Request),
+                found,
+                consumer.pool,
+                consumer.hostname,
+                consumer.event_dispatcher,
+                app=self._app,
+            )
+        return self._requests[task.name](
+            _Delivery({"correlation_id": task.headers["id"], "reply_to": ""}),
+            app=self._app,
+            hostname=consumer.hostname,
+            eventer=consumer.event_dispatcher,
+            task=self._app.tasks[task.name],
+            connection_errors=consumer.connection_errors,
+            body=((), task.kwargs, {}),
+            headers={**self._headers[task.name], **task.headers},
+            decoded=True,
+        )
+
+    def _report(self, request: Any) -> None:
+        """Log and report the start, as Celery does for a message."""
+        shown = {
+            "id": request.id,
+            "name": request.name,
+            "args": request.argsrepr,
+            "kwargs": request.kwargsrepr,
+            "eta": None,
+        }
+        if strategy.logger.isEnabledFor(logging.INFO):
+            strategy.logger.info(trace.LOG_RECEIVED, shown, extra={"data": shown})
+        signals.task_received.send(sender=self._consumer, request=request)
+        fields = {**shown, "root_id": request.root_id, "parent_id": request.parent_id}
+        del fields["id"]
+        for event in ("task-sent", "task-received"):
+            request.send_event(event, **fields, retries=0, expires=None)
+
+
+class KeptTasksStep(bootsteps.StartStopStep):
+    """Bootstep that lets the threads of a worker keep tasks while it is connected to its broker."""
+
+    requires = ("celery.worker.consumer.tasks:Tasks",)
+
+    def __init__(self, _consumer: Any, **_options: Any) -> None:
+        self._runner: _SliceRunner | None = None
+
+    def start(self, consumer: Any) -> None:
+        """As in StartStopStep."""
+        pool: Any = consumer.pool
+        if isinstance(pool, ThreadPool):
+            self._runner = _SliceRunner(consumer)
+            pool.on_apply = self._runner.on_apply  # type: ignore[method-assign]
+
+    def stop(self, _consumer: Any) -> None:
+        """As in StartStopStep."""
+        if self._runner is not None:
+            self._runner.is_open = False

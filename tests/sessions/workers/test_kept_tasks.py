@@ -1,0 +1,70 @@
+"""Fast turns follow each other in a thread without messages; slow ones, and other sessions, have their turn."""
+
+from __future__ import annotations
+
+from live import REGISTRY, result_of, until
+from symposia.config.celery import QUEUE
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.patches.kept_tasks import SLICE_S
+from symposia.state.redis.connect import connect
+
+
+def messages_sent(stage) -> int:
+    """How many messages were put into a queue so far."""
+    with connect(stage.redis_url) as redis:
+        return int(redis.info("commandstats").get("cmdstat_lpush", {"calls": 0})["calls"])
+
+
+def run(stage, turns: int, agent: str = "say"):
+    return stage.submit("round_robin", {"ann": agent, "bob": agent}, stop=MaxTurns(turns))
+
+
+def test_fast_turns_follow_each_other_without_messages(stage):
+    stage.start_worker(concurrency=1)
+    result_of(run(stage, 2))  # the first turn reads the agents
+    before = messages_sent(stage)
+    assert result_of(run(stage, 60)).turns == 60
+    assert messages_sent(stage) - before < 60
+    with connect(stage.redis_url) as redis:
+        assert redis.llen(QUEUE) == 0
+
+
+def test_slow_turns_are_sent(stage):
+    slow = f'\n[agents.slow]\nkind = "scripted"\nreplies = [{{ say = "ok", delay_s = {2 * SLICE_S} }}]\n'
+    (stage.folder / "agents.toml").write_text(REGISTRY + slow)
+    stage.start_worker(concurrency=1)
+    before = messages_sent(stage)
+    assert result_of(run(stage, 4, "slow")).turns == 4
+    # The first one plans the session, and its thread keeps the first turn.
+    assert messages_sent(stage) - before >= 4
+
+
+def test_sessions_share_a_thread(stage):
+    stage.start_worker(concurrency=1)
+    jobs = [run(stage, 400) for _ in range(2)]
+    ends = [result_of(job) for job in jobs]
+    assert [end.turns for end in ends] == [400, 400]
+    spoken = [[message.timestamp for message in job.messages()] for job in jobs]
+    assert spoken[0][0] < spoken[1][-1]
+    assert spoken[1][0] < spoken[0][-1]
+
+
+def test_a_kept_turn_is_a_task_like_any_other(stage, monitor):
+    stage.start_worker(concurrency=1)
+    job = run(stage, 20)
+    result_of(job)
+    names = ("task-sent", "task-received", "task-started", "task-succeeded")
+
+    def all_told() -> bool:
+        return all(len(monitor.told(name)) >= 21 for name in names)
+
+    until(all_told, what="four events of each task")
+    sent = monitor.told("task-sent")
+    for name in names[1:]:
+        assert monitor.told(name).keys() == sent.keys()
+    turns = [it for it in sent.values() if "turn=" in it["kwargs"]]
+    assert len({it["kwargs"] for it in turns}) == 20
+    assert {it["root_id"] for it in turns} == {job.id}
+    # Each turn is a child of the turn that planned it.
+    parents = {it["uuid"]: it["parent_id"] for it in turns}
+    assert len(parents.keys() & set(parents.values())) == 19
