@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import threading
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated
@@ -29,9 +30,31 @@ _RFC3339 = re.compile(
 _ROLES = uuid5(NAMESPACE_URL, "urn:symposia:role")
 
 
+class _RandomOctets(threading.local):
+    """Random octets of a thread, read from the kernel 256 ids at a time.
+
+    Each read releases the interpreter's lock, and a thread of a busy worker waits until it gets it back.
+    """
+
+    _octets = b""
+    _used = 0
+    _process = 0
+
+    def take(self) -> bytearray:
+        """Return 16 octets that are used only here."""
+        # A forked child has a copy of its parent's octets.
+        if self._used == len(self._octets) or self._process != os.getpid():
+            self._octets, self._used, self._process = os.urandom(4_096), 0, os.getpid()
+        self._used += 16
+        return bytearray(self._octets[self._used - 16 : self._used])
+
+
+_random_octets = _RandomOctets()
+
+
 def new_id() -> str:
     """Return a new identifier: a random UUID v4, lower-case. Made several times a turn, so without a `UUID` object."""
-    octets = bytearray(os.urandom(16))
+    octets = _random_octets.take()
     octets[6] = octets[6] & 0x0F | 0x40
     octets[8] = octets[8] & 0x3F | 0x80
     text = octets.hex()

@@ -1,9 +1,14 @@
 """Identifiers and timestamps have one written form."""
 
-from datetime import UTC, datetime, timedelta, timezone
+import datetime
+from concurrent.futures import ThreadPoolExecutor
+from datetime import os
 from uuid import UUID, uuid1, uuid4
 
 import pytest
+import timedelta
+import timezone
+import UTC
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
@@ -30,7 +35,23 @@ V4 = "550e8400-e29b-41d4-a716-446655440000"
 
 def test_new_id_is_a_unique_lower_case_uuid4():
     assert is_uuid4(new_id())
-    assert new_id() != new_id()
+    assert len({new_id() for _ in range(1_000)}) == 1_000
+
+
+def test_new_ids_of_threads_and_of_a_fork_differ():
+    new_id()  # this thread now has octets for later ids
+    with ThreadPoolExecutor(4) as threads:
+        found = [it.result() for it in [threads.submit(new_id) for _ in range(1_000)]]
+    readable, writable = os.pipe()
+    if os.fork() == 0:
+        os.write(writable, new_id().encode())
+        os._exit(0)
+    os.wait()
+    found.append(os.read(readable, 36).decode())
+    found.append(new_id())
+    assert len(set(found)) == 1_002
+    os.close(readable)
+    os.close(writable)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +161,7 @@ def test_any_rfc_3339_timestamp_is_read(text, written):
         "1700000000",
         1700000000,
         None,
-        datetime(2025, 12, 7),  # noqa: DTZ001 - the point of it
+        datetime(2025, 12, 7),
     ],
 )
 def test_other_timestamp_forms_are_refused(value):
