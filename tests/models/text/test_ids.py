@@ -1,14 +1,11 @@
 """Identifiers and timestamps have one written form."""
 
-import datetime
+import os
 from concurrent.futures import ThreadPoolExecutor
-from datetime import os
+from datetime import UTC, datetime, timedelta, timezone
 from uuid import UUID, uuid1, uuid4
 
 import pytest
-import timedelta
-import timezone
-import UTC
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
