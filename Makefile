@@ -82,14 +82,12 @@ coverage: $(INSTALLED) ## Run the tests of test-all and list uncovered lines and
 	@$(ALL_EXAMPLES) $(PYTEST) -m 'not soak' --cov --cov-report=term-missing:skip-covered $(ARGS)
 
 .PHONY: bench
-bench: $(INSTALLED) ## Measure turns per second of each mode and of bare Celery tasks, dialog memories, the archive, conversations, reviews counting for monitoring, and Flower's pages
-	@$(BIN)/python benchmarks/turns.py $(ARGS)
-	@$(BIN)/python benchmarks/memory.py
-	@$(BIN)/python benchmarks/archive.py
-	@$(BIN)/python benchmarks/conversations.py
-	@$(BIN)/python benchmarks/reviews.py
-	@$(BIN)/python benchmarks/metrics.py
-	@$(BIN)/python benchmarks/dashboard.py
+bench: $(INSTALLED) ## Measure turns next to bare Celery tasks, in about 5 minutes: ARGS="--only modes --save now.json --baseline before.json", --list
+	@$(BIN)/python benchmarks/run.py $(ARGS)
+
+.PHONY: bench-full
+bench-full: $(INSTALLED) ## Run every benchmark case with full sizes and 5 repeats: about an hour on an idle machine
+	@$(BIN)/python benchmarks/run.py --size full $(ARGS)
 
 .PHONY: soak
 soak: $(INSTALLED) ## Run random sessions with random faults for MINUTES (default 30) and report; SEED=... repeats a run

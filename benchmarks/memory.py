@@ -1,6 +1,6 @@
 """Dialog memories a second of one process on the embedded server, and the bytes each takes.
 
-    make bench                                 # or: python benchmarks/memory.py --states 2000
+    python benchmarks/memory.py --states 2000
 
 A state is what a turn costs: read, merge, write. Next to it, on the same connection, two bare
 commands (GET and SET of a text as long): only the ratio means something on a noisy machine.

@@ -19,22 +19,30 @@ import time
 from pathlib import Path
 
 import psutil
+from harness.agents import AGENTS
+from harness.loads import agents_of, build_collab
 from rich.console import Console
 from rich.table import Table
-from turns import AGENTS, SHAPES, collab, read_options
+
+from symposia.client import Client
+from symposia.config.settings import child_environment, load_settings
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.workers.local.embedded import EmbeddedServer
 
 KINDS = ("counted", "uncounted")
 
 
 def main() -> int:
-    options = read_options(__doc__.splitlines()[0], repeat=10)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sessions", type=int, default=8, help="sessions side by side")
+    parser.add_argument("--turns", type=int, default=200, help="turns of each session")
+    parser.add_argument("--repeat", type=int, default=10, help="pairs of runs")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         return run(Path(folder), options)
 
 
 def run(folder: Path, options: argparse.Namespace) -> int:
-    from symposia.workers.local.embedded import EmbeddedServer
-
     (folder / "agents.toml").write_text(AGENTS)
     with EmbeddedServer(folder) as server:
         base = server.url.rpartition("/")[0]
@@ -50,44 +58,31 @@ class Side:
     """A worker with a database of its own, and a client for it."""
 
     def __init__(self, kind: str, folder: Path, url: str) -> None:
-        from symposia.client import Client
-        from symposia.config.settings import load_settings
-
-        chosen = {
-            "redis_url": url,
-            "agents_file": folder / "agents.toml",
-            "data_dir": folder,
-            "archive": False,
-        }
+        settings = load_settings(
+            redis_url=url, agents_file=folder / "agents.toml", data_dir=folder, archive=False
+        )
         here = str(Path(__file__).parent)
         env = {
-            **os.environ,
-            **{f"SYMPOSIA_{name.upper()}": str(value) for name, value in chosen.items()},
+            **child_environment(settings),
             "PYTHONPATH": os.pathsep.join(filter(None, (here, os.environ.get("PYTHONPATH")))),
         }
-        command = [sys.executable, "-m", "celery", "-A", f"bare:{kind}", "worker", "--loglevel", "WARNING"]
+        command = [sys.executable, "-m", "celery", "-A", f"harness.worker_apps:{kind}", "worker"]
         with (folder / f"{kind}.log").open("wb") as log:
             self.process = subprocess.Popen(
-                [*command, "-n", f"{kind}@local"], stdout=log, stderr=log, env=env
+                [*command, "--loglevel", "WARNING", "-n", f"{kind}@local"], stdout=log, stderr=log, env=env
             )
-        self.client = Client(load_settings(**chosen))
+        self.client = Client(settings)
         self.seconds: list[float] = []
         self.processor_seconds: list[float] = []
 
     def measure(self, options: argparse.Namespace) -> None:
         """Run the sessions once."""
-        from symposia.models.sessions.stop_conditions import MaxTurns
-
-        agents, extra = SHAPES["round_robin"]
+        agents = agents_of("round_robin")
         worker = psutil.Process(self.process.pid)
         began, used = time.perf_counter(), sum(worker.cpu_times()[:2])
         for _ in range(options.sessions):
-            self.client.submit(
-                collab("round_robin", agents),
-                agents=agents,
-                stop=MaxTurns(options.turns),
-                **extra(options.turns),
-            )
+            collab = build_collab("round_robin", agents)
+            self.client.submit(collab, agents=agents, stop=MaxTurns(options.turns))
         while self.client._installation.sessions.connections.index.unfinished():
             time.sleep(0.005)
         turns = options.sessions * options.turns

@@ -1,0 +1,55 @@
+"""How late a program that follows a session sees a message."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+
+from harness.errors import BenchmarkError
+from harness.loads import Load, Values, agents_of, bare_gaps_ms, submit
+from harness.registry import Bench, case
+from harness.results import Measure, percentile
+from harness.stage import Place
+
+from symposia.state.redis.keys import session_key
+
+
+@case("follow")
+def follow(bench: Bench) -> Iterator[Measure]:
+    """Time from the commit of a message until a follower has it, next to the time between two bare tasks."""
+    place, turns = bench.use(), bench.sizes.alone
+
+    def bare() -> Values:
+        gaps = bare_gaps_ms(place, turns)
+        return {"p50": percentile(gaps, 50), "p95": percentile(gaps, 95)}
+
+    yield from bench.alternate("message", lambda: follow_once(place, turns), bare)
+
+
+def follow_once(place: Place, turns: int) -> Values:
+    """Follow a session; return the delays of its messages.
+
+    The server writes the time of the commit into the id of the entry, in whole milliseconds. So a delay is up to one
+    millisecond too long.
+
+    Raises:
+        BenchmarkError: The follower saw another number of messages.
+    """
+    (job,) = submit(place, Load("round_robin", 1, turns, agents_of("round_robin", agent="paced")))
+    seen: list[float] = []
+
+    def read() -> None:
+        for _ in job.messages(follow=True):
+            seen.append(time.time() * 1_000)  # noqa: PERF401 - each at its own time
+
+    follower = threading.Thread(target=read)
+    follower.start()
+    follower.join()
+    entries = place.redis.xrange(session_key(job.id, "dialog"))
+    written = [int(entry_id.partition("-")[0]) for entry_id, _ in entries]
+    if len(seen) != len(written) or len(seen) != turns:
+        raise BenchmarkError(f"the follower saw {len(seen)} of {turns} messages")
+    delays = [max(at - commit, 0.0) for at, commit in zip(seen, written, strict=True)]
+    late = delays[len(delays) // 10 :]  # the first ones were written before the follower was connected
+    return {"p50": percentile(late, 50), "p95": percentile(late, 95)}

@@ -1,0 +1,1 @@
+"""What all cases share: servers, workers, runs in alternation, statistics, results."""
