@@ -2,7 +2,7 @@
 import { COLUMNS, compare, rowOf } from "./collab_rows.js";
 import { count } from "./format.js";
 import { follow, showState } from "./live.js";
-import { getJson, make } from "./page.js";
+import { getJson, make, RETRY_MS } from "./page.js";
 
 const LIMIT = 100;
 const TYPING_MS = 200;
@@ -21,6 +21,7 @@ let next = null;
 let archive = newArchive();
 let stream = null;
 let loads = 0;
+let loadTimer = null;
 
 function newArchive() {
   return { after: "", isOver: false, isLoading: false };
@@ -35,6 +36,7 @@ function filterQuery() {
 /** Load the first page, and follow the changes from its position. */
 async function load() {
   const mine = ++loads;
+  clearTimeout(loadTimer);
   stream?.close();
   try {
     const page = await getJson(pageAddress());
@@ -45,7 +47,7 @@ async function load() {
     archived.replaceChildren();
     archive = newArchive();
     addPage(page);
-    if (focused) document.getElementById(focused)?.querySelector("a").focus({ preventScroll: true });
+    if (focused) focusRow(document.getElementById(focused));
     if (!next) addArchived();
     stream = follow("/api/collabs", {
       position: page.position,
@@ -167,8 +169,18 @@ function isAfterLast(row) {
 
 function remove(id) {
   if (!shown.delete(id)) return;
-  document.getElementById(`row-${id}`)?.remove();
+  const row = document.getElementById(`row-${id}`);
+  const hadFocus = row?.contains(document.activeElement);
+  const neighbour = row?.nextElementSibling ?? row?.previousElementSibling;
+  row?.remove();
+  // A neighbour gets the focus of a row that is gone.
+  if (hadFocus) focusRow(neighbour);
   showEnd();
+}
+
+/** Focus the link of a row, or the area of the list if there is no row. */
+function focusRow(row) {
+  (row?.querySelector("a") ?? body.closest("[tabindex]")).focus({ preventScroll: true });
 }
 
 function showCounts(counts) {
@@ -184,7 +196,7 @@ function showCounts(counts) {
 function showProblem(error) {
   showState("lost");
   document.getElementById("live-status").textContent = error.message;
-  setTimeout(load, 2000);
+  loadTimer = setTimeout(load, RETRY_MS);
 }
 
 /** Show why the end of the list is missing; the button tries again. */

@@ -1,7 +1,7 @@
 // The inbox: open questions to people, answered in place.
 import { span, timeElement } from "./format.js";
 import { follow } from "./live.js";
-import { act, allowsActions, base, getJson, make } from "./page.js";
+import { act, allowsActions, base, getJson, make, setHidden } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
@@ -43,7 +43,6 @@ function answerForm(question) {
     if (!sent) return;
     remove(question.id);
     tell(`Answer of ${name.value} accepted.`);
-    (list.querySelector("textarea, button") || more).focus();
   }
   if (question.choices.length) {
     for (const choice of question.choices) {
@@ -83,8 +82,13 @@ function card(question) {
 }
 
 function remove(id) {
-  cards.get(id)?.node.remove();
+  const node = cards.get(id)?.node;
+  const hadFocus = node?.contains(document.activeElement);
+  const neighbour = node?.nextElementSibling ?? node?.previousElementSibling;
+  node?.remove();
   cards.delete(id);
+  // A neighbour gets the focus of a card that is gone.
+  if (hadFocus) (neighbour?.querySelector("textarea, button") ?? neighbour?.querySelector("a") ?? list).focus();
   document.getElementById("empty").hidden = cards.size > 0;
 }
 
@@ -134,7 +138,7 @@ async function load() {
     if (list.children[place] !== it.node) list.insertBefore(it.node, list.children[place] || null);
   });
   document.getElementById("empty").hidden = cards.size > 0;
-  more.hidden = page.next === null || limit >= MOST;
+  setHidden(more, page.next === null || limit >= MOST, list);
   if (stream === null) watch(page.position);
 }
 

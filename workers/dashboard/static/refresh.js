@@ -15,13 +15,14 @@ export function tell(text, failed = false) {
 }
 
 /**
- * Load now, every 10 seconds, and when the page is shown again. Return a function that loads at once.
+ * Load now, every 10 seconds, and when the page is shown again. Return a function that loads at once, and whose
+ * promise is kept when a load that began after the call has ended.
  *
  * `words`: returns the line that is shown after it has worked.
  */
 export function refresh(load, words = () => "Updated every 10 s") {
   let running = null;
-  let again = false;
+  let next = null;
   async function run() {
     try {
       await load();
@@ -32,16 +33,14 @@ export function refresh(load, words = () => "Updated every 10 s") {
   }
   function reload() {
     if (running) {
-      again = true; // what has changed since the request began would be missing
-      return running;
+      // What has changed since the request began would be missing.
+      next ??= running.then(() => {
+        next = null;
+        return reload();
+      });
+      return next;
     }
-    running = run().finally(() => {
-      running = null;
-      if (again) {
-        again = false;
-        reload();
-      }
-    });
+    running = run().finally(() => { running = null; });
     return running;
   }
   setInterval(() => { if (!document.hidden) reload(); }, INTERVAL_MS);

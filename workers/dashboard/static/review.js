@@ -1,6 +1,6 @@
 // One review: progress, findings by severity, failed items, and the report in a frame.
 import { count, dollars, span } from "./format.js";
-import { act, allowsActions, base, getJson, make, makeVisible } from "./page.js";
+import { act, allowsActions, base, getJson, make, makeVisible, setHidden } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const id = document.getElementById("review").dataset.id;
@@ -11,6 +11,7 @@ const more = byId("more");
 const frame = byId("report-frame");
 let cursor = null;
 let version = "";
+let requests = 0; // number of requests for findings
 
 function fact(name, value) {
   return make("div", {}, make("dt", {}, name), make("dd", {}, value));
@@ -39,8 +40,8 @@ function showReview(review) {
   );
   byId("verdict").textContent = makeVisible(review.verdict);
   if (!allowsActions) return;
-  byId("cancel").hidden = review.ended_ms !== null;
-  byId("retry").hidden = review.ended_ms === null || !(review.items.failed || review.items.cancelled);
+  setHidden(byId("cancel"), review.ended_ms !== null, byId("title"));
+  setHidden(byId("retry"), review.ended_ms === null || !(review.items.failed || review.items.cancelled), byId("title"));
 }
 
 function place(finding) {
@@ -63,12 +64,14 @@ function findingOf(finding) {
 async function loadFindings(after = null) {
   const query = new URLSearchParams(new FormData(form));
   if (after !== null) query.set("after", after);
+  const number = ++requests;
   const page = await getJson(`${api}/findings?${query}`);
+  if (number !== requests) return; // a newer request shows its findings
   const found = page.entries.map(findingOf);
   if (after !== null) byId("findings").append(...found);
   else byId("findings").replaceChildren(...(found.length ? found : [make("p", { class: "empty-note" }, "No findings.")]));
   cursor = page.next;
-  more.hidden = cursor === null;
+  setHidden(more, cursor === null, byId("findings"));
 }
 
 async function loadFailed() {

@@ -1,6 +1,7 @@
 // The list of reviews.
 import { count, span } from "./format.js";
-import { base, cell, getJson, make } from "./page.js";
+import { updateRows } from "./nodes.js";
+import { base, cell, getJson, make, setHidden } from "./page.js";
 import { perform, refresh } from "./refresh.js";
 
 const body = document.getElementById("rows");
@@ -19,7 +20,7 @@ function rowOf(row) {
   const started = Date.parse(row.started);
   return make(
     "tr",
-    {},
+    { "data-key": row.id },
     cell("Review", make("a", { href: `${base}/reviews/${row.id}` }, row.id.slice(0, 8))),
     cell("Root", row.root),
     cell("Panel", row.panel),
@@ -33,9 +34,9 @@ function rowOf(row) {
 function show(reviews) {
   for (const row of reviews) shown.set(row.id, row);
   const rows = [...shown.values()].sort((a, b) => Date.parse(b.started) - Date.parse(a.started));
-  if (!body.contains(document.activeElement)) body.replaceChildren(...rows.map(rowOf));
+  updateRows(body, rows.map(rowOf));
   document.getElementById("empty").hidden = rows.length > 0;
-  more.hidden = cursor === null;
+  setHidden(more, cursor === null, body.closest("[tabindex]"));
 }
 
 async function load() {
@@ -50,6 +51,5 @@ more.addEventListener("click", () => perform(more, async () => {
   const page = await getJson(`/api/reviews?limit=50&after=${encodeURIComponent(cursor)}`);
   cursor = page.next;
   reachedEnd = page.next === null;
-  more.blur();
   show(page.reviews);
 }));

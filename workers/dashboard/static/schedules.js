@@ -1,11 +1,13 @@
 // Schedules: next and last run, history, pause, resume and run.
 import { count, dollars, span, timeElement } from "./format.js";
-import { act, allowsActions, base, cell, getJson, make } from "./page.js";
+import { updateRows } from "./nodes.js";
+import { act, allowsActions, base, cell, getJson, make, setHidden } from "./page.js";
 import { perform, refresh, tell } from "./refresh.js";
 
 const PAGE = 50;
 const MOST = 200;
 const COLUMNS = 7;
+const DONE = { pause: "paused", resume: "resumed", run: "run requested" };
 const body = document.getElementById("rows");
 const more = document.getElementById("more");
 // Names of the schedules whose history is shown.
@@ -38,43 +40,43 @@ function lastCell(row) {
   return make("span", { title: row.last.detail }, outcome(row.last), make("span", { class: "muted" }, ` ${span(Date.now() - row.last.ended_ms)} ago`));
 }
 
-function button(label, description, style, action) {
-  const node = make("button", { class: `btn btn-sm ${style}`, type: "button", "aria-label": description }, label);
-  node.addEventListener("click", () => action(node));
-  return node;
+// The buttons of a row are changed in place, so one listener of the table handles all clicks.
+function button(label, description, style, verb, name) {
+  return make("button", {
+    class: `btn btn-sm ${style}`, type: "button", "aria-label": description, "data-verb": verb, "data-schedule": name,
+  }, label);
 }
 
-function buttons(row) {
-  const { name } = row;
-  const change = (verb, done) => async (node) => {
-    if (await perform(node, () => act(`/api/schedules/${encodeURIComponent(row.name)}/${verb}`))) {
-      await reload();
-      body.querySelector(`tr[data-name="${CSS.escape(row.name)}"] button`)?.focus(); // its button was replaced
-      tell(`${name}: ${done}`);
-    }
-  };
-  const isOpen = opened.has(row.name);
-  const history = button(isOpen ? "Hide history" : "History", `History of ${name}`, "btn-outline-secondary", () => {
-    if (isOpen) opened.delete(row.name);
-    else opened.add(row.name);
-    reload();
-  });
+function buttons({ name, paused }) {
+  const isOpen = opened.has(name);
+  const history = button(isOpen ? "Hide history" : "History", `History of ${name}`, "btn-outline-secondary", "history", name);
   history.setAttribute("aria-expanded", String(isOpen));
   const changes = allowsActions
     ? [
-        row.paused
-          ? button("Resume", `Resume ${name}`, "btn-outline-primary", change("resume", "resumed"))
-          : button("Pause", `Pause ${name}`, "btn-outline-primary", change("pause", "paused")),
-        button("Run now", `Run ${name} now`, "btn-primary", change("run", "run requested")),
+        paused
+          ? button("Resume", `Resume ${name}`, "btn-outline-primary", "resume", name)
+          : button("Pause", `Pause ${name}`, "btn-outline-primary", "pause", name),
+        button("Run now", `Run ${name} now`, "btn-primary", "run", name),
       ]
     : [];
   return make("div", { class: "button-row" }, ...changes, history);
 }
 
+function toggleHistory(name) {
+  if (!opened.delete(name)) opened.add(name);
+  reload();
+}
+
+async function change(node, name, verb) {
+  if (!await perform(node, () => act(`/api/schedules/${encodeURIComponent(name)}/${verb}`))) return;
+  await reload();
+  tell(`${name}: ${DONE[verb]}`);
+}
+
 function rowOf(row) {
   return make(
     "tr",
-    { "data-name": row.name },
+    { "data-key": row.name },
     cell("Name", make("span", {}, make("strong", {}, row.name), row.from_settings ? make("span", { class: "muted" }, " (settings)") : null)),
     cell("Action", row.action),
     cell("Times", row.times),
@@ -100,7 +102,7 @@ function historyRow(row, runs) {
     ),
   );
   const content = lines.length ? make("ol", { class: "mb-0", "aria-label": `Runs of ${row.name}, newest first` }, ...lines) : "No runs yet.";
-  return make("tr", {}, make("td", { colspan: COLUMNS }, content));
+  return make("tr", { "data-key": `history of ${row.name}` }, make("td", { colspan: COLUMNS }, content));
 }
 
 async function load() {
@@ -113,15 +115,19 @@ async function load() {
       rows.push(historyRow(row, detail.runs));
     }
   }
-  // The button that has the focus is replaced: its successor gets the focus.
-  const label = body.contains(document.activeElement) ? document.activeElement.getAttribute("aria-label") : null;
-  body.replaceChildren(...rows);
-  if (label !== null) [...body.querySelectorAll("button")].find((it) => it.getAttribute("aria-label") === label)?.focus();
+  updateRows(body, rows);
   document.getElementById("empty").hidden = rows.length > 0;
-  more.hidden = page.next === null || limit >= MOST;
+  setHidden(more, page.next === null || limit >= MOST, body.closest("[tabindex]"));
 }
 
 const reload = refresh(load);
+body.addEventListener("click", (event) => {
+  const node = event.target.closest("[data-verb]");
+  if (!node) return;
+  const { verb, schedule } = node.dataset;
+  if (verb === "history") toggleHistory(schedule);
+  else change(node, schedule, verb);
+});
 more.addEventListener("click", () => {
   limit = Math.min(MOST, limit + PAGE);
   reload();

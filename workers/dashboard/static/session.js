@@ -2,10 +2,10 @@
 
 import { moment } from "./format.js";
 import { follow, showState } from "./live.js";
+import { updateChildren } from "./nodes.js";
 import { allowsActions, base, getJson, make, retry, RETRY_MS, runOnce, setHidden } from "./page.js";
 import { ActionsView } from "./session/actions.js";
 import { EventsView } from "./session/events.js";
-import { updateChildren } from "./session/nodes.js";
 import * as panels from "./session/panels.js";
 import { TimelineView, zoomButtons } from "./session/timeline.js";
 import { TimelineData } from "./session/timeline_data.js";

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
 from live import result_of, until
+from servers.model_stub import completion
 from stub_agents.hostile import MARKUP, TEXT
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
@@ -83,6 +85,26 @@ def test_texts_of_a_failed_session_stay_text(submit, open_tab):
     assert tab.unsafe_parts() == []
     page.get_by_label("Search").fill("<img src=x")
     expect(row).to_be_visible()
+
+
+def test_live_output_stays_text(services, stage, open_tab):
+    pause = threading.Event()
+    answer = completion(f"{TEXT} the end", pause=pause, pause_after=len(TEXT.split(" ")))
+    services.model.answers(answer)
+    agents, parameters = {"bob": "gated", "ann": "model"}, {"gate": str(stage.gate), "gate_turn": 1}
+    job = stage.submit("round_robin", agents, stop=MaxTurns(2), parameters=parameters)
+    tab = open_tab(f"/collabs/{job.id}")
+    page = tab.page
+    try:
+        expect(page.locator("#live-status")).to_have_text("Live")
+        stage.open_gate()
+        expect(page.locator("#drafts .draft-text")).to_have_text(SHOWN)
+        assert tab.unsafe_parts() == []
+    finally:
+        pause.set()
+    expect(page.locator("#messages")).to_contain_text("the end")
+    expect(page.locator("#drafts .draft-text")).to_have_count(0)
+    assert tab.unsafe_parts() == []
 
 
 @pytest.mark.parametrize("card", CARDS)

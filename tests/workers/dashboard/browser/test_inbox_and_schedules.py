@@ -58,6 +58,20 @@ def test_draft_is_kept_while_the_inbox_changes(ask, open_tab):
     assert (message.speaker, message.content) == ("ann", "Dear reader, this is my answer.")
 
 
+def test_focus_moves_to_the_next_question(ask, open_tab):
+    first, second = ask("Answered elsewhere", ann=""), ask("Still open", bea="")
+    page = open_tab("/inbox").page
+    answer = card(page, first).get_by_label("Answer", exact=True)
+    answer.focus()
+    first.reply("ann", "Answered elsewhere.")
+    expect(card(page, first)).to_have_count(0)
+    expect(card(page, second).get_by_label("Answer", exact=True)).to_be_focused()
+    page.keyboard.type("By keyboard.")
+    card(page, second).get_by_role("button", name="Send").press("Enter")
+    expect(card(page, second)).to_have_count(0)
+    assert page.evaluate("document.activeElement !== document.body")
+
+
 def test_refused_answer_keeps_the_draft(ask, open_tab):
     job = ask("A question that is answered twice", ann="")
     tab = open_tab("/inbox")
@@ -106,7 +120,7 @@ def schedule(services):
 def test_schedule_is_paused_resumed_and_run(services, schedule, open_tab):
     schedule("nightly", "talk")
     page = open_tab("/schedules").page
-    row = page.locator("tr[data-name=nightly]")
+    row = page.locator("tr[data-key=nightly]")
     for button, shown, is_paused in (("Pause", "paused", True), ("Resume", "Europe/Berlin", False)):
         row.get_by_role("button", name=f"{button} nightly").click()
         if is_paused:
@@ -123,7 +137,13 @@ def test_schedule_is_paused_resumed_and_run(services, schedule, open_tab):
     runs = page.get_by_role("list", name="Runs of nightly, newest first")
     expect(runs.get_by_role("listitem")).to_have_count(1)
     expect(runs).to_contain_text("run now")
-    runs.get_by_role("link").click()
+    # A link keeps the focus while the list is loaded again and another schedule is added before it.
+    runs.get_by_role("link").focus()
+    schedule("earlier", "talk")
+    page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    expect(page.locator("tr[data-key=earlier]")).to_be_visible()
+    expect(runs.get_by_role("link")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator("#title")).to_have_text("A talk")
     expect(page.locator("#status")).to_have_text("completed")
 
@@ -132,7 +152,7 @@ def test_hostile_reason_of_a_failed_run_stays_text(schedule, open_tab):
     schedule("failing", "failing")
     tab = open_tab("/schedules")
     page = tab.page
-    row = page.locator("tr[data-name=failing]")
+    row = page.locator("tr[data-key=failing]")
     row.get_by_role("button", name="Run failing now").click()
     expect(row).to_contain_text("failed")
     row.get_by_role("button", name="History of failing").click()

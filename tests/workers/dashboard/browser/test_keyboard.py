@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from live import result_of
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -141,3 +142,17 @@ def test_list_is_controlled_by_keyboard(stage, open_tab):
     expect(link).to_be_focused()
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("completed")
+
+
+def test_focus_stays_in_the_list_when_a_session_leaves_the_filter(stage, open_tab):
+    job = stage.submit("round_robin", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2))
+    page = open_tab("/collabs").page
+    page.get_by_role("combobox", name="Status").select_option("active")
+    page.get_by_label("Search").fill(stage.title)
+    rows = page.locator("#rows tr")
+    expect(rows).to_have_count(1)
+    rows.get_by_role("link").focus()
+    stage.open_gate()
+    result_of(job)
+    expect(rows).to_have_count(0)
+    expect(page.get_by_role("region", name="Sessions")).to_be_focused()

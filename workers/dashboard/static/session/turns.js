@@ -1,8 +1,8 @@
 // The turns of a session as one list: every attempt with its Celery task, turns side by side indented together.
 
 import { clock, count, dollars, duration } from "../format.js";
+import { updateNode } from "../nodes.js";
 import { make } from "../page.js";
-import { updateNode } from "./nodes.js";
 import { isBad, outcomeOf } from "./timeline.js";
 import { waitsForWorkers } from "./timeline_layout.js";
 
