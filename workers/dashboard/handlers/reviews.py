@@ -17,6 +17,7 @@ from ....reviews.reports.html import content_policy, to_html
 from ..review_runs import LoadedRun, ReviewRuns
 from ..security import CONTENT_POLICY
 from ..views import review_rows
+from ..views.visible import make_visible
 from .base import ActionHandler, DashboardHandler, DataHandler, PageHandler
 from .downloads import DownloadHandler, zip_pieces
 
@@ -135,7 +136,7 @@ class ReportPage(DashboardHandler):
     async def get(self, review_id: str) -> None:
         """Send the document."""
         run = (await _load(self, review_id)).run
-        text = await self.services.client.run(to_html, run)
+        text = await self.services.client.run(lambda: make_visible(to_html(run)))
         self.set_header("Content-Type", "text/html; charset=UTF-8")
         self.set_header("Content-Security-Policy", f"{content_policy()}; sandbox; frame-ancestors 'self'")
         self.set_header("X-Frame-Options", "SAMEORIGIN")

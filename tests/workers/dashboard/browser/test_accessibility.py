@@ -189,6 +189,20 @@ def test_schedules_are_accessible(services, findings):
     assert findings("/schedules", prepare) == {}
 
 
+def test_report_of_a_review_is_accessible(review, findings):
+    job = review("hostile_review", "good.txt", "bad.txt")
+    result_of(job, timeout_s=60)
+
+    def prepare(page: Page) -> None:
+        # The frame of the report runs no script, so the document is judged in a page of its own.
+        report = page.request.get(f"/reviews/{job.id}/report").text()
+        page.goto("about:blank")
+        page.set_content(report)
+        expect(page.locator("body")).to_contain_text("onerror")
+
+    assert findings(f"/reviews/{job.id}", prepare) == {}
+
+
 @pytest.mark.parametrize("path", ["/reviews", "/reviews/{id}"])
 def test_reviews_are_accessible(review, findings, path):
     job = review("hostile_review", "good.txt", "bad.txt")

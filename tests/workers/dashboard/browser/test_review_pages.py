@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from live import result_of
 from stub_agents.hostile import MARKUP
+from symposia.workers.dashboard.views.visible import make_visible
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -45,6 +46,8 @@ def test_hostile_findings_are_filtered_and_failed_items_retried(services, review
     page.locator("#report summary").click()
     report = page.frame_locator("#report-frame")
     expect(report.locator("body")).to_contain_text(MARKUP)
+    text = report.locator("body").text_content()
+    assert text == make_visible(text)
     assert report.locator("img, script, a[href^='javascript']").count() == 0
     assert tab.unsafe_parts() == []
 
