@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -75,7 +76,8 @@ class Toolbox:
         getenv: Returns the value of an environment variable.
 
     Raises:
-        AgentError: Not retryable; a function cannot be imported, or a model cannot use its signature.
+        AgentError: Not retryable; a function cannot be imported, a model cannot use its signature, or the
+            package for MCP cannot be imported.
     """
 
     def __init__(
@@ -88,6 +90,8 @@ class Toolbox:
         self._functions: list[Toolset] = [FunctionToolset(tools, id="functions")] if tools else []
         self._servers = servers
         self._getenv = getenv
+        if servers and has_mcp():
+            _import_mcp()
 
     def toolsets(self) -> list[Toolset]:
         """Return the tools for one turn.
@@ -141,6 +145,17 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
 def has_mcp() -> bool:
     """Return whether the package for MCP is installed."""
     return find_spec("fastmcp") is not None
+
+
+def _import_mcp() -> None:
+    """Import the package for MCP in the calling thread.
+
+    The import takes a second or more. In the event loop it would delay all turns of the process.
+    """
+    try:
+        import_module("pydantic_ai.mcp")
+    except Exception as error:
+        raise to_agent_error(error, retryable=False) from error
 
 
 async def _with_effect_id(

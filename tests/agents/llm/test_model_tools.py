@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 
 import pytest
@@ -183,6 +185,34 @@ def test_server_tools_have_the_server_name_as_a_prefix(speak, model):
     assert [it["function"]["name"] for it in model.asked[0].body["tools"]] == ["rooms_book"]
     [said] = results(model.asked[1])
     assert said.startswith("blue is booked, by the town, effect 3f0c8f55-6f0c-4a58-9c2f-0a4d8b0f6a01:4:")
+
+
+LOADS = """
+import sys
+from pathlib import Path
+from symposia.agents.registry.registry import Registry
+from symposia.models.sessions.options import AgentBinding
+
+registry = Registry.load(Path(sys.argv[1]), getenv={}.get)
+for agent in ("secretary", "porter"):
+    registry.get_agent(AgentBinding(agent=agent))
+    print("pydantic_ai.mcp" in sys.modules, "fastmcp.client.transports" in sys.modules)
+"""
+
+
+@pytest.mark.long
+def test_server_tools_are_imported_outside_the_event_loop(tmp_path):
+    path = tmp_path / "agents.toml"
+    path.write_text(FILE.format(url="http://127.0.0.1:9/v1", python="python", server="server.py"))
+    done = subprocess.run(
+        [sys.executable, "-c", LOADS, path],
+        env={**os.environ, "PYTHONPATH": str(SUPPORT)},
+        capture_output=True,
+        text=True,
+        timeout=patient(50),
+        check=False,
+    )
+    assert done.stdout.splitlines() == ["False False", "True True"], done.stderr
 
 
 def test_unusable_tool_server_fails_without_secrets(speak, variables):
