@@ -47,6 +47,7 @@ from .models.errors import (
     NotTaskManager as NotTaskManager,
     NotTheOwner as NotTheOwner,
     ParticipantNotAdmittedError as ParticipantNotAdmittedError,
+    PartlySubmitted as PartlySubmitted,
     RedisUnavailable as RedisUnavailable,
     RegistryError as RegistryError,
     ReplyRefused as ReplyRefused,

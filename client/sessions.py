@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
-from typing import Any
+from typing import Any, cast
 
 from pydantic import JsonValue
 
 from ..archive.results import ResultPage
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
-from ..models.errors import NotRestorable, SessionNotFound
+from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
+from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab
 from ..models.protocol.dialog import Message
 from ..models.sessions.limits import TurnLimits
 from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from ..models.sessions.stop_conditions import StopCondition
-from ..models.sessions.submission import Submission
+from ..models.sessions.submission import HowToRun, Submission
 from ..models.turns.waiting import Pending
 from ..tasks.sessions.restore_prune import restore
 from .base import BaseClient
@@ -105,6 +107,34 @@ class SessionMethods(BaseClient):
             defaults=defaults,
         )
         return self._parts.sessions.submit(submission)
+
+    def submit_many(self, sessions: Iterable[Collab | Mapping[str, Any]]) -> list[CollabJob]:
+        """Submit many sessions in few round trips.
+
+        All are checked before the first is written. Each one is submitted as `submit` does it: completely or not
+        at all, and the same `collab_id` again is the same session. Logs one warning when no worker is running.
+
+        Args:
+            sessions: For each session a collab, or a table of the arguments of `submit`, such as
+                `{"collab": collab, "messages": ["Hello"]}`. All are held in memory: submit a million in parts.
+
+        Returns:
+            The sessions, in the same order.
+
+        Raises:
+            InvalidInput: One line with the index of the session, field, value and rule, such as
+                `sessions[3].title: ...`; nothing was written.
+            SessionConflict: An id is taken by a session with other content; nothing was written.
+            PartlySubmitted: Redis failed after some sessions were submitted. The error lists the ids.
+            RedisUnavailable: Nothing was written.
+        """
+        if isinstance(sessions, str | Mapping) or not isinstance(sessions, Iterable):
+            raise InvalidInput("sessions", sessions, "must be a list")
+        submissions = []
+        for index, given in enumerate(sessions):
+            with _name_index(index):
+                submissions.append(_read_session(given))
+        return self._parts.sessions.submit_many(submissions, name_in_errors=_name_index)
 
     def get_job(self, session_id: str) -> CollabJob:
         """Return a session that was submitted before, in any process: the live one, or else the archived one.
@@ -214,3 +244,33 @@ class SessionMethods(BaseClient):
         found, to = sessions.find_id(session_id), sessions.connections
         restore(sessions.archive, to.redis, to.graph, found)
         return sessions.get_live(found)
+
+
+#: Arguments of `submit`, for the tables of `submit_many`.
+_ARGUMENTS = frozenset({"collab", *HowToRun.__annotations__, *MemoryChoices.__annotations__})
+
+
+def _read_session(given: object) -> Submission:
+    if isinstance(given, Collab):
+        return Submission.build(given)
+    if not isinstance(given, Mapping) or "collab" not in given:
+        raise InvalidInput("", given, "must be a Collab, or a table of arguments of `submit` with `collab`")
+    for name in given:
+        if name not in _ARGUMENTS:
+            raise InvalidInput(str(name)[:50], given[name], "must be an argument of `submit`")
+    return Submission.build(
+        given["collab"], **cast("HowToRun", {k: v for k, v in given.items() if k != "collab"})
+    )
+
+
+@contextmanager
+def _name_index(index: int) -> Iterator[None]:
+    """Put the index of a session before the field of InvalidInput, and into a note of another error."""
+    where = f"sessions[{index}]"
+    try:
+        yield
+    except InvalidInput as error:
+        raise error.within(where) from None
+    except SymposiaError as error:
+        error.add_note(where)
+        raise

@@ -25,6 +25,7 @@ from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.opening import SessionOpener, prepare
+from ..tasks.sessions.opening_many import NameInErrors, open_many
 from ..tasks.views.session_views import read_facts
 from ..tasks.workspace.task_placement import TaskPlacement
 from .connection import redis_url_in_use
@@ -148,6 +149,42 @@ class Sessions:
             job = CollabJob(facts, self.connections)
         self.connections.watch_workers(f"session {job.id}").record_check(bool(workers))
         return job
+
+    def submit_many(
+        self, submissions: Sequence[Submission], *, name_in_errors: NameInErrors
+    ) -> list[CollabJob]:
+        """Submit sessions in few round trips. All are checked before the first is written.
+
+        Logs one warning when no worker is running.
+
+        Args:
+            submissions: The submissions.
+            name_in_errors: Context in which the submission with an index is checked.
+
+        Raises:
+            InvalidInput: One line with field, value and rule; nothing was written.
+            SessionConflict: An id is taken by a session with other content; nothing was written.
+            PartlySubmitted: Some sessions were submitted, others not.
+            RedisUnavailable: Nothing was written.
+        """
+        limit = self._settings.max_message_bytes
+        try:
+            workers = self.workers.list_alive()
+        except RedisUnavailable:
+            for index, submission in enumerate(submissions):
+                with name_in_errors(index):
+                    prepare(submission, max_message_bytes=limit)
+            raise
+        opened = open_many(
+            self._opener, submissions, known_agents=common_agents(workers), name_in_errors=name_in_errors
+        )
+        if any(opened):
+            watch = self.connections.watch_workers(f"a batch of sessions ({len(opened)})")
+            watch.record_check(bool(workers))
+        return [
+            self.get_live(it.collab.collab_id) if facts is None else CollabJob(facts, self.connections)
+            for it, facts in zip(submissions, opened, strict=True)
+        ]
 
     def get(self, session_id: str) -> CollabJob:
         """Return a session: the live one, or else the archived one.

@@ -18,6 +18,7 @@
     │   │   └── NotLive                     in the archive only
     │   ├── ScheduleNotFound
     │   ├── SessionConflict
+    │   ├── PartlySubmitted                 `submit_many` was interrupted
     │   ├── ReplyRefused                    no open question for this answer
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis failed, not the caller
@@ -284,6 +285,27 @@ class SessionConflict(SessionError):
     def __init__(self, session_id: str) -> None:
         super().__init__(f"session {session_id!r} already exists with different content; use a new collab_id")
         self.session_id = session_id
+
+
+class PartlySubmitted(SessionError):
+    """Some sessions of a call of `submit_many` were submitted, others not; the cause is `__cause__`.
+
+    Attributes:
+        submitted: Ids of the sessions that were submitted, in the order of the call.
+        unknown: Ids of sessions that may have been submitted: the answer was lost. Submitting the same sessions
+            again, with these ids, is safe.
+        missing: Ids of the sessions that were not submitted.
+    """
+
+    def __init__(
+        self, *, submitted: Iterable[str], unknown: Iterable[str], missing: Iterable[str], cause: Exception
+    ) -> None:
+        self.submitted, self.unknown, self.missing = tuple(submitted), tuple(unknown), tuple(missing)
+        total = len(self.submitted) + len(self.unknown) + len(self.missing)
+        super().__init__(
+            f"{len(self.submitted)} of {total} sessions were submitted, {len(self.unknown)} may have been; "
+            f"submit the same sessions again under their ids: {cause}"
+        )
 
 
 #: Maximum characters of an open question in a message.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import randrange
 from typing import ClassVar
 
 from redis import Redis
 
-from .scripts import evaluate, load_script
+from .scripts import ScriptValue, evaluate, evaluate_many, load_script
 
 #: Fraction of a millisecond that marks the end of a claim; a requested time has another
 #: (`due_index/claim.lua`).
@@ -26,7 +26,11 @@ class DueIndex:
 
     def add_due(self, session_id: str, at_ms: int) -> None:
         """Add a session; an existing entry keeps an earlier requested time."""
-        self._postpone(session_id, at_ms, entering=True)
+        self.add_all_due({session_id: at_ms})
+
+    def add_all_due(self, times_ms: Mapping[str, int]) -> None:
+        """Add sessions at their times; as `add_due`, in few round trips."""
+        self._postpone(times_ms, entering=True)
 
     def claim(self, *, limit: int, hold_ms: int) -> list[str]:
         """Claim up to `limit` due sessions; no other caller gets them for `hold_ms`."""
@@ -37,7 +41,7 @@ class DueIndex:
 
     def reschedule(self, session_id: str, at_ms: int) -> None:
         """Set the time of the next check of a claimed session, unless an earlier one was requested meanwhile."""
-        self._postpone(session_id, at_ms, entering=False)
+        self._postpone({session_id: at_ms}, entering=False)
 
     def count_due(self, *, before_ms: int) -> int:
         """Return the number of sessions that were due before that time, without those that are due at once (0)."""
@@ -52,10 +56,11 @@ class DueIndex:
         """Remove a session if its time has not changed."""
         drop(self._client, self.KEY, session_id, time)
 
-    def _postpone(self, session_id: str, at_ms: int, *, entering: bool) -> None:
-        evaluate(
-            self._client, load_script("due_index/reschedule"), [self.KEY], [session_id, at_ms, int(entering)]
-        )
+    def _postpone(self, times_ms: Mapping[str, int], *, entering: bool) -> None:
+        calls: list[tuple[list[str], list[ScriptValue]]] = [
+            ([self.KEY], [session_id, at_ms, int(entering)]) for session_id, at_ms in times_ms.items()
+        ]
+        evaluate_many(self._client, load_script("due_index/reschedule"), calls)
 
 
 def drop(client: Redis, key: str, member: str, time: float) -> None:

@@ -167,6 +167,43 @@ def _evaluated(client: Redis, script: Script, keys: Sequence[str], args: Sequenc
         raise ScriptError(script.verb, str(error)) from error
 
 
+def evaluate_many(
+    client: Redis, script: Script, calls: Sequence[tuple[Sequence[str], Sequence[ScriptValue]]]
+) -> list[Any]:
+    """Run an idempotent script several times, in one round trip after the first call.
+
+    Args:
+        client: The client.
+        script: The script.
+        calls: KEYS and ARGV of each call.
+
+    Returns:
+        The answers, in the order of the calls.
+
+    Raises:
+        ScriptError: A call failed. Later calls may have been executed.
+    """
+    if not calls:
+        return []
+    first = evaluate(client, script, *calls[0])  # loads the script
+    pipeline: Any = client.pipeline(transaction=False)
+    for keys, args in calls[1:]:
+        # Not `evalsha`, which redis-py refuses in a pipeline of a cluster.
+        pipeline.execute_command("EVALSHA", script.sha, len(keys), *keys, *args)
+    try:
+        answers: list[Any] = pipeline.execute(raise_on_error=False)
+    except UnicodeEncodeError:
+        return [first, *(evaluate(client, script, keys, args) for keys, args in calls[1:])]
+    # A call that failed is repeated alone: a node of a cluster may not know the script yet.
+    return [
+        first,
+        *(
+            evaluate(client, script, *call) if isinstance(answer, Exception) else answer
+            for call, answer in zip(calls[1:], answers, strict=True)
+        ),
+    ]
+
+
 def call_script(
     client: Redis,
     verb: str,

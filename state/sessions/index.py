@@ -9,7 +9,7 @@ at a time no later than its next due action.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import cast
 
 from redis import Redis
@@ -49,17 +49,32 @@ class SessionIndex(DueIndex):
         `archived`: it is added to the archive queue, too. Return when it was listed, in milliseconds since
         the epoch; 0: it was listed before.
         """
+        return self.add_sessions({session_id: look_in_ms}, archived=archived)[session_id]
+
+    def add_sessions(self, look_in_ms: Mapping[str, int], *, archived: bool = False) -> dict[str, int]:
+        """Add several sessions, as `add_session` does, in few round trips.
+
+        `look_in_ms`: milliseconds until the first check, by session id. Return when each was listed.
+        """
         now = self.now_ms()
-        # The list is written first, so that a reader that misses the session knows that it is about to be
+        # The list is written first, so that a reader that misses a session knows that it is about to be
         # opened.
-        is_new = self._client.zadd(SESSIONS, {session_id: now}, nx=True)
-        if not is_new and not self._client.exists(session_key(session_id, "session")):
-            self._client.zadd(SESSIONS, {session_id: now})  # the id belonged to a session that has expired
-        self.add_due(session_id, now + look_in_ms)
+        new = cast("int", self._client.zadd(SESSIONS, dict.fromkeys(look_in_ms, now), nx=True))
+        known = self._listed_before(now, list(look_in_ms)) if new < len(look_in_ms) else ()
+        for session_id in known:
+            if not self._client.exists(session_key(session_id, "session")):
+                self._client.zadd(
+                    SESSIONS, {session_id: now}
+                )  # the id belonged to a session that has expired
+        self.add_all_due({it: now + delay_ms for it, delay_ms in look_in_ms.items()})
         if archived:
-            self._archive_queue.add_due(session_id, now)
+            self._archive_queue.add_all_due(dict.fromkeys(look_in_ms, now))
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
-        return now if is_new else 0
+        return {it: 0 if it in known else now for it in look_in_ms}
+
+    def _listed_before(self, now_ms: int, session_ids: list[str]) -> frozenset[str]:
+        times = self._client.zmscore(SESSIONS, session_ids)
+        return frozenset(it for it, time in zip(session_ids, times, strict=True) if time != now_ms)
 
     def list_session(self, session_id: str, opened_ms: int) -> None:
         """List an existing session at its own opening time, if its id was listed before."""

@@ -6,7 +6,7 @@ Both are hints for people. No decision of a worker depends on them.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf
 from typing import cast
 from zlib import crc32
@@ -61,7 +61,13 @@ class LiveSessions:
 
     def add(self, session_id: str, mode: str) -> None:
         """Add a session that was opened."""
-        self._client.zadd(LIVE, {session_id: _score(mode, suspended=False)}, nx=True)
+        self.add_all({session_id: mode})
+
+    def add_all(self, modes: Mapping[str, str]) -> None:
+        """Add sessions that were opened, with their modes."""
+        if modes:
+            scores = {it: _score(mode, suspended=False) for it, mode in modes.items()}
+            self._client.zadd(LIVE, scores, nx=True)
 
     def set_suspended(self, session_id: str, mode: str, *, suspended: bool) -> None:
         """Record that a session was suspended or resumed, unless it has ended."""

@@ -16,7 +16,7 @@ from ...models.protocol.collab import CollabStatus
 from ...models.text.ids import new_id
 from ...models.turns.turn import MOST_SPENT
 from ..redis.keys import session_key
-from ..redis.scripts import ScriptValue, call_on_session
+from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
 from .records import Grant, ScriptAnswer, SessionState, read_answer
 from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
 from .steering import SessionDocuments, read_documents
@@ -42,18 +42,30 @@ class SessionStore:
         Raises:
             SessionConflict: A session with this id and other content exists.
         """
-        args: dict[str, ScriptValue] = {
-            "digest": opening.digest,
-            "collab": opening.collab.to_json(),
-            "spec": opening.spec,
-            "roles": roles_document(opening.collab),
-            "deadline_ms": int((opening.deadline_s or 0) * 1000),
-            "archive": "owed" if opening.archived else "",
-        }
-        answer = self._run("sessions/open", opening.collab.collab_id, args, rest_args=opening.messages)
+        answer = self.open_all([opening])[0]
         if answer.word == "conflict":
             raise SessionConflict(opening.collab.collab_id)
         return answer
+
+    def open_all(self, openings: Sequence[Opening]) -> list[ScriptAnswer]:
+        """Create sessions in few round trips; return `opened`, `exists` or `conflict` for each."""
+        script = load_script("sessions/open")
+        calls = [
+            (
+                script.key_list(it.collab.collab_id, None, ()),
+                script.arg_list(_opening_args(it), it.messages),
+            )
+            for it in openings
+        ]
+        raws = evaluate_many(self._client, script, calls)
+        return [read_answer(it.collab.collab_id, raw) for it, raw in zip(openings, raws, strict=True)]
+
+    def digests(self, session_ids: Sequence[str]) -> list[str | None]:
+        """Return the digest of the submission of each session; None: there is no such session."""
+        pipeline = self._client.pipeline(transaction=False)
+        for session_id in session_ids:
+            pipeline.hget(session_key(session_id, "session"), "digest")
+        return cast("list[str | None]", pipeline.execute())
 
     def plan(self, session_id: str, write: PlanWrite) -> ScriptAnswer:
         """Write the next step or the end; return `planned`, `outdated` or `inactive`."""
@@ -276,6 +288,17 @@ class SessionStore:
     ) -> ScriptAnswer:
         raw = call_on_session(self._client, verb, session_id, args, scope=lock, scopes=locks, rest=rest_args)
         return read_answer(session_id, raw, claim)
+
+
+def _opening_args(opening: Opening) -> dict[str, ScriptValue]:
+    return {
+        "digest": opening.digest,
+        "collab": opening.collab.to_json(),
+        "spec": opening.spec,
+        "roles": roles_document(opening.collab),
+        "deadline_ms": int((opening.deadline_s or 0) * 1000),
+        "archive": "owed" if opening.archived else "",
+    }
 
 
 def _known(session_id: str, answer: ScriptAnswer) -> SessionState:

@@ -7,10 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...models.errors import ConversationError, InvalidInput, MessageTooLarge, SessionNotFound
+from ...models.errors import (
+    ConversationError,
+    InvalidInput,
+    MessageTooLarge,
+    SessionConflict,
+    SessionNotFound,
+)
 from ...models.protocol.base import Trace
 from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
@@ -19,6 +25,7 @@ from ...models.sessions.submission import Submission
 from ...models.text.ids import session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.index import SessionIndex
+from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
 from ..planners import check_mode_options, effective_stop
@@ -49,6 +56,19 @@ def prepare(
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedOpening:
+    """A session that may be opened: its submission was checked."""
+
+    opening: Opening
+    spec: SessionSpec
+
+    @property
+    def session_id(self) -> str:
+        """Return the id of the session."""
+        return self.opening.collab.collab_id
+
+
+@dataclass(frozen=True, slots=True)
 class SessionOpener:
     """Opening of sessions in one installation."""
 
@@ -76,6 +96,22 @@ class SessionOpener:
             SessionConflict: The id belongs to a session with other content.
             RedisUnavailable: Nothing was written, or the same submission may be opened again.
         """
+        planned = self.plan_opening(submission, known_agents=known_agents)
+        facts = self.write([planned])[0]
+        if isinstance(facts, SessionConflict):
+            raise facts
+        return facts
+
+    def plan_opening(
+        self, submission: Submission, *, known_agents: frozenset[str] = frozenset()
+    ) -> PlannedOpening:
+        """Check a submission, and return what `write` writes.
+
+        Raises:
+            InvalidInput: One line with field, value and rule.
+            ConversationError: The session may not run in its task, or not write to its conversation.
+            RedisUnavailable: Redis does not answer.
+        """
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
         prepared = self._assign(prepared)
         collab = prepared.collab
@@ -89,7 +125,7 @@ class SessionOpener:
             deadline_s=stop.remaining(Totals()).seconds,
             archived=self.archived,
         )
-        return self._open(opening, spec)
+        return PlannedOpening(opening, spec)
 
     def _assign(self, prepared: Submission) -> Submission:
         try:
@@ -117,29 +153,59 @@ class SessionOpener:
             return None
         return replace(prepared, task=spec.task, conversation=spec.conversation, thread_id=spec.thread_id)
 
-    def _open(self, opening: Opening, spec: SessionSpec) -> SessionFacts | None:
-        session_id = opening.collab.collab_id
-        # Add it to the due index first: a crash after this line leaves an index entry without a session,
-        # a crash after the next one a session that the sweep starts.
+    def write(self, planned: Sequence[PlannedOpening]) -> list[SessionFacts | SessionConflict | None]:
+        """Open sessions with different ids in few round trips, and send the messages of their first steps.
+
+        Returns:
+            The facts of each session; None: it exists already with the same content; SessionConflict: with
+            other content.
+
+        Raises:
+            RedisUnavailable: Some of them may have been opened. The call may be repeated.
+        """
+        # Add them to the due index first: a crash after this line leaves index entries without a session,
+        # a crash after the next one sessions that the sweep starts.
+        look_in_ms = {it.session_id: self._look_in_ms(it.opening) for it in planned}
+        entered_ms = self.index.add_sessions(look_in_ms, archived=self.archived)
+        answers = self.store.open_all([it.opening for it in planned])
+        found = list(zip(planned, answers, strict=True))
+        for it, answer in found:
+            state = answer.state
+            if state and state.opened_ms - entered_ms[it.session_id] > _SOON_MS:
+                # After such a delay, or with a reused id, readers may have removed its entries as those of an
+                # expired session.
+                self.index.add_session(
+                    it.session_id, look_in_ms=look_in_ms[it.session_id], archived=self.archived
+                )
+                self.index.list_session(it.session_id, state.opened_ms)
+        # Also if it `exists`: an earlier call with this submission may have lost its answer.
+        first = [(it, answer.state) for it, answer in found if answer.state and not answer.state.version]
+        modes = {it.session_id: it.opening.collab.mode for it, state in first if not state.is_final}
+        self.index.live.add_all(modes)
+        self._send_first_steps({it.session_id: state.now_ms for it, state in first})
+        return [_result(it, answer) for it, answer in found]
+
+    def _look_in_ms(self, opening: Opening) -> int:
         deadline_s = opening.deadline_s
-        look_in_ms = self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
-        entered_ms = self.index.add_session(session_id, look_in_ms=look_in_ms, archived=opening.archived)
-        answer = self.store.open(opening)
-        state = answer.state
-        if state and state.opened_ms - entered_ms > _SOON_MS:
-            # After such a delay, or with a reused id, readers may have removed its entries as those of an
-            # expired session.
-            self.index.add_session(session_id, look_in_ms=look_in_ms, archived=opening.archived)
-            self.index.list_session(session_id, state.opened_ms)
-        if state is None or not state.version:
-            # Also if it `exists`: an earlier call with this submission may have lost its answer.
-            if state is not None and not state.is_final:
-                self.index.live.add(session_id, opening.collab.mode)
+        return self.grace_ms if deadline_s is None else min(self.grace_ms, int(deadline_s * 1000))
+
+    def _send_first_steps(self, sent_ms: Mapping[str, int]) -> None:
+        """Send the messages, up to the first that fails: the sweep sends the others."""
+        for session_id, at_ms in sent_ms.items():
+            is_sent = False
             with ignore_broker_outage(session_id):
-                self.graph.send_advance(session_id, first=True, sent_ms=state.now_ms if state else 0)
-        if answer.word == "exists":
-            return None
-        return SessionFacts(opening.collab, spec, state.opened_ms if state else 0)
+                self.graph.send_advance(session_id, first=True, sent_ms=at_ms)
+                is_sent = True
+            if not is_sent:
+                return
+
+
+def _result(planned: PlannedOpening, answer: ScriptAnswer) -> SessionFacts | SessionConflict | None:
+    if answer.word == "conflict":
+        return SessionConflict(planned.session_id)
+    if answer.word == "exists":
+        return None
+    return SessionFacts(planned.opening.collab, planned.spec, answer.state.opened_ms if answer.state else 0)
 
 
 def _session_trace(session_id: str) -> Trace:

@@ -11,6 +11,7 @@ from redis import Redis
 from servers.ports import own_port
 from sessions.table import Table
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
+from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.review.runs import DeliveryJob
 from symposia.models.schedules.recurrence import Recurrence
 from symposia.models.schedules.schedule import Schedule
@@ -27,6 +28,9 @@ from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import PREFIX
 from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.schedule_store import ScheduleStore
+from symposia.state.sessions.index import SessionIndex
+from symposia.state.sessions.requests import Opening
+from symposia.state.sessions.store import SessionStore
 from symposia.state.turns.parked import Inbox, InboxEntry
 from symposia.state.usage_limits import Permit, RateLimiter, Settlement, TenantAccounts, TenantUsage
 
@@ -42,6 +46,27 @@ def there(url: str) -> Iterator[Redis]:
     with connect(url) as client:
         client.flushall()
         yield client
+
+
+def test_many_sessions_are_opened_on_every_server(there):
+    store, index, ids = SessionStore(there), SessionIndex(there), [new_id() for _ in range(6)]
+    participants = [Participant(participant_id="ann"), Participant(participant_id="bob")]
+    openings = [
+        Opening(
+            collab=Collab(
+                collab_id=it, title="t", purpose="p", mode="pair", participants=participants
+            ).activated(),
+            spec="{}",
+            digest=it,
+        )
+        for it in ids
+    ]
+    assert store.digests(ids) == [None] * 6
+    assert set(index.add_sessions(dict.fromkeys(ids, 60_000), archived=True)) == set(ids)
+    assert [it.word for it in store.open_all(openings)] == ["opened"] * 6
+    assert [it.word for it in store.open_all(openings)] == ["exists"] * 6
+    assert store.digests(ids) == ids
+    assert index.unfinished() == 6
 
 
 def test_other_stores_work_on_every_server(there):

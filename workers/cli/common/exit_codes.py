@@ -87,6 +87,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             return ExitCode.BAD_INPUT
         case (
             errors.StateError()
+            | errors.PartlySubmitted()
             | errors.BrokerUnavailable()
             | errors.LocalModelError()
             | errors.ArchiveError()

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 File = Annotated[
     str, typer.Argument(metavar="FILE", help="Session file, YAML or JSON; - reads standard input.")
 ]
+Files = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="Session files, YAML or JSON; - reads standard input."),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
 
 
@@ -110,8 +114,10 @@ def _explain_unknown_agent(registry: Registry) -> Iterator[None]:
         raise InvalidInput(error.field, error.name, rule) from error
 
 
-def submit(file: File, as_json: AsJson = False) -> None:
-    """Queue a session and print its id.
+def submit(files: Files, as_json: AsJson = False) -> None:
+    """Queue sessions and print their ids, one per line.
+
+    All files are checked before the first session is queued.
 
     Example: [bold]symposia submit examples/swarm.yaml[/bold]
     """
@@ -120,11 +126,20 @@ def submit(file: File, as_json: AsJson = False) -> None:
     from ....jobs.session_file import SessionFile
     from ..common.screen import print_json
 
-    source = SessionFile.open(file)
-    submission, sessions = source.submission(), installation_of(Client(load_settings())).sessions
-    with source.name_file_in_errors():
-        job = sessions.submit(submission)
-    if as_json:
-        print_json({"id": job.id, "workers": len(sessions.workers.list_alive())})
+    sources = [SessionFile.open(file) for file in files]
+    submissions = [source.submission() for source in sources]
+    sessions = installation_of(Client(load_settings())).sessions
+    if len(sources) == 1:
+        with sources[0].name_file_in_errors():
+            jobs = [sessions.submit(submissions[0])]
     else:
-        typer.echo(job.id)
+        jobs = sessions.submit_many(
+            submissions, name_in_errors=lambda index: sources[index].name_file_in_errors()
+        )
+    if as_json:
+        workers = len(sessions.workers.list_alive())
+        found = [{"id": job.id, "workers": workers} for job in jobs]
+        print_json(found[0] if len(found) == 1 else found)
+    else:
+        for job in jobs:
+            typer.echo(job.id)

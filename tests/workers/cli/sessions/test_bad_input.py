@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -151,6 +152,23 @@ def test_run_refuses_a_broker_that_does_not_answer(terminal: Terminal, pair_file
     assert (said.code, said.out, said.err.count("\n")) == (4, "", 1), said
     assert "the broker at amqp://guest:***@127.0.0.1:1// does not answer: " in said.err
     assert said.err.endswith("start it, or change SYMPOSIA_BROKER_URL\n")
+
+
+def test_submit_of_several_files_queues_all_or_none(terminal: Terminal, pair_file):
+    wrong = Path(pair_file).with_name("wrong.yaml")
+    wrong.write_text("title: t\npurpose: p\nmode: dance\nparticipants: []\n")
+    said = terminal.call("submit", pair_file, str(wrong))
+    assert (said.code, said.out) == (2, "")
+    assert "wrong.yaml:3: " in said.err
+    said = terminal.call("submit", pair_file, pair_file)
+    ids = said.out.split()
+    assert (said.code, len(set(ids))) == (0, 2)
+    for it in ids:
+        terminal.call("cancel", it)
+    found = terminal.call("submit", pair_file, pair_file, "--json").json()
+    assert [sorted(it) for it in found] == [["id", "workers"]] * 2
+    for it in found:
+        terminal.call("cancel", it["id"])
 
 
 def test_submit_queues_without_a_broker(terminal: Terminal, pair_file):
