@@ -138,7 +138,7 @@ class AgentRunner:
             spoken = self._loop.submit(
                 _call_agent(agent, turn, turn_services or TurnServices(), self._secrets)
             )
-            return _Pending(spoken, turn, timeout_s, self._max_message_bytes)
+            return _Pending(spoken, turn, timeout_s, self._max_message_bytes, self._loop)
         outcome = _call_instant_agent(cast(InstantAgent, agent), turn, self._secrets)
         return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
 
@@ -166,12 +166,18 @@ class _Pending:
     """A turn on the event loop."""
 
     def __init__(
-        self, spoken: Future[object], turn: TurnContext, timeout_s: float, max_message_bytes: int
+        self,
+        spoken: Future[object],
+        turn: TurnContext,
+        timeout_s: float,
+        max_message_bytes: int,
+        loop: LoopThread,
     ) -> None:
         self._call_agent = spoken
         self._turn = turn
         self._timeout_s = timeout_s
         self._max_message_bytes = max_message_bytes
+        self._loop = loop
         self._cancelled_with: SymposiaError | None = None
 
     def result(self) -> TurnOutcome:
@@ -181,6 +187,7 @@ class _Pending:
             raise self._cancelled_with or to_agent_error(CancelledError("the agent was cancelled")) from None
         except TimeoutError:  # of the wait: a TimeoutError of the agent has become an AgentFailed
             self._call_agent.cancel()
+            self._loop.log_if_blocked()
             raise AgentTimeout(f"no answer within {self._timeout_s:g} s") from None
         return check_outcome(outcome, max_message_bytes=self._max_message_bytes)
 

@@ -14,14 +14,19 @@ and connections.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+import sys
 import threading
+import traceback
 import weakref
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future
 from contextvars import copy_context
 from queue import SimpleQueue
 from typing import Any, Protocol, TypeVar
+
+log = logging.getLogger(__name__)
 
 
 class ForkAware(Protocol):
@@ -121,6 +126,20 @@ class LoopThread:
         """Run the coroutine on the loop; cancelling the future cancels the coroutine."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._started())
 
+    def log_if_blocked(self, *, wait_s: float = 1.0) -> None:
+        """Log the place of the loop thread if the loop does not react within `wait_s` seconds."""
+        with self._lock:
+            loop, thread = self._loop, self._thread
+        if loop is None or thread is None:
+            return
+        reacted = threading.Event()
+        try:
+            loop.call_soon_threadsafe(reacted.set)
+        except RuntimeError:  # closed in the meantime
+            return
+        if not reacted.wait(wait_s):
+            log.error("event loop of the agents blocked for %g s at: %s", wait_s, _place_of(thread))
+
     def close(self, *, timeout_s: float = 5.0) -> None:
         """Cancel the running coroutines, close what was opened on the loop, and stop the thread.
 
@@ -149,6 +168,13 @@ class LoopThread:
                 )
                 self._thread.start()
             return self._loop
+
+
+def _place_of(thread: threading.Thread) -> str:
+    """Return the innermost calls of a thread in one line, the innermost first."""
+    frame = sys._current_frames().get(thread.ident or 0)  # noqa: SLF001 - the documented name
+    calls = list(traceback.walk_stack(frame))[:12] if frame else []
+    return " < ".join(f"{it.f_code.co_name} ({it.f_code.co_filename}:{line})" for it, line in calls)
 
 
 def before_close(close_callback: CloseCallback) -> None:

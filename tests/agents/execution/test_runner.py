@@ -306,3 +306,18 @@ def test_forked_child_makes_its_own_event_loop(runner, turn):
         assert pipe.read() == str(child)
     assert os.waitstatus_to_exitcode(status) == 0
     assert runner.run(agent, turn(), timeout_s=patient(5)) == parent
+
+
+def test_blocked_event_loop_is_logged(runner, turn, caplog):
+    release = threading.Event()
+
+    def hold_the_loop(_turn):
+        release.wait(patient(30))
+
+    try:
+        with pytest.raises(AgentTimeout):
+            runner.run(Speaks(hold_the_loop), turn(), timeout_s=0.1)
+    finally:
+        release.set()
+    [message] = [record.getMessage() for record in caplog.records if "blocked" in record.getMessage()]
+    assert "hold_the_loop (" in message
