@@ -72,6 +72,9 @@ def run(chosen: list[Case], size: str) -> Results:
                     results.measures += it.run(Bench(it.name, stage, SIZES[size]))
                 except SkippedCase as why:
                     results.skipped[it.name] = str(why)
+                except BenchmarkError as error:
+                    results.failed[it.name] = str(error)
+                    stage.leave()  # the next case starts with new workers
                 print(f"{it.name}: {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
             return results
         finally:
@@ -85,11 +88,7 @@ def main() -> int:
         print_list()
         return 0
     baseline = Results.from_json_data(json.loads(options.baseline.read_text())) if options.baseline else None
-    try:
-        results = run(choose_cases(options), options.size)
-    except BenchmarkError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    results = run(choose_cases(options), options.size)
     print_results(results)
     if options.save:
         options.save.write_text(json.dumps(results.to_json_data(), indent=1) + "\n")
@@ -97,7 +96,7 @@ def main() -> int:
         options.markdown.write_text(to_markdown(results))
     if baseline:
         print_changes(compare(results, baseline))
-    return 0
+    return 1 if results.failed else 0
 
 
 if __name__ == "__main__":

@@ -70,6 +70,8 @@ class Results:
     measures: list[Measure] = field(default_factory=list)
     #: Reasons by case.
     skipped: dict[str, str] = field(default_factory=dict)
+    #: What was wrong, by case.
+    failed: dict[str, str] = field(default_factory=dict)
 
     def to_json_data(self) -> dict[str, Any]:
         """Return the results as JSON data."""
@@ -90,6 +92,7 @@ class Results:
             "circumstances": self.circumstances,
             "measures": lines,
             "skipped": self.skipped,
+            "failed": self.failed,
         }
 
     @classmethod
@@ -107,7 +110,7 @@ class Results:
             )
             for it in data["measures"]
         ]
-        return cls(data["size"], data["circumstances"], measures, data["skipped"])
+        return cls(data["size"], data["circumstances"], measures, data["skipped"], data["failed"])
 
 
 @dataclass(frozen=True)

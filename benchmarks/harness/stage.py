@@ -29,8 +29,8 @@ from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.processes import end_process
 
 FOLDER = Path(__file__).parents[1]
-#: Seconds after which a condition that does not come true ends the run.
-PATIENCE_S = 1_200.0
+#: Seconds after which a condition that does not come true ends the case.
+PATIENCE_S = 600.0
 #: Seconds for the start of all workers of a setup.
 START_S = 180.0
 

@@ -58,7 +58,7 @@ def circumstance_lines(results: Results) -> Iterator[str]:
 
 
 def print_results(results: Results) -> None:
-    """Print the circumstances, the measures and what was skipped."""
+    """Print the circumstances, the measures, and what was skipped or failed."""
     for line in circumstance_lines(results):
         print(line)
     if results.measures:
@@ -69,6 +69,8 @@ def print_results(results: Results) -> None:
         )
     for name, why in results.skipped.items():
         print(f"skipped {name}: {why}")
+    for name, why in results.failed.items():
+        print(f"FAILED {name}: {why}")
 
 
 def print_changes(changes: Sequence[Change]) -> None:
