@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..archive.results import ResultPage
 from ..factories.sessions import find_id
 from ..models.errors import RedisUnavailable, ReviewNotFound
-from ..reviews.batches.start import ReviewRequest, start_batch
-from ..reviews.job import ReviewJob
-from ..reviews.requests import request_for_files, request_for_sessions
-from ..reviews.review_list import ListedReview, review_page
-from ..state.reviews.queues import LISTED
 from .base import BaseClient
 
+# Reviews are imported when one is used: most programs use sessions only.
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from ..archive.results import ResultPage
+    from ..reviews.batches.start import ReviewRequest
+    from ..reviews.job import ReviewJob
+    from ..reviews.review_list import ListedReview
 
 
 class ReviewMethods(BaseClient):
@@ -57,6 +57,8 @@ class ReviewMethods(BaseClient):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
+        from ..reviews.requests import request_for_files
+
         order = request_for_files(
             paths,
             archive=self._parts.sessions.archive,
@@ -105,6 +107,8 @@ class ReviewMethods(BaseClient):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
+        from ..reviews.requests import request_for_sessions
+
         order = request_for_sessions(
             ids,
             archive=self._parts.sessions.archive,
@@ -120,6 +124,8 @@ class ReviewMethods(BaseClient):
         return self._start(order)
 
     def _start(self, order: ReviewRequest) -> ReviewJob:
+        from ..reviews.batches.start import start_batch
+
         job = self._review_job(start_batch(self._parts.reviews, order))
         self._parts.sessions.connections.watch_workers(f"review {job.id}").check()
         return job
@@ -140,6 +146,8 @@ class ReviewMethods(BaseClient):
             InvalidInput: The cursor is not valid.
             ArchiveUnavailable: The archive does not answer.
         """
+        from ..reviews.review_list import review_page
+
         return review_page(self._parts.reviews, limit=limit, after=after)
 
     def get_review(self, batch_id: str) -> ReviewJob:
@@ -162,6 +170,8 @@ class ReviewMethods(BaseClient):
 
     def _review_ids(self, prefix: str) -> list[str]:
         """Return the ids of listed and archived reviews that start with `prefix`."""
+        from ..state.reviews.queues import LISTED
+
         archive = self._parts.sessions.archive
         is_readable = archive is not None and archive.open_reader() is not None
         archived = archive.review_reader.ids(prefix) if archive is not None and is_readable else []
@@ -174,5 +184,7 @@ class ReviewMethods(BaseClient):
         return list(dict.fromkeys([*(it for it in listed if it.startswith(prefix)), *archived]))
 
     def _review_job(self, batch_id: str) -> ReviewJob:
+        from ..reviews.job import ReviewJob
+
         watch = self._parts.sessions.connections.watch_workers
         return ReviewJob(batch_id, self._parts.reviews, watch_workers=watch)

@@ -28,7 +28,8 @@ from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.workspace.task_placement import TaskPlacement
-from .connection import broker_url_in_use, redis_url_in_use
+from .broker import broker_url_in_use
+from .connection import redis_url_in_use
 from .runtime import per_process
 from .sessions import Sessions, session_opener
 from .storage import open_archive
@@ -51,7 +52,9 @@ def build_review_context(
         sessions=sessions,
         session_index=index,
         streams=StreamReader(client),
-        opener=session_opener(settings, sessions, index, TaskGraph(app), TaskPlacement(lambda: archive)),
+        opener=session_opener(
+            settings, sessions, index, TaskGraph(lambda: app), TaskPlacement(lambda: archive)
+        ),
         queue=ReviewQueue(app),
         retention_ms=settings.retention_s * 1000,
         archive=archive,
@@ -75,7 +78,7 @@ def build_deliverer(app: Celery, settings: Settings, *, redis_url: str) -> Deliv
         return ReviewJob(run_id, review_context_of(app)).run()
 
     def transcript(session_id: str) -> str:
-        return Sessions(settings, app).get(session_id).transcript()
+        return Sessions(settings, lambda: app).get(session_id).transcript()
 
     return Deliverer(
         cache(partial(load_deliveries, settings)),

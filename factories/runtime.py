@@ -27,8 +27,9 @@ from ..tasks.runtime.metrics import MetricBuffer
 from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits
 from ..tasks.runtime.tracing import Tracing
 from ..tasks.runtime.turn_services import GrantServicesFactory
-from .connection import check_servers, urls_in_use
-from .storage import build_archiver, turn_memory
+from .broker import check_servers, urls_in_use
+from .memory import turn_memory
+from .storage import build_archiver
 
 T = TypeVar("T")
 
@@ -90,7 +91,7 @@ def build_runtime(
         index=SessionIndex(client),
         queue_progress=QueueProgress(client),
         facts=FactsCache(store),
-        graph=TaskGraph(app),
+        graph=TaskGraph(lambda: app),
         registry=load_registry(settings),
         runner=AgentRunner(
             max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))

@@ -45,7 +45,7 @@ class ScheduledSession:
 
     @cached_property
     def _sessions(self) -> Sessions:
-        return Sessions(self._settings, self._app)
+        return Sessions(self._settings, lambda: self._app)
 
     def start(self, schedule: Schedule, schedule_run: ScheduleRun) -> None:
         """Submit the session, unless it is already submitted. Raises InvalidInput for an invalid job."""

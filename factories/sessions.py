@@ -11,8 +11,6 @@ from contextlib import ExitStack
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from celery import Celery
-
 from ..config.settings import Settings
 from ..jobs.collab import CollabJob
 from ..jobs.reading import Connections
@@ -32,6 +30,8 @@ from .connection import redis_url_in_use
 from .storage import open_archive
 
 if TYPE_CHECKING:
+    from celery import Celery
+
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
 
@@ -78,12 +78,14 @@ class Sessions:
 
     Args:
         settings: The settings of the installation.
-        app: A Celery app that sends the tasks.
+        find_app: Returns the Celery app that sends the tasks; called when the first one is sent.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning; above 0,
             `submit` logs none.
     """
 
-    def __init__(self, settings: Settings, app: Celery, *, worker_grace_s: float = 0.0) -> None:
+    def __init__(
+        self, settings: Settings, find_app: Callable[[], Celery], *, worker_grace_s: float = 0.0
+    ) -> None:
         self._settings = settings
         self.redis_url = redis_url_in_use(settings)
         self._opened = ExitStack()
@@ -98,7 +100,7 @@ class Sessions:
             redis_url=self.redis_url,
             store=SessionStore(redis),
             index=SessionIndex(redis),
-            graph=TaskGraph(app),
+            graph=TaskGraph(find_app),
             retention_ms=settings.retention_s * 1000,
             max_message_bytes=settings.max_message_bytes,
             check_joining=placing.check_joining,

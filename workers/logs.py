@@ -22,7 +22,7 @@ from celery.utils.log import ColorFormatter
 
 from ..config.settings import Settings, known_secrets
 from ..config.telemetry import load_telemetry_settings
-from ..factories.connection import urls_in_use
+from ..factories.broker import urls_in_use
 from ..models.text.ids import attempt_span_id, format_timestamp, moment_from_ms, trace_id, utcnow
 from ..models.text.redact import HIDDEN, json_text, without_password
 from ..tasks.runtime.log_context import current_log_context

@@ -17,7 +17,7 @@ from redis import Redis
 
 from symposia.config.celery import celery_settings
 from symposia.config.settings import Settings
-from symposia.factories.connection import broker_url_in_use
+from symposia.factories.broker import broker_url_in_use
 
 DONE = "bench:done"
 STAMPS = "bench:stamps"

@@ -110,7 +110,7 @@ def sweep_batches(review_context: ReviewContext) -> int:
     """Send a message for every batch that is due.
 
     Raises:
-        BrokerConnectionError: The broker does not answer.
+        OperationalError: The broker does not answer.
         RedisUnavailable: Redis does not answer.
     """
     sent = 0

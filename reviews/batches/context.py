@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from celery import Celery, group
 from pydantic import JsonValue
 
 from ...models.review.runs import ReviewRun
@@ -20,10 +19,12 @@ from ...state.reviews.records import BatchHead
 from ...state.reviews.store import ReviewStore
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
-from ...tasks.runtime.graph import BrokerConnectionError
+from ...tasks.runtime.graph import broker_error
 from ...tasks.sessions.opening import SessionOpener
 
 if TYPE_CHECKING:
+    from celery import Celery
+
     from ...archive.archive import Archive
 
 REVIEW_TASK = "symposia.review"
@@ -54,16 +55,18 @@ class ReviewQueue:
         ]
         if not tasks:
             return
+        from celery import group
+
         try:
             group(tasks, app=self._app).apply_async(root_id=batch_id, add_to_parent=False)
-        except BrokerConnectionError as error:
+        except broker_error() as error:
             log.warning("broker unavailable, the sweep will dispatch review %s: %s", batch_id, error)
 
     def send_batch(self, batch_id: str) -> None:
         """Dispatch a batch.
 
         Raises:
-            BrokerConnectionError: The broker does not answer.
+            OperationalError: The broker does not answer.
         """
         self._app.send_task(
             REVIEW_TASK, kwargs={"batch": batch_id}, root_id=batch_id, **_options(f"batch={batch_id}")

@@ -59,7 +59,7 @@ def send_due_deliveries(app: Celery) -> int:
     """Send a task for each due delivery.
 
     Raises:
-        BrokerConnectionError: The broker does not answer.
+        OperationalError: The broker does not answer.
         RedisUnavailable: Redis does not answer.
     """
 

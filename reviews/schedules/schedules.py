@@ -30,7 +30,7 @@ from ...models.schedules.schedule import (
 from ...models.text.ids import moment_from_ms, new_id
 from ...state.presence import WorkerPresence
 from ...state.schedule_store import ScheduleState, ScheduleStore
-from ...tasks.runtime.graph import BrokerConnectionError
+from ...tasks.runtime.graph import broker_error
 from ..reports.formats import format_of
 
 log = logging.getLogger(__name__)
@@ -281,7 +281,7 @@ class Schedules:
         self._book.claim(name, mine, due_ms=state.now_ms, overlap=OverlapPolicy.QUEUE, by_hand=True)
         try:
             self._send_task(name)
-        except BrokerConnectionError as error:
+        except broker_error() as error:
             log.warning("broker unavailable, the sweep will start schedule %s: %s", name, error)
         return mine
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
@@ -22,10 +23,12 @@ from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
 from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
 from ..runtime.metrics import TurnMetrics
 from ..runtime.parked_reports import report_dropped
-from ..runtime.runtime import Runtime
 from ..views.session_views import SessionFacts, begins_round, session_view
 from .decide import decide
 from .limits import affordable_turns
+
+if TYPE_CHECKING:
+    from ..runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
 
@@ -108,7 +111,7 @@ def send_turns(
     """Send turns to the queue; without `parent`, as children of the Celery task that planned each.
 
     Raises:
-        BrokerConnectionError: The broker does not answer.
+        OperationalError: The broker does not answer.
     """
     by_parent: dict[str, list[TurnCall]] = {}
     for number in numbers:

@@ -7,14 +7,17 @@ reservation. This module only decides which amounts to request and which turns t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ...agents.registry.registry import Registry
 from ...models.sessions.limits import ReservationRequest, SpendingBounds, TurnLimits, UnitReservation
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import RemainingBudget
 from ...state.sessions.records import SessionState, Shortfall
 from ..views.session_views import SessionFacts
+
+if TYPE_CHECKING:
+    from ...agents.registry.registry import Registry
 
 #: Divisor of the least reservation: a turn without a declared cost reserves at least this part of what its
 #: agent may spend.

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-
-from celery import Celery
-from kombu.exceptions import OperationalError
+from typing import TYPE_CHECKING
 
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
-from ...patches.kept_tasks import KeptTask, keep_task
 from ...state.sessions.queue_progress import SENT_MS
 from ...state.sessions.turn_records import ParkedBy
+
+if TYPE_CHECKING:
+    from celery import Celery
 
 TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
@@ -28,8 +28,15 @@ _TIMEOUT_S = 2
 #: For events: the broker may have closed an idle connection. Without a policy kombu would retry without limit.
 _ONE_RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0}
 
-#: Exception that every transport raises when its broker is unavailable.
-BrokerConnectionError = OperationalError
+
+def broker_error() -> type[Exception]:
+    """Return the exception that every transport raises when its broker is unavailable.
+
+    Imported here: a process that only reads sessions needs no queue.
+    """
+    from kombu.exceptions import OperationalError
+
+    return OperationalError
 
 
 @contextmanager
@@ -37,7 +44,7 @@ def ignore_broker_outage(session_id: str) -> Iterator[None]:
     """Ignore a broker outage: it only delays a session, because the sweep sends the messages later."""
     try:
         yield
-    except BrokerConnectionError as error:
+    except broker_error() as error:
         log.warning("broker unavailable, the sweep will dispatch session %s: %s", session_id, error)
 
 
@@ -66,18 +73,23 @@ class TurnCall:
 
 
 class TaskGraph:
-    """Dispatch of turns and continuations of sessions to the queue. Raises BrokerConnectionError if it fails.
+    """Dispatch of turns and continuations of sessions to the queue. Raises kombu's OperationalError if it fails.
 
+    `find_app`: returns the Celery app, and is called when a message is sent for the first time.
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
     """
 
-    def __init__(self, app: Celery) -> None:
-        self._app = app
+    def __init__(self, find_app: Callable[[], Celery]) -> None:
+        self._find_app = find_app
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
 
+    @property
+    def _app(self) -> Celery:
+        return self._find_app()
+
     def check(self) -> None:
-        """Raise BrokerConnectionError if the broker was unavailable for the last message, and still is."""
+        """Raise kombu's OperationalError if the broker was unavailable for the last message, and still is."""
         if self._is_broker_down:
             with self._app.connection_for_write() as connection:
                 connection.ensure_connection(max_retries=1, interval_start=0, timeout=_TIMEOUT_S)
@@ -87,7 +99,7 @@ class TaskGraph:
     def _sending(self) -> Iterator[None]:
         try:
             yield
-        except BrokerConnectionError:
+        except broker_error():
             self._is_broker_down = True
             raise
         self._is_broker_down = False
@@ -104,7 +116,7 @@ class TaskGraph:
         with (
             self._sending(),
             self._app.producer_or_acquire() as producer,
-            # Converts any exception of the transport to BrokerConnectionError.
+            # Converts any exception of the transport to OperationalError.
             producer.connection._reraise_as_library_errors(),  # noqa: SLF001 - as in `send_task`
         ):
             # As `group(...).apply_async()` and `send_task` send them, without their route lookups, copies of
@@ -126,6 +138,8 @@ class TaskGraph:
                 amqp.send_task_message(producer, TURN, message, headers={SENT_MS: sent_ms})
 
     def _keep(self, call: TurnCall, task_id: str, *, parent: str, group_id: str | None) -> bool:
+        from ...patches.kept_tasks import KeptTask, keep_task  # imports Celery, as `broker_error` does
+
         group = {"group": group_id, "group_index": 0} if group_id else {}
         own = {"id": task_id, "root_id": call.session, "parent_id": parent, "kwargsrepr": str(call), **group}
         return keep_task(self._app, KeptTask(TURN, call.kwargs(), own))
@@ -176,5 +190,5 @@ class TaskGraph:
                     retry=True,
                     retry_policy=_ONE_RETRY,
                 )
-        except BrokerConnectionError as error:
+        except broker_error() as error:
             log.debug("event %s of Celery task %s not sent: %s", event, parked_by.task_id, error)

@@ -22,7 +22,7 @@ from ...models.protocol.collab import CollabStatus
 from ...state.sessions.live_sessions import StuckSessions, stuck_reason
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ..planning.advance import send_turns
-from ..runtime.graph import BrokerConnectionError
+from ..runtime.graph import broker_error
 from ..runtime.log_context import log_context
 from ..runtime.runtime import Runtime
 from ..views.session_views import SessionFacts
@@ -58,7 +58,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
         The number of dispatched turns and steps.
 
     Raises:
-        RedisUnavailable, BrokerConnectionError: Unchecked sessions are claimed again after the grace time.
+        RedisUnavailable, OperationalError: Unchecked sessions are claimed again after the grace time.
     """
     runtime.graph.check()
     sent, ends_at = 0, time.monotonic() + LONGEST_S
@@ -71,7 +71,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
             try:
                 with log_context(session_id):
                     sent += sweep_session(runtime, session_id, view)
-            except (RedisUnavailable, BrokerConnectionError):
+            except (RedisUnavailable, broker_error()):
                 raise
             except SymposiaError as error:
                 log.error("sweeping session %s failed: %s", session_id, error)

@@ -14,7 +14,7 @@ from scaling import patient
 from servers.tls import certificate, tls_front
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.factories.connection import broker_connection, broker_url_in_use
+from symposia.factories.broker import broker_connection, broker_url_in_use
 from symposia.models.errors import RedisUnavailable
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import aconnect, connect

@@ -9,15 +9,14 @@ from redis.exceptions import RedisError, ResponseError
 
 from ...config.settings import Settings
 from ...factories.app import load_deliveries
+from ...factories.broker import BROKER_ADVICE, broker_url_in_use, check_broker
 from ...factories.connection import (
-    BROKER_ADVICE,
-    broker_url_in_use,
-    check_broker,
     redis_url_in_use,
     resolve_redis_url,
 )
-from ...factories.installation import count_overdue_tasks
-from ...factories.storage import archive_url, dialog_memory, memory_url, open_archive
+from ...factories.memory import dialog_memory, memory_url
+from ...factories.storage import archive_url, open_archive
+from ...factories.workspace import count_overdue_tasks
 from ...models.errors import (
     ArchiveError,
     BrokerUnavailable,

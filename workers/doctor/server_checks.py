@@ -19,7 +19,7 @@ from redis import Redis
 
 from ...config.celery import QUEUE
 from ...config.settings import Settings
-from ...factories.connection import broker_connection, broker_url_in_use
+from ...factories.broker import broker_connection, broker_url_in_use
 from ...models.errors import UnsuitableRedis
 from ...models.text.redact import without_password
 from ...state.presence import WorkerEntry, WorkerPresence

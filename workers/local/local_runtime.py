@@ -22,10 +22,9 @@ from pydantic import SecretStr
 from ...agents.registry.registry import Registry
 from ...client import Client, installation_of
 from ...config.settings import METRICS_PORT, Settings, child_environment
+from ...factories.broker import broker_url_in_use, check_broker
 from ...factories.connection import (
     ServerRecord,
-    broker_url_in_use,
-    check_broker,
     find_embedded_server,
     server_folder,
 )

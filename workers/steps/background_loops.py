@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from celery import bootsteps
 from redis.exceptions import RedisError
 
-from ...factories.installation import OVERDUE_CHECK_INTERVAL_S
+from ...factories.workspace import OVERDUE_CHECK_INTERVAL_S
 from ...models.errors import ArchiveError, SymposiaError
 from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
 from ...reviews.batches.batch import sweep_batches
@@ -24,7 +24,7 @@ from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
 from ...reviews.schedules.celery_tasks import sweep_schedules
 from ...state.notifications import NotificationStreams
 from ...tasks.runtime.archiving import Archiver
-from ...tasks.runtime.graph import BrokerConnectionError
+from ...tasks.runtime.graph import broker_error
 from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from ...tasks.workspace.service import WorkspaceService
@@ -95,7 +95,7 @@ class BackgroundLoop(threading.Thread):
     def _attempt(self, action: Callable[[], object]) -> None:
         try:
             action()
-        except (RedisError, OSError, BrokerConnectionError) as error:
+        except (RedisError, OSError, broker_error()) as error:
             log.warning("%s failed, will retry: %s", self._what, error)
         except Exception:
             log.exception("%s failed, will retry", self._what)

@@ -42,7 +42,8 @@ def test_turn_delivered_twice_is_spoken_once(stage, checked, mode):
 
 def deliver_again(stage, job, mode):
     """Every turn the session ever had, sent once more."""
-    graph = TaskGraph(create_worker_app(stage.client.settings))
+    app = create_worker_app(stage.client.settings)
+    graph = TaskGraph(lambda: app)
     calls = []
     for payload in dispatches(job):
         scope = "floor" if mode == "round_robin" else f"slot:{payload['participant_id']}"

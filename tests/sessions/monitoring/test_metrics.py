@@ -119,7 +119,8 @@ def test_repeated_message_finds_the_lock_held(stage):
         "pair", {"ann": "gated", "bob": "say"}, stop=MaxTurns(2), parameters={"gate": str(gate)}
     )
     until(stage.calls, what="the agent is called")
-    graph = TaskGraph(create_worker_app(stage.client.settings))
+    app = create_worker_app(stage.client.settings)
+    graph = TaskGraph(lambda: app)
     graph.send_turns([TurnCall(job.id, 1, "ann", CollabMode.PAIR, "floor")], parent=job.id, sent_ms=0)
     counted(stage, lambda it: it.total("symposia_lock_waits_total", mode="pair") == 1)
     gate.touch()

@@ -13,4 +13,4 @@ def test_event_is_dropped_during_a_broker_outage(redis_url: str) -> None:
     app = create_app(
         load_settings(redis_url=redis_url, broker_url=f"amqp://guest:guest@127.0.0.1:{own_port()}//")
     )
-    TaskGraph(app).report(ParkedBy("1", "w1@live"), "task-succeeded", result="'answered by ann'")
+    TaskGraph(lambda: app).report(ParkedBy("1", "w1@live"), "task-succeeded", result="'answered by ann'")

@@ -161,7 +161,7 @@ def _print_shared(memory: DialogMemory, user: str, *, as_json: bool) -> None:
 
 def _memory() -> DialogMemory:
     from ....config.settings import load_settings
-    from ....factories.storage import dialog_memory
+    from ....factories.memory import dialog_memory
 
     return dialog_memory(load_settings())
 

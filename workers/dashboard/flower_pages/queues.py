@@ -21,7 +21,8 @@ from redis.asyncio import Redis
 from ....config.celery import QUEUE, to_celery_url
 from ....config.settings import load_settings
 from ....config.urls import is_redis
-from ....factories.connection import broker_url_in_use, redis_url_in_use
+from ....factories.broker import broker_url_in_use
+from ....factories.connection import redis_url_in_use
 from ....state.presence import SILENT_MS, parse_entries
 from ....state.redis.connect import aconnect
 from ....state.redis.keys import WORKERS

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from processes.terminal import Terminal
 from symposia.config.settings import ALTERNATIVE_NAMES, load_settings
-from symposia.factories.storage import dialog_memory, memory_rules, memory_url
+from symposia.factories.memory import dialog_memory, memory_rules, memory_url
 from symposia.models.errors import InvalidInput
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.redis.connect import connect

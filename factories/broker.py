@@ -1,0 +1,95 @@
+"""Broker of this process: its URL, connections, and checks of all servers in use.
+
+Separate from `connection.py`, because it imports kombu, and a process that only reads sessions needs no queue.
+"""
+
+from __future__ import annotations
+
+from kombu import Connection
+from kombu.transport import TRANSPORT_ALIASES
+from redis.exceptions import RedisError
+
+from ..config.celery import broker_tls, to_celery_url, transport_options
+from ..config.settings import Settings
+from ..config.urls import is_redis
+from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis
+from ..state.redis.connect import check_reachable, connect
+from .connection import redis_url_in_use
+
+#: Timeout in seconds for a server to report its kind.
+_CHECK_TIMEOUT_S = 2.0
+
+#: Hint for a broker that does not answer.
+BROKER_ADVICE = "start it, or change SYMPOSIA_BROKER_URL"
+
+
+def urls_in_use(settings: Settings) -> tuple[str, ...]:
+    """Return every URL this process connects to, passwords included."""
+    memory = settings.memory_redis_url
+    return (
+        *(redis_url_in_use(settings), broker_url_in_use(settings)),
+        *(it.get_secret_value() for it in (memory, settings.database_url) if it is not None),
+    )
+
+
+def broker_url_in_use(settings: Settings) -> str:
+    """Return the URL of the broker: the configured one, else the Redis in use.
+
+    Raises:
+        InvalidInput: Celery has no transport for the configured URL.
+    """
+    if settings.broker_url is None:
+        return redis_url_in_use(settings)
+    url = settings.broker_url.get_secret_value()
+    scheme = url.partition("://")[0]
+    if not is_redis(url) and scheme.partition("+")[0] not in TRANSPORT_ALIASES:
+        rule = "must start with a transport that Celery supports, such as redis:// or amqp://"
+        raise InvalidInput("SYMPOSIA_BROKER_URL", f"{scheme}://", rule)
+    return url
+
+
+def broker_connection(url: str, *, timeout_s: float) -> Connection:
+    """Return a connection to the broker at a URL from `broker_url_in_use`. Connects lazily."""
+    return Connection(
+        to_celery_url(url),
+        connect_timeout=timeout_s,
+        ssl=broker_tls(url) or False,
+        transport_options=transport_options(url),
+    )
+
+
+def check_broker(url: str) -> None:
+    """Connect to the broker once.
+
+    Raises:
+        BrokerUnavailable: The broker does not answer.
+        UnsuitableRedis: A Redis is of another kind than its URL says.
+    """
+    try:
+        if is_redis(url):
+            with connect(url, retries=0, timeout_s=_CHECK_TIMEOUT_S) as client:
+                check_reachable(client, url)
+        with broker_connection(url, timeout_s=_CHECK_TIMEOUT_S) as broker:
+            broker.ensure_connection(max_retries=1, timeout=3)
+    except UnsuitableRedis:
+        raise
+    except Exception as error:
+        raise BrokerUnavailable(url, hint=f"{str(error).rstrip('.')}; {BROKER_ADVICE}") from error
+
+
+def check_servers(settings: Settings) -> None:
+    """Check that the servers in use are of the kind that their URLs name.
+
+    A server that does not answer is skipped; its users wait for it.
+
+    Raises:
+        UnsuitableRedis: One is of another kind, such as a node of a cluster.
+    """
+    for url in filter(is_redis, dict.fromkeys(urls_in_use(settings))):
+        with connect(url, retries=0, timeout_s=_CHECK_TIMEOUT_S) as client:
+            try:
+                check_reachable(client, url)
+            except UnsuitableRedis:
+                raise
+            except (StateError, RedisError, OSError):
+                continue  # no answer, or no permission for the command

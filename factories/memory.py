@@ -1,0 +1,54 @@
+"""Builders of the dialog memory."""
+
+from __future__ import annotations
+
+from redis import Redis
+
+from ..config.settings import Settings
+from ..state.memory.rooms import DialogMemory
+from ..state.memory.store import MemoryStore
+from ..state.memory.values import MemoryRules
+from ..state.redis.connect import connect
+from ..tasks.runtime.memory import TurnMemory
+from .connection import redis_url_in_use
+
+#: Seconds that a turn waits for the memory; then the turn runs without it.
+_MEMORY_TIMEOUT_S = 2.0
+
+
+def memory_url(settings: Settings) -> str:
+    """Return the Redis URL of memories: the configured one, else the Redis of sessions."""
+    chosen = settings.memory_redis_url
+    return redis_url_in_use(settings) if chosen is None else chosen.get_secret_value()
+
+
+def memory_rules(settings: Settings) -> MemoryRules:
+    """Return the memory rules of the settings."""
+    return MemoryRules(
+        ttl_s=settings.memory_ttl_s,
+        max_bytes=settings.memory_max_bytes,
+        hash_tag=settings.memory_hash_tag,
+    )
+
+
+def turn_memory(settings: Settings) -> TurnMemory:
+    """Return the memory of a worker's turns. Connects lazily."""
+    client = connect(memory_url(settings), retries=0, timeout_s=_MEMORY_TIMEOUT_S)
+    return TurnMemory(MemoryStore(client, memory_rules(settings)))
+
+
+def dialog_memory(
+    settings: Settings, client: Redis | None = None, *, sessions: Redis | None = None
+) -> DialogMemory:
+    """Return the memory for programs and people. Connects lazily.
+
+    Args:
+        settings: The settings of the installation.
+        client: Redis of the memories. None: a new connection.
+        sessions: Redis of the sessions. None: a new connection.
+    """
+    return DialogMemory(
+        client or connect(memory_url(settings), retries=1),
+        memory_rules(settings),
+        sessions=sessions or connect(redis_url_in_use(settings)),
+    )

@@ -1,0 +1,40 @@
+"""Commands that read sessions import neither the queue nor the model libraries."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from scaling import patient
+
+CODE = """
+import sys
+from symposia.workers.cli import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert not end.code, end.code
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+HEAVY = {"alembic", "celery", "flower", "kombu", "openai", "pydantic_ai", "tornado"}
+SQL = {"sqlalchemy", "sqlmodel"}
+
+
+@pytest.mark.parametrize(
+    ("command", "unused"),
+    [("list", HEAVY), ("inbox", HEAVY | SQL), ("tenant acme", HEAVY | SQL)],
+)
+def test_reading_imports_no_queue(tmp_path, redis_url, command, unused):
+    said = subprocess.run(
+        [sys.executable, "-c", CODE, *command.split()],
+        env={**os.environ, "SYMPOSIA_REDIS_URL": redis_url, "SYMPOSIA_DATA_DIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=patient(30),
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    assert unused & set(said.stdout.splitlines()[-1].split()) == set()
