@@ -158,7 +158,7 @@ def test_any_rfc_3339_timestamp_is_read(text, written):
         "1700000000",
         1700000000,
         None,
-        datetime(2025, 12, 7),  # noqa: DTZ001
+        datetime(2025, 12, 7),  # noqa: DTZ001 - the point of it
     ],
 )
 def test_other_timestamp_forms_are_refused(value):
