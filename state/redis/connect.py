@@ -25,6 +25,9 @@ CONNECT_TIMEOUT_S = 2.0
 #: Number of retries of a command whose connection was lost.
 RETRIES = 3
 
+#: Connections of a client; each thread that runs turns keeps one. The default of redis-py is 100.
+MAX_CONNECTIONS = 10_000
+
 #: Exceptions of a single-server client if the server is lost or belongs to a cluster.
 _USELESS = (*LOST_CONNECTION_ERRORS, MovedError)
 
@@ -171,6 +174,7 @@ def _options(timeout_s: float) -> dict[str, Any]:
         "socket_timeout": timeout_s,
         "socket_connect_timeout": CONNECT_TIMEOUT_S,
         "socket_keepalive": True,
+        "max_connections": MAX_CONNECTIONS,
     }
 
 

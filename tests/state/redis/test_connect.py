@@ -168,6 +168,20 @@ def test_each_thread_has_one_connection(named):
     assert len(lanes()) == 2
 
 
+def test_many_threads_have_connections(named):
+    client, lanes = named
+    together = threading.Barrier(150)
+
+    def speak() -> None:
+        _speak(client)
+        together.wait(patient(30))
+
+    with ThreadPoolExecutor(max_workers=150) as pool:
+        for ended in [pool.submit(speak) for _ in range(150)]:
+            ended.result()
+        assert len(lanes()) == 150
+
+
 def test_ended_thread_leaves_its_connection(named):
     client, lanes = named
     for _ in range(20):
