@@ -85,14 +85,14 @@ def build_runtime(
     client = connect(redis_url)
     store = SessionStore(client)
     limits = limits_of(settings)
-    reviews = ReviewQueue(app)
+    reviews, registry = ReviewQueue(app), load_registry(settings)
     return Runtime(
         store=store,
         index=SessionIndex(client),
         queue_progress=QueueProgress(client),
         facts=FactsCache(store),
-        graph=TaskGraph(lambda: app),
-        registry=load_registry(settings),
+        graph=TaskGraph(lambda: app, knows_agent=registry.knows),
+        registry=registry,
         runner=AgentRunner(
             max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
         ),

@@ -7,14 +7,15 @@ other, with an id, a request, events, logs and signals, and runs as soon as the 
 
 Bounds:
 
-- A thread keeps successors for `SLICE_S` seconds after it took a message. Later ones are sent, so that the
-  sessions of a busy worker take turns, and slow turns go to any free worker.
+- A thread keeps at most `SLICE_TASKS` successors, for `SLICE_S` seconds after it took a message. Later ones are
+  sent, so that the sessions of a busy worker take turns, and slow turns go to any free worker. With more
+  sessions than threads, a message waits for at most `SLICE_S` for each session before it, divided by the threads.
 - The message that the thread took is acknowledged after the last of them: the worker takes no more messages
   than it has threads.
 - Nothing is kept once the worker stops or has lost its broker, in other pools than that of threads, and for
   a task with a rate limit.
 
-A kept task is lost with its process, as a message without acknowledgement is; sessions do not depend on it.
+A kept task sends the signals of a worker, not those of publishing. It is lost with its process, as a message without acknowledgement is; sessions do not depend on it.
 Upstream: the design of Celery, no issue.
 """
 
@@ -36,8 +37,11 @@ from celery.utils.imports import symbol_by_name
 from celery.worker import state, strategy
 from celery.worker.request import Request, create_request_cls  # type: ignore[attr-defined]
 
-#: Seconds for which a thread keeps successors.
+log = logging.getLogger(__name__)
+
+#: Seconds for which a thread keeps successors, and how many.
 SLICE_S = 0.1
+SLICE_TASKS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ class _Slice:
     runner: _SliceRunner
     until: float
     kept: KeptTask | None = None
+    #: How many more tasks it may keep.
+    left: int = SLICE_TASKS
     #: Arguments with which the message is acknowledged at the end.
     ack: list[tuple[Any, ...]] = field(default_factory=list)
 
@@ -77,11 +83,12 @@ _thread = _Thread()
 def keep_task(app: Celery, task: KeptTask) -> bool:
     """Run a task in this thread after the current one; return False if it must be sent."""
     current = _thread.current
-    if current is None or current.app is not app or current.kept is not None:
+    if current is None or current.app is not app or current.kept is not None or not current.left:
         return False
     if time.monotonic() >= current.until or not current.runner.may_keep(task.name):
         return False
     current.kept = task
+    current.left -= 1
     return True
 
 
@@ -111,7 +118,8 @@ class _SliceRunner:
 
     def may_keep(self, name: str) -> bool:
         """Return whether tasks of this name may be kept now."""
-        return self.is_open and self._consumer.task_buckets[name] is None
+        stops: tuple[Any, ...] = (state.should_stop, state.should_terminate)
+        return self.is_open and stops == (None, None) and self._consumer.task_buckets[name] is None
 
     def on_apply(
         self,
@@ -141,7 +149,11 @@ class _SliceRunner:
         request._on_ack = acknowledge_at_end  # noqa: SLF001
         _thread.current = current
         try:
-            apply_target(*call)
+            try:
+                apply_target(*call)
+            except Exception:
+                # As with Celery's pool, nobody reads the error. A task that was kept before it still runs.
+                log.exception("Celery task %s failed in its worker", request.id)
             while (task := current.kept) is not None:
                 current.kept = None
                 self._run_kept(task)
@@ -152,14 +164,20 @@ class _SliceRunner:
 
     def _run_kept(self, task: KeptTask) -> None:
         request = self._request(task)
-        self._report(request)
-        state.task_reserved(request)
-        apply_target(
-            self._trace,
-            (task.name, request.id, request.request_dict, request.body, None, None),
-            callback=request.on_success,
-            accept_callback=request.on_accepted,
-        )
+        try:
+            self._report(request)
+            state.task_reserved(request)
+            apply_target(
+                self._trace,
+                (task.name, request.id, request.request_dict, request.body, None, None),
+                callback=request.on_success,
+                accept_callback=request.on_accepted,
+            )
+        except BaseException:
+            log.exception("kept Celery task %s failed in its worker", request.id)
+        finally:
+            # Otherwise the worker would count a place as taken for good.
+            state.task_ready(request)
 
     def _request(self, task: KeptTask) -> Any:
         """Return the request that Celery would create from the message."""

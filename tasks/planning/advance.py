@@ -116,7 +116,9 @@ def send_turns(
     by_parent: dict[str, list[TurnCall]] = {}
     for number in numbers:
         record = state.records[number]
-        call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope)
+        binding = facts.spec.agents.get(record.participant)
+        agent = record.agent or (binding.agent if binding else "")
+        call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope, agent)
         by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
     for planner, calls in by_parent.items():
         graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)

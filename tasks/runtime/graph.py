@@ -57,6 +57,8 @@ class TurnCall:
     participant: str
     mode: CollabMode
     scope: str
+    #: Name of the agent, which the message does not contain; empty: not known.
+    agent: str = ""
 
     def kwargs(self) -> dict[str, str | int]:
         """Return the task's keyword arguments."""
@@ -76,11 +78,15 @@ class TaskGraph:
     """Dispatch of turns and continuations of sessions to the queue. Raises kombu's OperationalError if it fails.
 
     `find_app`: returns the Celery app, and is called when a message is sent for the first time.
+    `knows_agent`: returns whether this process can run the agent of that name; None: it runs no turns.
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
     """
 
-    def __init__(self, find_app: Callable[[], Celery]) -> None:
+    def __init__(
+        self, find_app: Callable[[], Celery], *, knows_agent: Callable[[str], bool] | None = None
+    ) -> None:
         self._find_app = find_app
+        self._knows_agent = knows_agent
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
 
@@ -140,6 +146,9 @@ class TaskGraph:
     def _keep(self, call: TurnCall, task_id: str, *, parent: str, group_id: str | None) -> bool:
         from ...patches.kept_tasks import KeptTask, keep_task  # imports Celery, as `broker_error` does
 
+        # A turn for another worker must be sent, because it would be deferred here.
+        if self._knows_agent is None or not self._knows_agent(call.agent):
+            return False
         group = {"group": group_id, "group_index": 0} if group_id else {}
         own = {"id": task_id, "root_id": call.session, "parent_id": parent, "kwargsrepr": str(call), **group}
         return keep_task(self._app, KeptTask(TURN, call.kwargs(), own))

@@ -45,6 +45,7 @@ from symposia.models.errors import (
     NotTaskManager,
     NotTheOwner,
     ParticipantNotAdmittedError,
+    PartlySubmitted,
     PortTaken,
     RedisUnavailable,
     RegistryError,
@@ -76,6 +77,15 @@ from symposia.models.text.redis_address import RedisKind
 
 EXAMPLES = {
     SymposiaError(): "Symposia failed.",
+    PartlySubmitted(
+        submitted=["3f2a91c4"],
+        unknown=[],
+        missing=["5b60d7e1"],
+        cause=RedisUnavailable("redis://a:6379"),
+    ): (
+        "1 of 2 sessions were submitted, 0 may have been; submit the same sessions again under their ids: "
+        "Redis at redis://a:6379 does not answer"
+    ),
     InvalidInput("title", " ", "must not be blank"): "title: must not be blank (got ' ')",
     AmbiguousId("3f2a91c4", ["3f2a91c4-a", "3f2a91c4-b"]): (
         "ambiguous: 2 sessions start with '3f2a91c4' (3f2a91c4-a, 3f2a91c4-b)"

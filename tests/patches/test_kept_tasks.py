@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from celery import Celery
 from celery.concurrency.thread import TaskPool as ThreadPool
+from celery.worker import state
 from celery.worker.request import Request
 from kombu import Exchange, Queue
 
-from symposia.patches.kept_tasks import KeptTask, _SliceRunner, keep_task
+from symposia.models.protocol.collab import CollabMode
+from symposia.patches.kept_tasks import KeptTask, _SliceRunner, _thread, keep_task
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall
 
 OWN = {"id": "1", "root_id": "2", "parent_id": "3", "kwargsrepr": "a=1", "group": "4", "group_index": 0}
 
@@ -20,7 +23,7 @@ OWN = {"id": "1", "root_id": "2", "parent_id": "3", "kwargsrepr": "a=1", "group"
 def app():
     app = Celery("kept", broker="memory://", set_as_current=False)
 
-    @app.task(name="again", ignore_result=True)
+    @app.task(name="again", ignore_result=True, shared=False)
     def again(**_: Any) -> None:
         """Do nothing."""
 
@@ -88,3 +91,43 @@ def test_stopped_worker_keeps_nothing(consumer):
     runner = _SliceRunner(consumer)
     runner.is_open = False
     assert not runner.may_keep("again")
+
+
+def test_error_of_a_kept_task_leaves_nothing_in_the_worker(app, consumer, caplog):
+    @app.task(name="ends", ignore_result=True, shared=False)
+    def ends(**_: Any) -> None:
+        raise SystemExit(3)
+
+    consumer.task_buckets["ends"] = None
+    runner = _SliceRunner(consumer)
+    acknowledged = []
+    request = runner._request(KeptTask("again", {}, OWN))
+    request._on_ack = lambda *_: acknowledged.append(True)
+    own = {**OWN, "id": "5"}
+
+    def first() -> tuple[int, None, float]:
+        assert keep_task(app, KeptTask("ends", {}, own))
+        return (0, None, 0.0)
+
+    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
+    assert acknowledged == [True]
+    assert "5" not in state.requests
+    assert not [it for it in state.reserved_requests if it.id == "5"]
+    assert "kept Celery task 5 failed" in caplog.text
+
+
+def test_only_turns_of_known_agents_are_kept(app, consumer):
+    consumer.task_buckets["symposia.turn"] = None
+    graph = TaskGraph(lambda: app, knows_agent={"say"}.__contains__)
+    runner, kept = _SliceRunner(consumer), []
+    request = runner._request(KeptTask("again", {}, OWN))
+
+    def first() -> tuple[int, None, float]:
+        for agent in ("extra", "", "say"):
+            call = TurnCall("1", 1, "ann", CollabMode.ROUND_ROBIN, "floor", agent)
+            kept.append(graph._keep(call, "6", parent="5", group_id=None))
+        _thread.current.kept = None  # there is no such task to run
+        return (0, None, 0.0)
+
+    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
+    assert kept == [False, False, True]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import os
 
-from symposia.factories import storage
+from symposia.factories import memory
 from symposia.workers.app import app
 
 __all__ = ["app"]
 
-storage._MEMORY_TIMEOUT_S = float(os.environ["MEMORY_PATIENCE_S"])
+memory._MEMORY_TIMEOUT_S = float(os.environ["MEMORY_PATIENCE_S"])
 logging.getLogger("symposia.state.memory.rooms").setLevel(logging.DEBUG)
