@@ -64,7 +64,7 @@ def test_sessions_survive_a_failover(stage, tmp_path, checked):
         findings = list(run_checks(load_settings(**stage.settings)))
         assert [it for it in findings if it.grade is Grade.BAD] == []
         conf = until(
-            stage.client._installation.app.control.inspect(timeout=patient(5)).conf,
+            stage.client._installation._find_app().control.inspect(timeout=patient(5)).conf,
             what="the worker shows its settings",
         )
         log = worker.log()

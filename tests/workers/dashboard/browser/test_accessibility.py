@@ -139,7 +139,8 @@ def test_session_page_is_accessible(sessions, findings, state):
 
 
 @pytest.mark.parametrize(
-    ("state", "shown"), [("active", "ann (speaking)"), ("stuck", re.compile("queued|without a worker"))]
+    ("state", "shown"),
+    [("active", "ann (speaking)"), ("stuck", re.compile("queued|without a worker|planning the next turn"))],
 )
 def test_page_of_a_running_session_is_accessible(busy, findings, state, shown):
     def prepare(page: Page) -> None:

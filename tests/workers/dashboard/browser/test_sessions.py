@@ -100,6 +100,7 @@ def test_session_is_suspended_and_resumed_by_keyboard(stage, open_tab):
     page.get_by_role("button", name="Suspend").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#status")).to_have_text("suspended")
+    expect(page.locator("#action-status")).to_have_text("suspend: done")
     stage.open_gate()
     page.get_by_role("button", name="Resume").focus()
     page.keyboard.press("Enter")
