@@ -15,7 +15,8 @@ Bounds:
 - Nothing is kept once the worker stops or has lost its broker, in other pools than that of threads, and for
   a task with a rate limit.
 
-A kept task sends the signals of a worker, not those of publishing. It is lost with its process, as a message without acknowledgement is; sessions do not depend on it.
+A kept task sends the signals of a worker, not those of publishing. If its process dies, it is lost, as a message
+without acknowledgement is. Sessions do not depend on it.
 Upstream: the design of Celery, no issue.
 """
 
@@ -152,7 +153,7 @@ class _SliceRunner:
             try:
                 apply_target(*call)
             except Exception:
-                # As with Celery's pool, nobody reads the error. A task that was kept before it still runs.
+                # Celery's pool discards the error. A task that was kept before it still runs.
                 log.exception("Celery task %s failed in its worker", request.id)
             while (task := current.kept) is not None:
                 current.kept = None
@@ -210,20 +211,14 @@ class _SliceRunner:
 
     def _report(self, request: Any) -> None:
         """Log and report the start, as Celery does for a message."""
-        shown = {
-            "id": request.id,
-            "name": request.name,
-            "args": request.argsrepr,
-            "kwargs": request.kwargsrepr,
-            "eta": None,
-        }
+        facts = {"name": request.name, "args": request.argsrepr, "kwargs": request.kwargsrepr, "eta": None}
+        shown = {"id": request.id, **facts}
         if strategy.logger.isEnabledFor(logging.INFO):
             strategy.logger.info(trace.LOG_RECEIVED, shown, extra={"data": shown})
         signals.task_received.send(sender=self._consumer, request=request)
-        fields = {**shown, "root_id": request.root_id, "parent_id": request.parent_id}
-        del fields["id"]
+        fields = {**facts, "root_id": request.root_id, "parent_id": request.parent_id, "retries": 0}
         for event in ("task-sent", "task-received"):
-            request.send_event(event, **fields, retries=0, expires=None)
+            request.send_event(event, **fields, expires=None)
 
 
 class KeptTasksStep(bootsteps.StartStopStep):

@@ -16,10 +16,10 @@ from contextlib import contextmanager
 MAX_PER_BROWSER = 3
 #: Maximum number of open streams of the process.
 MAX_STREAMS = 1_000
-#: Seconds for which the result of a read serves further requests.
+#: Seconds between the beginnings of two reads of the same key: requests of that time share the later one.
 SHARED_S = 0.25
-#: Number of results of reads from which old ones are dropped.
-_MOST_RESULTS = 500
+#: Number of times of reads from which old ones are dropped.
+_MOST_TIMES = 500
 
 
 class StreamSlots:
@@ -44,13 +44,19 @@ class StreamSlots:
 
 
 class SharedReads:
-    """Results of the newest reads, as text by key. Only for one event loop."""
+    """Reads as text by key, of which requests of the same time share one. Only for one event loop.
+
+    A request shares only a read that begins after it: its result holds every change that the page knows of.
+    """
 
     def __init__(self) -> None:
-        self._reads: dict[str, tuple[float, asyncio.Future[str]]] = {}
+        #: Key -> when its newest read began.
+        self._began: dict[str, float] = {}
+        #: Key -> a read that begins soon.
+        self._next: dict[str, asyncio.Future[str]] = {}
 
     async def read(self, key: str, read: Callable[[], Awaitable[str]]) -> str:
-        """Return the result of a read that began lately, or else of a new one.
+        """Return the result of a read that begins now, or `SHARED_S` after the read before it.
 
         Args:
             key: What is read.
@@ -59,15 +65,17 @@ class SharedReads:
         Returns:
             The result. An exception of the read is raised for every request that shares it.
         """
-        now = time.monotonic()
-        began, result = self._reads.get(key, (-SHARED_S, None))
-        if result is None or now - began >= SHARED_S:
-            self._drop_old(now)
-            result = asyncio.ensure_future(read())
-            self._reads[key] = now, result
+        result = self._next.get(key)
+        if result is None:
+            result = self._next[key] = asyncio.ensure_future(self._read_next(key, read))
         # A request that is cancelled must not cancel the read of the others.
         return await asyncio.shield(result)
 
-    def _drop_old(self, now: float) -> None:
-        if len(self._reads) >= _MOST_RESULTS:
-            self._reads = {key: it for key, it in self._reads.items() if now - it[0] < SHARED_S}
+    async def _read_next(self, key: str, read: Callable[[], Awaitable[str]]) -> str:
+        await asyncio.sleep(self._began.get(key, -SHARED_S) + SHARED_S - time.monotonic())
+        del self._next[key]
+        now = time.monotonic()
+        if len(self._began) >= _MOST_TIMES:
+            self._began = {it: began for it, began in self._began.items() if now - began < SHARED_S}
+        self._began[key] = now
+        return await read()
