@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
+from ...models.protocol.events import MAPEventType
 from ...models.sessions.archived import Documents, Entry, Snapshot
 from ...models.text.ids import ms_from_moment
 from ..engine import is_storable, storable_text
@@ -19,12 +21,20 @@ COUNTS = ("input_tokens", "output_tokens", "cached_tokens", "requests", "cost_mi
 #: Fields of the session hash that are columns of `collab`: numbers, and texts.
 _NUMBERS = ("closed", "rounds", "messages", *COUNTS, "updated_ms", "ended_ms")
 _TEXTS = ("status", "reason", "detail")
+#: Events that say how a grant began and ended.
+_GRANT_EVENTS = (MAPEventType.TURN_DISPATCHED.value, MAPEventType.TURN_COMPLETED.value)
 COLUMNS = (*_TEXTS, *_NUMBERS)
+
+
+@lru_cache(maxsize=4)
+def _read_collab(text: str) -> Collab:
+    """Return the collab of a document, which several rows of a session need. Only for reading."""
+    return Collab.model_validate_json(text)
 
 
 def collab_row(documents: Documents, opened_ms: int) -> Row:
     """Return the columns of a session in `collab`."""
-    collab = Collab.model_validate_json(documents.collab)
+    collab = _read_collab(documents.collab)
     spec = json.loads(documents.spec)
     return {
         "collab_id": collab.collab_id,
@@ -41,7 +51,7 @@ def collab_row(documents: Documents, opened_ms: int) -> Row:
 
 def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row]]:
     """Return the rows of the participants and of the tags of a session."""
-    collab = Collab.model_validate_json(documents.collab)
+    collab = _read_collab(documents.collab)
     people = [
         {
             "session": session,
@@ -113,11 +123,13 @@ def turn_rows(session: int, events: Iterable[Entry]) -> tuple[list[Row], list[Ro
     """Return the grants that began and the grants that ended, from MAP events."""
     began, ended = [], []
     for _, text in events:
+        if not any(name in text for name in _GRANT_EVENTS):
+            continue
         event = json.loads(text)
         payload = event.get("payload") or {}
-        if event["event_type"] == "MAPTurnDispatched" and payload.get("token_id"):
+        if event["event_type"] == MAPEventType.TURN_DISPATCHED and payload.get("token_id"):
             began.append(_grant_columns(session, payload) | {"began_ms": _ms(event["timestamp"])})
-        elif event["event_type"] == "MAPTurnCompleted" and payload.get("token_id"):
+        elif event["event_type"] == MAPEventType.TURN_COMPLETED and payload.get("token_id"):
             ended.append(
                 _grant_columns(session, payload)
                 | _result_columns(payload)

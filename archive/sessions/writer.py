@@ -8,19 +8,29 @@ continues after the progress of the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from sqlalchemy import Connection, Insert, Row, Table, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, select
 
-from ...models.sessions.archived import ArchivePage, ArchiveProgress, StreamPositions
+from ...models.sessions.archived import STREAM_STARTS, ArchivePage, ArchiveProgress, StreamPositions
 from ..engine import Database
-from ..tables import COLLAB, COLLAB_EVENT, DIALOG, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG, TURN
+from ..tables import COLLAB
 from ..workspace.messages import deliver_session_messages
 from . import rows
+from .statements import DELETE_DOCUMENTS, FIND, MARKS, UPDATE_PROGRESS, insert_rows, inserts
 
 #: Reader of the entries after a progress. If it raises, nothing is written.
 ReadNextPage = Callable[[ArchiveProgress], ArchivePage]
+
+
+@dataclass(frozen=True, slots=True)
+class _Session:
+    """The row of a session, locked for a transaction."""
+
+    row: int
+    progress: ArchiveProgress
+    #: The row was added in this transaction.
+    is_new: bool = False
 
 
 class ArchiveWriter:
@@ -31,7 +41,7 @@ class ArchiveWriter:
 
     def progress(self, session_ids: Sequence[str]) -> dict[str, ArchiveProgress]:
         """Return the archived progress of the newest session of each id; sessions not archived are left out."""
-        columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.updated_ms, *_MARKS)
+        columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.updated_ms, *MARKS)
         wanted = select(*columns).where(COLLAB.c.collab_id.in_(session_ids))
         with self._database.reading() as connection:
             found = connection.execute(wanted.order_by(COLLAB.c.opened_ms))
@@ -44,9 +54,9 @@ class ArchiveWriter:
         Return the last page, which has the snapshot.
         """
         with self._database.writing() as connection:
-            session, progress = self._locked(connection, page)
-            if progress.marks != page.since:
-                page = read_on(progress)
+            session = _locked(connection, page)
+            if session.progress.marks != page.since:
+                page = read_on(session.progress)
             while True:
                 _insert_entries(connection, session, page)
                 if page.snapshot is not None:
@@ -55,66 +65,43 @@ class ArchiveWriter:
             _update_progress(connection, session, page)
         return page
 
-    def _locked(self, connection: Connection, page: ArchivePage) -> tuple[int, ArchiveProgress]:
-        """Return the session's row and progress, locked for this transaction."""
+
+def _locked(connection: Connection, page: ArchivePage) -> _Session:
+    """Lock the row of a session; add it if there is none."""
+    found = None if page.since == STREAM_STARTS else _find(connection, page)
+    if found is None:
+        insert = inserts(connection.dialect.name).session
+        added = connection.execute(
+            insert, rows.collab_row(page.documents, page.opened_ms)
+        ).scalar_one_or_none()
+        if added is not None:
+            return _Session(added, ArchiveProgress(page.opened_ms), is_new=True)
         found = _find(connection, page)
-        if found is None:
-            values = rows.collab_row(page.documents, page.opened_ms)
-            connection.execute(_insert(connection, COLLAB).on_conflict_do_nothing(), values)
-            found = _find(connection, page)
-            assert found is not None  # noqa: S101 - written in this transaction or before
-        return found.id, ArchiveProgress(page.opened_ms, found.updated_ms, StreamPositions(*found[2:]))
+        assert found is not None  # noqa: S101 - it was written before this transaction
+    return found
 
 
-_MARKS = (COLLAB.c.dialog_mark, COLLAB.c.events_mark, COLLAB.c.journal_mark)
+def _find(connection: Connection, page: ArchivePage) -> _Session | None:
+    key = {"the_id": page.session_id, "the_time": page.opened_ms}
+    found = connection.execute(FIND, key).one_or_none()
+    if found is None:
+        return None
+    row, updated_ms, *marks = found
+    return _Session(row, ArchiveProgress(page.opened_ms, updated_ms, StreamPositions(*marks)))
 
 
-def _find(connection: Connection, page: ArchivePage) -> Row[*tuple[Any, ...]] | None:
-    wanted = select(COLLAB.c.id, COLLAB.c.updated_ms, *_MARKS).where(
-        COLLAB.c.collab_id == page.session_id, COLLAB.c.opened_ms == page.opened_ms
-    )
-    return connection.execute(wanted.with_for_update()).one_or_none()
-
-
-def _insert(connection: Connection, table: Table) -> postgresql.Insert | sqlite.Insert:
-    # Inline, because the keys of the inserted rows are not needed.
-    if connection.dialect.name == "sqlite":
-        return sqlite.insert(table).inline()
-    return postgresql.insert(table).inline()
-
-
-def _insert_rows(connection: Connection, statement: Insert, values: Sequence[rows.Row]) -> None:
-    if values:
-        connection.execute(statement, list(values))
-
-
-def _write_documents(connection: Connection, session: int, page: ArchivePage, *, status: str) -> None:
-    """Update the documents of a session: collab and spec may change while it runs."""
-    documents, session_id = page.documents, page.session_id
-    people, tags = rows.roster_rows(documents, session)
-    for table in (PARTICIPANT, TAG, DIALOG):
-        connection.execute(delete(table).where(table.c.session == session))
-    dialog = rows.dialog_row(documents, session, session_id=session_id, status=status)
-    for table, values in ((PARTICIPANT, people), (TAG, tags), (DIALOG, [dialog])):
-        _insert_rows(connection, _insert(connection, table), values)
-
-
-def _insert_entries(connection: Connection, session: int, page: ArchivePage) -> None:
-    _insert_rows(
-        connection, _insert(connection, MESSAGE), [rows.message_row(session, it) for it in page.dialog]
-    )
+def _insert_entries(connection: Connection, session: _Session, page: ArchivePage) -> None:
+    to, row = inserts(connection.dialect.name), session.row
+    insert_rows(connection, to.message, [rows.message_row(row, it) for it in page.dialog])
     deliver_session_messages(connection, page)
-    for table, entries in ((MAP_EVENT, page.events), (COLLAB_EVENT, page.journal)):
-        _insert_rows(connection, _insert(connection, table), [rows.event_row(session, it) for it in entries])
-    began, ended = rows.turn_rows(session, page.events)
-    key = ["session", "token_id"]
-    _insert_rows(connection, _insert(connection, TURN).on_conflict_do_nothing(index_elements=key), began)
-    ending = _insert(connection, TURN)
-    updated = {name: ending.excluded[name] for name in ("outcome", "error", "ended_ms", *rows.COUNTS)}
-    _insert_rows(connection, ending.on_conflict_do_update(index_elements=key, set_=updated), ended)
+    for insert, entries in ((to.map_event, page.events), (to.collab_event, page.journal)):
+        insert_rows(connection, insert, [rows.event_row(row, it) for it in entries])
+    began, ended = rows.turn_rows(row, page.events)
+    insert_rows(connection, to.turn_began, began)
+    insert_rows(connection, to.turn_ended, ended)
 
 
-def _update_progress(connection: Connection, session: int, page: ArchivePage) -> None:
+def _update_progress(connection: Connection, session: _Session, page: ArchivePage) -> None:
     assert page.snapshot is not None  # noqa: S101 - `write` reads pages until there is one
     fields = page.snapshot.fields
     changed = {
@@ -123,9 +110,18 @@ def _update_progress(connection: Connection, session: int, page: ArchivePage) ->
         **{f"{stream}_mark": mark for stream, mark in page.until._asdict().items()},
     }
     _write_documents(connection, session, page, status=fields["dialog_status"])
-    connection.execute(update(COLLAB).where(COLLAB.c.id == session).values(**changed))
-    hashes = rows.snapshot_row(page.snapshot)
-    newest = _insert(connection, SNAPSHOT)
-    connection.execute(
-        newest.on_conflict_do_update(index_elements=["session"], set_=hashes), {"session": session, **hashes}
-    )
+    connection.execute(UPDATE_PROGRESS, {"the_row": session.row, **changed})
+    newest = inserts(connection.dialect.name).snapshot
+    connection.execute(newest, {"session": session.row, **rows.snapshot_row(page.snapshot)})
+
+
+def _write_documents(connection: Connection, session: _Session, page: ArchivePage, *, status: str) -> None:
+    """Write the documents of a session, which may change while it runs."""
+    if not session.is_new:
+        for delete in DELETE_DOCUMENTS:
+            connection.execute(delete, {"the_row": session.row})
+    to = inserts(connection.dialect.name)
+    people, tags = rows.roster_rows(page.documents, session.row)
+    dialog = rows.dialog_row(page.documents, session.row, session_id=page.session_id, status=status)
+    for insert, values in ((to.participant, people), (to.tag, tags), (to.dialog, [dialog])):
+        insert_rows(connection, insert, values)
