@@ -79,12 +79,10 @@ def submit(place: Place, load: Load) -> list[CollabJob]:
         extra["parameters"] = {"wait_s": load.wait_s}
     if load.history:
         extra["messages"] = [f"Message {number} of the dialog so far." for number in range(load.history)]
-    return [
-        place.client.submit(
-            build_collab(load.mode, agents), agents=agents, stop=MaxTurns(load.turns), **extra
-        )
-        for _ in range(load.sessions)
-    ]
+    how = {"agents": agents, "stop": MaxTurns(load.turns), **extra}
+    return place.client.submit_many(
+        {"collab": build_collab(load.mode, agents), **how} for _ in range(load.sessions)
+    )
 
 
 def run_turns(place: Place, load: Load) -> Values:
