@@ -120,22 +120,24 @@ def event_row(session: int, entry: Entry) -> Row:
 
 
 def turn_rows(session: int, events: Iterable[Entry]) -> tuple[list[Row], list[Row]]:
-    """Return the grants that began and the grants that ended, from MAP events."""
-    began, ended = [], []
+    """Return the grants that only began, and the grants that ended, from MAP events."""
+    began: dict[str, Row] = {}
+    ended: dict[str, Row] = {}
     for _, text in events:
         if not any(name in text for name in _GRANT_EVENTS):
             continue
         event = json.loads(text)
         payload = event.get("payload") or {}
-        if event["event_type"] == MAPEventType.TURN_DISPATCHED and payload.get("token_id"):
-            began.append(_grant_columns(session, payload) | {"began_ms": _ms(event["timestamp"])})
-        elif event["event_type"] == MAPEventType.TURN_COMPLETED and payload.get("token_id"):
-            ended.append(
-                _grant_columns(session, payload)
-                | _result_columns(payload)
-                | {"ended_ms": _ms(event["timestamp"])}
-            )
-    return began, ended
+        token = payload.get("token_id")
+        if not token:
+            continue
+        if event["event_type"] == MAPEventType.TURN_DISPATCHED:
+            began[token] = _grant_columns(session, payload) | {"began_ms": _ms(event["timestamp"])}
+        elif event["event_type"] == MAPEventType.TURN_COMPLETED:
+            before = began.pop(token, None) or ended.get(token)
+            before = before or _grant_columns(session, payload) | {"began_ms": None}
+            ended[token] = before | _result_columns(payload) | {"ended_ms": _ms(event["timestamp"])}
+    return list(began.values()), list(ended.values())
 
 
 def _grant_columns(session: int, payload: Mapping[str, Any]) -> Row:
