@@ -136,7 +136,18 @@ def _read_uuid(value: object) -> str:
 
 
 def _read_timestamp(value: object) -> datetime:
-    moment = value if isinstance(value, datetime) else _parse(value)
+    if isinstance(value, str):
+        return _read_timestamp_text(value)
+    return _checked_moment(value if isinstance(value, datetime) else None)
+
+
+@lru_cache(maxsize=4096)
+def _read_timestamp_text(text: str) -> datetime:
+    # Messages are read again in each turn, and a message and its event have the same time.
+    return _checked_moment(_parse(text))
+
+
+def _checked_moment(moment: datetime | None) -> datetime:
     if moment is None or moment.tzinfo is None:
         raise ValueError("must be a date and time with a time zone, such as 2025-12-07T00:00:00.000Z")
     try:
@@ -145,9 +156,9 @@ def _read_timestamp(value: object) -> datetime:
         raise ValueError("must be between the years 1 and 9999 in UTC") from None
 
 
-def _parse(value: object) -> datetime | None:
+def _parse(text: str) -> datetime | None:
     """Return an RFC 3339 date-time. `datetime.fromisoformat` alone accepts other formats as well."""
-    match = _RFC3339.fullmatch(value) if isinstance(value, str) else None
+    match = _RFC3339.fullmatch(text)
     if match is None:
         return None
     day, time, fraction, zone = match.groups()

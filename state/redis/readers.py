@@ -5,7 +5,7 @@ All hosts use the server's clock. A record is invalid only if another program wr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar, cast
 
@@ -47,6 +47,12 @@ def read_stored(kind: type[M], text: str, *, session_id: str, part: str) -> M:
     """
     with converting_to_corrupt(session_id, part):
         return kind.model_validate_json(text)
+
+
+def read_all_stored(kind: type[M], texts: Iterable[str], *, session_id: str, part: str) -> tuple[M, ...]:
+    """Return several records, as `read_stored` does."""
+    with converting_to_corrupt(session_id, part):
+        return tuple(kind.model_validate_json(text) for text in texts)
 
 
 def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue]:

@@ -17,7 +17,7 @@ from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.turns.turn import OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
 from ...models.turns.waiting import ParkedQuestion
-from ...state.redis.readers import read_object, read_stored
+from ...state.redis.readers import read_all_stored, read_object, read_stored
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.steering import SessionDocuments
 from ...state.sessions.turn_records import TurnRecord, sum_usage
@@ -223,9 +223,7 @@ def turn_context(
         expects=planned.expects,
         instruction=add_format_instruction(facts.spec.protocol, planned.instruction),
         scoring=facts.spec.protocol is not None,
-        messages=tuple(
-            read_stored(Message, text, session_id=facts.session_id, part="dialog") for text in texts
-        ),
+        messages=read_all_stored(Message, texts, session_id=facts.session_id, part="dialog"),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
         memory=memory,
