@@ -49,6 +49,11 @@ def collab_row(documents: Documents, opened_ms: int) -> Row:
     }
 
 
+def has_conversation(documents: Documents) -> bool:
+    """Return whether a conversation gets the messages of the session, too."""
+    return json.loads(documents.spec).get("conversation") is not None
+
+
 def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row]]:
     """Return the rows of the participants and of the tags of a session."""
     collab = _read_collab(documents.collab)

@@ -8,11 +8,14 @@ continues after the progress of the first.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeAlias
 
 from sqlalchemy import Connection, select
 
-from ...models.sessions.archived import STREAM_STARTS, ArchivePage, ArchiveProgress, StreamPositions
+from ...models.sessions.archived import STREAM_STARTS, ArchivePage, ArchiveProgress, Snapshot, StreamPositions
 from ..engine import Database
 from ..tables import COLLAB
 from ..workspace.messages import deliver_session_messages
@@ -31,6 +34,9 @@ class _Session:
     progress: ArchiveProgress
     #: The row was added in this transaction.
     is_new: bool = False
+
+
+_Sessions: TypeAlias = Sequence[tuple[_Session, ArchivePage]]
 
 
 class ArchiveWriter:
@@ -58,12 +64,38 @@ class ArchiveWriter:
             if session.progress.marks != page.since:
                 page = read_on(session.progress)
             while True:
-                _insert_entries(connection, session, page)
+                _insert_entries(connection, [(session, page)])
+                deliver_session_messages(connection, page)
                 if page.snapshot is not None:
                     break
                 page = read_on(ArchiveProgress(page.opened_ms, 0, page.until))
-            _update_progress(connection, session, page)
+            _update_progress(connection, [(session, page)])
         return page
+
+    @staticmethod
+    def fits_together(page: ArchivePage) -> bool:
+        """Return whether `write_all` takes a page: it ends with a snapshot, and no conversation gets its messages."""
+        return page.snapshot is not None and not rows.has_conversation(page.documents)
+
+    def write_all(self, pages: Sequence[ArchivePage]) -> bool:
+        """Archive several sessions in one transaction, each from a page for which `fits_together` is true.
+
+        Return False, without a change, if another archiver wrote one of them meanwhile.
+        """
+        with suppress(_WrittenMeanwhile), self._database.writing() as connection:
+            # Sorted, so that two archivers do not wait for each other.
+            ordered = sorted(pages, key=lambda it: it.session_id)
+            sessions = [(_locked(connection, page), page) for page in ordered]
+            if any(session.progress.marks != page.since for session, page in sessions):
+                raise _WrittenMeanwhile
+            _insert_entries(connection, sessions)
+            _update_progress(connection, sessions)
+            return True
+        return False
+
+
+class _WrittenMeanwhile(Exception):
+    """Another archiver wrote a session after its page was read."""
 
 
 def _locked(connection: Connection, page: ArchivePage) -> _Session:
@@ -90,38 +122,57 @@ def _find(connection: Connection, page: ArchivePage) -> _Session | None:
     return _Session(row, ArchiveProgress(page.opened_ms, updated_ms, StreamPositions(*marks)))
 
 
-def _insert_entries(connection: Connection, session: _Session, page: ArchivePage) -> None:
-    to, row = inserts(connection.dialect.name), session.row
-    insert_rows(connection, to.message, [rows.message_row(row, it) for it in page.dialog])
-    deliver_session_messages(connection, page)
-    for insert, entries in ((to.map_event, page.events), (to.collab_event, page.journal)):
-        insert_rows(connection, insert, [rows.event_row(row, it) for it in entries])
-    began, ended = rows.turn_rows(row, page.events)
-    insert_rows(connection, to.turn_began, began)
-    insert_rows(connection, to.turn_ended, ended)
+def _insert_entries(connection: Connection, sessions: _Sessions) -> None:
+    to = inserts(connection.dialect.name)
+    messages = [rows.message_row(session.row, it) for session, page in sessions for it in page.dialog]
+    insert_rows(connection, to.message, messages)
+    map_events = [rows.event_row(session.row, it) for session, page in sessions for it in page.events]
+    insert_rows(connection, to.map_event, map_events)
+    notes = [rows.event_row(session.row, it) for session, page in sessions for it in page.journal]
+    insert_rows(connection, to.collab_event, notes)
+    turns = [rows.turn_rows(session.row, page.events) for session, page in sessions]
+    insert_rows(connection, to.turn_began, [it for began, _ in turns for it in began])
+    insert_rows(connection, to.turn_ended, [it for _, ended in turns for it in ended])
 
 
-def _update_progress(connection: Connection, session: _Session, page: ArchivePage) -> None:
-    assert page.snapshot is not None  # noqa: S101 - `write` reads pages until there is one
-    fields = page.snapshot.fields
-    changed = {
+def _update_progress(connection: Connection, sessions: _Sessions) -> None:
+    _write_documents(connection, sessions)
+    changes = sorted(
+        ({"the_row": session.row, **_changed_columns(page)} for session, page in sessions), key=sorted
+    )
+    for _, same_columns in groupby(changes, key=sorted):
+        connection.execute(UPDATE_PROGRESS, list(same_columns))
+    snapshots = [{"session": session.row, **rows.snapshot_row(_snapshot(page))} for session, page in sessions]
+    insert_rows(connection, inserts(connection.dialect.name).snapshot, snapshots)
+
+
+def _changed_columns(page: ArchivePage) -> rows.Row:
+    return {
         **rows.collab_row(page.documents, page.opened_ms),
-        **rows.progress_columns(fields),
+        **rows.progress_columns(_snapshot(page).fields),
         **{f"{stream}_mark": mark for stream, mark in page.until._asdict().items()},
     }
-    _write_documents(connection, session, page, status=fields["dialog_status"])
-    connection.execute(UPDATE_PROGRESS, {"the_row": session.row, **changed})
-    newest = inserts(connection.dialect.name).snapshot
-    connection.execute(newest, {"session": session.row, **rows.snapshot_row(page.snapshot)})
 
 
-def _write_documents(connection: Connection, session: _Session, page: ArchivePage, *, status: str) -> None:
-    """Write the documents of a session, which may change while it runs."""
-    if not session.is_new:
+def _snapshot(page: ArchivePage) -> Snapshot:
+    assert page.snapshot is not None  # noqa: S101 - the last page of each session has it
+    return page.snapshot
+
+
+def _write_documents(connection: Connection, sessions: _Sessions) -> None:
+    """Write the documents of sessions, which may change while they run."""
+    if known := [{"the_row": session.row} for session, _ in sessions if not session.is_new]:
         for delete in DELETE_DOCUMENTS:
-            connection.execute(delete, {"the_row": session.row})
+            connection.execute(delete, known)
+    people, tags, dialogs = [], [], []
+    for session, page in sessions:
+        of_people, of_tags = rows.roster_rows(page.documents, session.row)
+        people += of_people
+        tags += of_tags
+        status = _snapshot(page).fields["dialog_status"]
+        dialogs.append(
+            rows.dialog_row(page.documents, session.row, session_id=page.session_id, status=status)
+        )
     to = inserts(connection.dialect.name)
-    people, tags = rows.roster_rows(page.documents, session.row)
-    dialog = rows.dialog_row(page.documents, session.row, session_id=page.session_id, status=status)
-    for insert, values in ((to.participant, people), (to.tag, tags), (to.dialog, [dialog])):
+    for insert, values in ((to.participant, people), (to.tag, tags), (to.dialog, dialogs)):
         insert_rows(connection, insert, values)

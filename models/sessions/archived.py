@@ -54,6 +54,11 @@ class ArchivePage:
     snapshot: Snapshot | None = None
 
     @property
+    def size(self) -> int:
+        """Number of characters of the entries."""
+        return sum(len(text) for stream in (self.dialog, self.events, self.journal) for _, text in stream)
+
+    @property
     def until(self) -> StreamPositions:
         """Stream positions after this page is archived."""
         return StreamPositions(

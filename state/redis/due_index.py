@@ -41,7 +41,11 @@ class DueIndex:
 
     def reschedule(self, session_id: str, at_ms: int) -> None:
         """Set the time of the next check of a claimed session, unless an earlier one was requested meanwhile."""
-        self._postpone({session_id: at_ms}, entering=False)
+        self.reschedule_all({session_id: at_ms})
+
+    def reschedule_all(self, times_ms: Mapping[str, int]) -> None:
+        """Set the times of claimed sessions; as `reschedule`, in few round trips."""
+        self._postpone(times_ms, entering=False)
 
     def count_due(self, *, before_ms: int) -> int:
         """Return the number of sessions that were due before that time, without those that are due at once (0)."""

@@ -8,16 +8,17 @@ Redis.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from redis import Redis
 
 from ...models.errors import ArchiveUnavailable, RedisUnavailable
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchivePage, ArchiveProgress
-from ...state.sessions.archiving import ArchiveQueue, SnapshotReader
+from ...state.sessions.archiving import ArchiveQueue, PageRead, SnapshotReader
 from ...state.sessions.index import SessionIndex
 from .log_context import log_context
 
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 
 #: Maximum number of sessions per claim, and milliseconds for which other archivers do not get them.
 BATCH = 20
+#: Number of characters after which the sessions read so far are written.
+BATCH_CHARACTERS = 4_000_000
 HOLD_MS = 60_000
 #: Maximum milliseconds between two checks; the interval grows while a session is idle.
 SELDOM_MS = 60_000
@@ -39,6 +42,22 @@ _FINAL = frozenset({CollabStatus.COMPLETED, CollabStatus.CANCELLED})
 
 class _Overtaken(Exception):
     """Nothing is left to write: another archiver was faster, or the session no longer exists."""
+
+
+class _Written(NamedTuple):
+    """A session that the archive has completely."""
+
+    session_id: str
+    progress: ArchiveProgress
+    has_ended: bool
+
+    @classmethod
+    def read(cls, page: ArchivePage) -> _Written:
+        """Return the session of a page with a snapshot, after it was written."""
+        assert page.snapshot is not None  # noqa: S101 - the last page of each session has it
+        fields = page.snapshot.fields
+        progress = ArchiveProgress(page.opened_ms, int(fields["updated_ms"]), page.until)
+        return cls(page.session_id, progress, fields["status"] in _FINAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +100,35 @@ class Archiver:
 
     def _archive_all(self, session_ids: Sequence[str]) -> int:
         known = self.target.writer.progress(session_ids)
-        written = 0
+        written, pages = 0, []
         for session_id in session_ids:
+            with _retrying_later(session_id):
+                progress = known.get(session_id, ArchiveProgress())
+                look = self._reader.read_page(session_id, progress)
+                if look.page is None or not self.target.writer.fits_together(look.page):
+                    written += self._archive_read(session_id, progress, look)
+                    continue
+                pages.append(look.page)
+            if sum(it.size for it in pages) >= BATCH_CHARACTERS:
+                written += self._write_together(pages)
+                pages = []
+        return written + self._write_together(pages)
+
+    def _write_together(self, pages: Sequence[ArchivePage]) -> int:
+        """Write sessions in one transaction, or else one after the other; return how many were written."""
+        if len(pages) > 1:
             try:
-                with log_context(session_id):
-                    written += self.archive(session_id, known.get(session_id, ArchiveProgress()))
+                if self.target.writer.write_all(pages):
+                    self._schedule_checks([_Written.read(it) for it in pages])
+                    return len(pages)
             except (ArchiveUnavailable, RedisUnavailable):
                 raise
             except Exception:  # one session that cannot be archived must not block the others
-                log.exception("archiving session %s failed, will retry", session_id)
+                log.debug("archiving %d sessions together failed", len(pages), exc_info=True)
+        written = 0
+        for page in pages:
+            with _retrying_later(page.session_id):
+                written += self._write(page)
         return written
 
     def archive(self, session_id: str, progress: ArchiveProgress) -> bool:
@@ -97,22 +136,26 @@ class Archiver:
 
         Return False if nothing was new.
         """
-        look = self._reader.read_page(session_id, progress)
+        return self._archive_read(session_id, progress, self._reader.read_page(session_id, progress))
+
+    def _archive_read(self, session_id: str, progress: ArchiveProgress, look: PageRead) -> bool:
         if look.word == "missing":
             self._index.drop_orphan(session_id, self._queue)
             return False
-        has_ended = True  # assumed here; `release` checks it again
         if look.page is not None:
-            try:
-                last = self.target.writer.write(look.page, lambda since: self._read_on(session_id, since))
-            except _Overtaken:
-                return False
-            assert last.snapshot is not None  # noqa: S101 - it is what `write` ends with
-            fields = last.snapshot.fields
-            progress = ArchiveProgress(last.opened_ms, int(fields["updated_ms"]), last.until)
-            has_ended = fields["status"] in _FINAL
-        self._schedule_check(session_id, progress, has_ended=has_ended)
-        return look.page is not None
+            return self._write(look.page)
+        # An end is assumed here; `_schedule_checks` verifies it.
+        self._schedule_checks([_Written(session_id, progress, has_ended=True)])
+        return False
+
+    def _write(self, page: ArchivePage) -> bool:
+        """Write one session from a page on; return False if another archiver was faster."""
+        try:
+            last = self.target.writer.write(page, lambda since: self._read_on(page.session_id, since))
+        except _Overtaken:
+            return False
+        self._schedule_checks([_Written.read(last)])
+        return True
 
     def _read_on(self, session_id: str, since: ArchiveProgress) -> ArchivePage:
         page = self._reader.read_page(session_id, since).page
@@ -120,18 +163,33 @@ class Archiver:
             raise _Overtaken
         return page
 
-    def _schedule_check(self, session_id: str, progress: ArchiveProgress, *, has_ended: bool) -> None:
-        now_ms = self._index.now_ms()
-        times = self._times
-        ended_ms = (
-            self._reader.expire_if_archived(session_id, progress, retention_ms=times.retention_ms)
-            if has_ended
-            else None
-        )
-        if ended_ms is None:
-            pause_ms = (now_ms - progress.updated_ms) // 4
-            self._queue.reschedule(session_id, now_ms + min(max(pause_ms, times.every_ms), SELDOM_MS))
-        elif (late_ms := ended_ms + min(LATE_MS, times.retention_ms // 2)) > now_ms:
-            self._queue.reschedule(session_id, late_ms)
-        else:
-            self._queue.remove_archived(session_id)
+    def _schedule_checks(self, sessions: Sequence[_Written]) -> None:
+        """Set the time of the next check of each session; let the live keys of an ended one expire."""
+        now_ms, times = self._index.now_ms(), self._times
+        next_ms: dict[str, int] = {}
+        for session_id, progress, has_ended in sessions:
+            ended_ms = (
+                self._reader.expire_if_archived(session_id, progress, retention_ms=times.retention_ms)
+                if has_ended
+                else None
+            )
+            if ended_ms is None:
+                pause_ms = (now_ms - progress.updated_ms) // 4
+                next_ms[session_id] = now_ms + min(max(pause_ms, times.every_ms), SELDOM_MS)
+            elif (late_ms := ended_ms + min(LATE_MS, times.retention_ms // 2)) > now_ms:
+                next_ms[session_id] = late_ms
+            else:
+                self._queue.remove_archived(session_id)
+        self._queue.reschedule_all(next_ms)
+
+
+@contextmanager
+def _retrying_later(session_id: str) -> Iterator[None]:
+    """Log an error of one session, which must not block the others; its claim ends, so it is tried again."""
+    try:
+        with log_context(session_id):
+            yield
+    except (ArchiveUnavailable, RedisUnavailable):
+        raise
+    except Exception:
+        log.exception("archiving session %s failed, will retry", session_id)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from redis import Redis
-from sqlalchemy import event
 
 from scaling import scaled_examples
 from servers.postgres import own_database
-from sessions.archiving import NOTHING, archive_now, archived, archiver, live
+from sessions.archiving import NOTHING, archive_now, archived, archiver, killed_at, live
 from sessions.table import Table
 from sessions.task_room import ANN, CYD, TaskRoom
 from symposia.archive.archive import Archive
@@ -30,39 +27,6 @@ BOB = "bob"
 #: More statements than archiving a session takes, so that some archivers live.
 STATEMENTS = 26
 MOVES = st.lists(st.one_of(st.just("speak"), st.integers(1, STATEMENTS)), min_size=1, max_size=8)
-
-
-class Killed(BaseException):
-    """The archiver is no more."""
-
-
-@contextmanager
-def killed_at(step: int, archive: Archive, client: Redis) -> Iterator[None]:
-    """Kill the archiver before its `step`th statement, commit or call to Redis."""
-    left = step
-
-    def count(*_args: Any) -> None:
-        nonlocal left
-        left -= 1
-        if left == 0:
-            raise Killed
-
-    def counting(*args: Any, **options: Any) -> Any:
-        count()
-        return answering(*args, **options)
-
-    answering, engine = client.evalsha, archive.database._engine
-    event.listen(engine, "before_cursor_execute", count)
-    event.listen(engine, "commit", count)
-    client.evalsha = counting  # type: ignore[method-assign]
-    try:
-        yield
-    except Killed:
-        engine.dispose()
-    finally:
-        del client.evalsha
-        event.remove(engine, "before_cursor_execute", count)
-        event.remove(engine, "commit", count)
 
 
 def archive_until_killed(step: int, archive: Archive, table: Table) -> None:
