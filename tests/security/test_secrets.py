@@ -18,7 +18,7 @@ from symposia.client import Client
 from symposia.config.settings import known_secrets
 from symposia.models.sessions.options import AfterRetries
 from symposia.state.redis.connect import connect
-from symposia.workers.cli.app import app as command_line
+from symposia.workers.cli.app import build_app
 from symposia.workers.cli.common.exit_codes import run_command_line as run_guarded
 from symposia.workers.logs import Redaction
 from symposia.workers.worker_app import create_worker_app
@@ -76,7 +76,7 @@ def test_celery_commands_print_no_password(guarded, command):
 def test_command_line_prints_no_password(guarded, command, monkeypatch, capsys):
     for name, value in guarded.environment.items():
         monkeypatch.setenv(name, value)
-    run_guarded(command_line, command)
+    run_guarded(build_app(command), command)
     said = "".join(capsys.readouterr())
     assert said
     assert [secret for secret in guarded.secrets if secret in said] == []
@@ -84,7 +84,7 @@ def test_command_line_prints_no_password(guarded, command, monkeypatch, capsys):
 
 def test_wrong_password_error_does_not_print_it(guarded, monkeypatch, capsys):
     monkeypatch.setenv("SYMPOSIA_REDIS_URL", guarded.environment["SYMPOSIA_REDIS_URL"] + "-and-more")
-    assert run_guarded(command_line, ("list",)) == 4
+    assert run_guarded(build_app(["list"]), ("list",)) == 4
     said = "".join(capsys.readouterr())
     assert "does not answer" in said
     assert [secret for secret in guarded.secrets if secret in said] == []

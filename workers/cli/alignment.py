@@ -40,8 +40,9 @@ def read_document(name: str) -> str:
         raise InvalidInput("FILE", name, f"must be UTF-8 text, but byte {error.start} is invalid") from None
 
 
-def add_dialogue_command(app: typer.Typer) -> None:
-    """Add the command."""
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(lint)
     app.command()(dialogue)
 
 
@@ -184,11 +185,6 @@ def _is_combinable(finding: LintFinding) -> bool:
         FormRule.UNDERLINED,
         FormRule.SEPARATOR,
     }
-
-
-def add_lint_command(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(lint)
 
 
 def lint(

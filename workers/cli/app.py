@@ -1,21 +1,18 @@
-"""The Typer app with all commands."""
+"""The Typer app and the table of its commands.
+
+A command line imports only the module of its own command.
+"""
 
 from __future__ import annotations
 
 import inspect
 import shutil
+from collections.abc import Sequence
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
-
-from . import alignment
-from .operations import archive, demo, doctor, memory, serve, tenant
-from .reviews import review, schedule
-from .sessions import inbox, run, steer
-from .sessions import list as listing
-from .sessions import show as look
-from .workspace import conversation, task
 
 #: Width of help texts in columns, also on a wider terminal.
 HELP_WIDTH = 80
@@ -36,19 +33,83 @@ class _NarrowHelp(TyperGroup):
         return super().make_context(info_name, args, *more, **extra)  # type: ignore[return-value]
 
 
-app = typer.Typer(
-    name="symposia",
-    cls=_NarrowHelp,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    add_completion=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=(
-        "Exit codes: 0 success, 1 the session was cancelled or aborted, or review or lint found problems, "
-        "2 bad input or usage, 3 not found, 4 Redis, a worker or another part is missing, 130 interrupted."
-    ),
+_EXIT_CODES = (
+    "Exit codes: 0 success, 1 the session was cancelled or aborted, or review or lint found problems, "
+    "2 bad input or usage, 3 not found, 4 Redis, a worker or another part is missing, 130 interrupted."
 )
+
+#: Modules by help panel, in the order of the help, each with the commands that its `add_to` adds.
+PANELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Run and follow sessions": {
+        "operations.demo": ("demo",),
+        "sessions.run": ("run", "submit"),
+        "sessions.list": ("list", "search"),
+        "sessions.show": ("show", "watch", "graph", "export"),
+    },
+    "Control running sessions": {
+        "sessions.steer": ("suspend", "resume", "stop", "cancel", "add", "remove", "instruct", "post"),
+    },
+    "Human answers and usage": {
+        "sessions.inbox": ("inbox", "reply"),
+        "operations.tenant": ("tenant",),
+    },
+    "Reviews and schedules": {
+        "reviews.review": ("review",),
+        "reviews.schedule": ("schedule",),
+    },
+    "Tasks and conversations": {
+        "workspace.task": ("task",),
+        "workspace.conversation": ("conversation",),
+    },
+    "Archive and memory": {
+        "operations.memory": ("memory",),
+        "operations.archive": ("restore", "prune"),
+    },
+    "Alignment documents": {
+        "alignment": ("lint", "dialogue"),
+    },
+    "Operations": {
+        "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
+        "operations.doctor": ("doctor",),
+    },
+}
+
+
+def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the app for a command line.
+
+    Args:
+        arguments: The command line without the program name.
+
+    Returns:
+        The app with the commands of one module if the command line names one of them, without commands for
+        `--version`, else with all commands.
+    """
+    app = typer.Typer(
+        name="symposia",
+        cls=_NarrowHelp,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        add_completion=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=_EXIT_CODES,
+    )
+    app.callback()(symposia)
+    first = next((it for it in arguments if it != "--debug"), None)
+    is_known = first == "--version" or any(
+        first in commands for modules in PANELS.values() for commands in modules.values()
+    )
+    for panel, modules in PANELS.items():
+        for module, commands in modules.items():
+            if not is_known or first in commands:
+                import_module(f".{module}", __package__).add_to(app)
+        for command in app.registered_commands:
+            command.rich_help_panel = command.rich_help_panel or panel
+        for group in app.registered_groups:
+            group.rich_help_panel = group.rich_help_panel or panel
+    _join_lines(app)
+    return app
 
 
 def _version(wanted: bool) -> None:
@@ -59,7 +120,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def symposia(
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
     version: Annotated[
@@ -70,46 +130,6 @@ def symposia(
 
     To start, run [bold]symposia demo[/bold]: it runs one session in each of the five modes.
     """
-
-
-PANELS = {
-    "Run and follow sessions": (
-        demo.add_to,
-        run.add_to,
-        listing.add_to,
-        look.add_to,
-    ),
-    "Control running sessions": (
-        steer.add_to,
-        steer.add_roster_commands,
-    ),
-    "Human answers and usage": (
-        inbox.add_to,
-        inbox.add_reply_command,
-        tenant.add_to,
-    ),
-    "Reviews and schedules": (
-        review.add_to,
-        schedule.add_to,
-    ),
-    "Tasks and conversations": (
-        task.add_to,
-        conversation.add_to,
-    ),
-    "Archive and memory": (
-        memory.add_to,
-        archive.add_to,
-    ),
-    "Alignment documents": (
-        alignment.add_lint_command,
-        alignment.add_dialogue_command,
-    ),
-    "Operations": (
-        serve.add_to,
-        serve.add_callbacks_command,
-        doctor.add_to,
-    ),
-}
 
 
 def _join_lines(commands: typer.Typer) -> None:
@@ -123,14 +143,3 @@ def _join_lines(commands: typer.Typer) -> None:
     for group in commands.registered_groups:
         if group.typer_instance is not None:
             _join_lines(group.typer_instance)
-
-
-for panel, adders in PANELS.items():
-    for add_commands in adders:
-        add_commands(app)
-    for command in app.registered_commands:
-        command.rich_help_panel = command.rich_help_panel or panel
-    for commands in app.registered_groups:
-        commands.rich_help_panel = commands.rich_help_panel or panel
-
-_join_lines(app)

@@ -26,7 +26,7 @@ from symposia.reviews.reports.formats import (
     render,
     report_files,
 )
-from symposia.workers.cli.app import app
+from symposia.workers.cli.app import build_app
 from symposia.workers.cli.reviews.output import Reports, write_reports
 
 
@@ -62,9 +62,11 @@ def test_all_formats_include_the_added_one(tmp_path: Path) -> None:
 def test_command_line_offers_the_added_format(redis_url: str) -> None:
     environment = {"SYMPOSIA_REDIS_URL": redis_url}
     for command in (["files", "."], ["show", "0b5d7f0e"]):
-        refused = CliRunner().invoke(app, ["review", *command, "--format", "pdf"], env=environment)
+        refused = CliRunner().invoke(build_app(), ["review", *command, "--format", "pdf"], env=environment)
         assert (refused.exit_code, "'csv'" in " ".join(refused.output.split())) == (2, True)
-    accepted = CliRunner().invoke(app, ["review", "show", "0b5d7f0e", "--format", "csv"], env=environment)
+    accepted = CliRunner().invoke(
+        build_app(), ["review", "show", "0b5d7f0e", "--format", "csv"], env=environment
+    )
     assert "is not one of" not in accepted.output
 
 

@@ -21,7 +21,7 @@ import pytest
 from live import SUPPORT, until
 from processes.gone import command_of, stands_still
 from scaling import patient
-from symposia.workers.cli.app import app
+from symposia.workers.cli.app import build_app
 from symposia.workers.cli.common.exit_codes import run_command_line
 
 PROGRAM = Path(sys.executable).with_name("symposia")
@@ -149,7 +149,7 @@ class Terminal:
             stack.enter_context(chdir(self.folder))
             stack.enter_context(redirect_stdout(out))
             stack.enter_context(redirect_stderr(err))
-            code = run_command_line(app, arguments)
+            code = run_command_line(build_app(arguments), arguments)
         return Said(code, out.getvalue(), err.getvalue())
 
     def start(self, *arguments: str) -> Running:

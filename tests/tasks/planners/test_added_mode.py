@@ -16,7 +16,7 @@ from symposia.models.protocol.collab import Collab, CollabMode
 from symposia.models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.tasks.planners import Demo, Mode, add_mode, modes, registry
-from symposia.workers.cli.app import app
+from symposia.workers.cli.app import build_app
 from symposia.workers.cli.sessions.progress import expected_turns
 from symposia.workers.local.demo import demo_sessions
 
@@ -100,7 +100,7 @@ def test_command_line_knows_the_added_mode(office):
     job = room.submit("backwards", {"ann": "say", "bob": "say"})
     environment = {"SYMPOSIA_REDIS_URL": room.settings.redis_url.get_secret_value()}
     environment["SYMPOSIA_DATA_DIR"] = str(room.settings.data_dir)
-    said = CliRunner().invoke(app, ["list", "--mode", "backwards", "--json"], env=environment)
+    said = CliRunner().invoke(build_app(), ["list", "--mode", "backwards", "--json"], env=environment)
     assert (said.exit_code, job.id in said.output) == (0, True)
     assert expected_turns(job.collab(), job._facts.spec) == 4
 

@@ -10,9 +10,10 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from symposia.workers.cli.app import app
+from symposia.workers.cli.app import PANELS, build_app
 
-COMMANDS = [command.name or command.callback.__name__ for command in app.registered_commands]
+APP = build_app()
+COMMANDS = [command.name or command.callback.__name__ for command in APP.registered_commands]
 
 
 def test_command_list_is_complete():
@@ -38,7 +39,7 @@ def test_command_list_is_complete():
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_an_example(command):
-    said = CliRunner().invoke(app, [command, "--help"])
+    said = CliRunner().invoke(APP, [command, "--help"])
     assert said.exit_code == 0
     assert "Example: " in said.output
     assert f"symposia {command}" in said.output.split("Example: ")[1]
@@ -48,8 +49,8 @@ def test_every_command_has_an_example(command):
 @pytest.mark.long
 def test_help_wraps_at_80_columns(monkeypatch, columns):
     monkeypatch.setenv("COLUMNS", columns)
-    for path in command_paths(get_command(app)):
-        lines = CliRunner().invoke(app, [*path, "--help"]).output.splitlines()
+    for path in command_paths(get_command(APP)):
+        lines = CliRunner().invoke(APP, [*path, "--help"]).output.splitlines()
         assert max(map(len, lines)) <= 80, path
         assert broken_early(lines) == [], path
 
@@ -62,7 +63,7 @@ def broken_early(lines):
 
 
 def test_square_brackets_are_kept_in_help_texts():
-    said = " ".join(CliRunner().invoke(app, ["callbacks", "--help"]).output.split())
+    said = " ".join(CliRunner().invoke(APP, ["callbacks", "--help"]).output.split())
     assert "`callback_url` in [[webhooks]] of the agents file" in said
 
 
@@ -72,8 +73,20 @@ def command_paths(command, path=()):
         yield from command_paths(inner, (*path, name))
 
 
+def test_command_line_gets_the_commands_of_one_module():
+    table = [commands for modules in PANELS.values() for commands in modules.values()]
+    for commands in table:
+        assert set(get_command(build_app([commands[-1], "--json"])).commands) == set(commands)
+    assert set(get_command(APP).commands) == {it for commands in table for it in commands}
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--debug", "--help"], ["serch"]])
+def test_other_command_lines_get_every_command(arguments):
+    assert get_command(build_app(arguments)).commands.keys() == get_command(APP).commands.keys()
+
+
 def test_the_exit_codes_are_in_the_help():
-    said = " ".join(CliRunner().invoke(app, ["--help"]).output.split())
+    said = " ".join(CliRunner().invoke(APP, ["--help"]).output.split())
     assert "0 success, 1 the session was cancelled or aborted, or review or lint found problems" in said
     assert "2 bad input or usage, 3 not found" in said
 
@@ -95,4 +108,4 @@ assert not heavy, heavy
 def test_the_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
-    assert CliRunner().invoke(app, ["--version"]).output == f"symposia {version('symposia')}\n"
+    assert CliRunner().invoke(APP, ["--version"]).output == f"symposia {version('symposia')}\n"

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from symposia.models.alignment.document import render
 from symposia.models.alignment.document.specification import example
-from symposia.workers.cli.app import app
+from symposia.workers.cli.app import build_app
 from symposia.workers.cli.common.exit_codes import ExitCode, exit_code_of
 
 LOOSE = "# T\n\n## Round 1 (X)\n\n### 🧁 Muffin\n\n- [TENSION T1]: y\n"
@@ -18,7 +18,7 @@ LOOSE = "# T\n\n## Round 1 (X)\n\n### 🧁 Muffin\n\n- [TENSION T1]: y\n"
 @pytest.fixture
 def run():
     def invoke(*arguments, **options):
-        return CliRunner().invoke(app, [str(it) for it in arguments], **options)
+        return CliRunner().invoke(build_app(), [str(it) for it in arguments], **options)
 
     return invoke
 

@@ -43,6 +43,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(worker)
     app.command()(beat)
     app.command()(flower)
+    app.command()(callbacks)
 
 
 def up(
@@ -234,11 +235,6 @@ def flower(
         loglevel="info",
     )
     os.execve(command[0], command, child_environment(settings))  # noqa: S606
-
-
-def add_callbacks_command(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(callbacks)
 
 
 def callbacks(

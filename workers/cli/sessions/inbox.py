@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the commands."""
     app.command()(inbox)
+    app.command()(reply)
 
 
 def inbox(
@@ -75,11 +76,6 @@ def _lines(it: Pending) -> Iterator[Text]:
     yield Text(
         printable(f"  symposia reply {it.session_id[:8]} {name} TEXT --turn {it.turn_number}"), style="dim"
     )
-
-
-def add_reply_command(app: typer.Typer) -> None:
-    """Add the command."""
-    app.command()(reply)
 
 
 def reply(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (suspend, resume, stop, cancel):
+    for command in (suspend, resume, stop, cancel, add, remove, instruct, post):
         app.command()(command)
 
 
@@ -88,12 +88,6 @@ Key = Annotated[
         help="Idempotency key, any text: a change sent again with the same key is applied only once."
     ),
 ]
-
-
-def add_roster_commands(app: typer.Typer) -> None:
-    """Add the commands."""
-    for command in (add, remove, instruct, post):
-        app.command()(command)
 
 
 def add(

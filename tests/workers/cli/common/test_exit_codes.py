@@ -39,7 +39,7 @@ def run(command: Callable[[], None], monkeypatch: pytest.MonkeyPatch) -> object:
     """The exit code of a command line that has this one command."""
     line = typer.Typer()
     line.command()(command)
-    monkeypatch.setattr(app, "app", line)
+    monkeypatch.setattr(app, "build_app", lambda _: line)
     with pytest.raises(SystemExit) as end:
         main([])
     return end.value.code

@@ -17,7 +17,7 @@ from symposia.factories.memory import dialog_memory, memory_rules, memory_url
 from symposia.models.errors import InvalidInput
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.redis.connect import connect
-from symposia.workers.cli.app import app
+from symposia.workers.cli.app import build_app
 
 HERE = (42, "room_123")
 
@@ -49,7 +49,7 @@ def spoken(memory):
 
 @pytest.mark.parametrize("command", ["show", "export", "forget", "share", "unshare"])
 def test_every_command_has_an_example(command):
-    said = CliRunner().invoke(app, ["memory", command, "--help"])
+    said = CliRunner().invoke(build_app(), ["memory", command, "--help"])
     assert said.exit_code == 0
     assert f"symposia memory {command}" in said.output.split("Example: ")[1]
 

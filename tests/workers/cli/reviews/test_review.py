@@ -18,7 +18,7 @@ from symposia.config.settings import load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.workers.cli.app import app
+from symposia.workers.cli.app import build_app
 from symposia.workers.local.embedded import EmbeddedServer
 
 WASTEFUL = "import os\n\nprint('hello')\n"
@@ -254,6 +254,6 @@ def test_unknown_review_is_reported(terminal: Terminal):
 
 @pytest.mark.parametrize("command", ["files", "sessions", "list", "show", "cancel", "retry"])
 def test_every_command_has_an_example(command):
-    said = CliRunner().invoke(app, ["review", command, "--help"])
+    said = CliRunner().invoke(build_app(), ["review", command, "--help"])
     assert said.exit_code == 0
     assert f"symposia review {command}" in " ".join(said.output.split("Example: ")[1].split())
