@@ -18,6 +18,7 @@ PROGRAMS = {
     "reviews": "Items a second of a batch review.",
     "metrics": "Cost of counting for monitoring.",
     "dashboard": "Flower's pages, and how late they see a change.",
+    "startup": "CPU seconds of commands that read, and of the start of a worker.",
 }
 FILES = {"archive-sql": "archive"}
 
