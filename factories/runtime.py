@@ -21,6 +21,7 @@ from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.queue_progress import QueueProgress
 from ..state.sessions.store import SessionStore
+from ..tasks.runtime.agent_times import AgentTimes
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.runtime.leases import LeaseRenewer
 from ..tasks.runtime.metrics import MetricBuffer
@@ -85,13 +86,14 @@ def build_runtime(
     client = connect(redis_url)
     store = SessionStore(client)
     limits = limits_of(settings)
-    reviews, registry = ReviewQueue(app), load_registry(settings)
+    reviews, registry, agent_times = ReviewQueue(app), load_registry(settings), AgentTimes()
     return Runtime(
         store=store,
         index=SessionIndex(client),
         queue_progress=QueueProgress(client),
         facts=FactsCache(store),
-        graph=TaskGraph(lambda: app, knows_agent=registry.knows),
+        graph=TaskGraph(lambda: app, knows_agent=registry.knows, is_fast=agent_times.is_fast),
+        agent_times=agent_times,
         registry=registry,
         runner=AgentRunner(
             max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))

@@ -2,14 +2,17 @@
 
 With Celery 5.7.0 each turn of a sequence is a message, although the worker that writes a turn could run the
 next one at once: publish, pop, decode, a hand-over from the event loop to a thread and back take more time
-than the turn. Here a task may leave its successor in its thread (`keep_task`). It is a Celery task like any
-other, with an id, a request, events, logs and signals, and runs as soon as the first one has ended.
+than the turn. Here a task may leave its successors in its thread (`keep_task`). Each is a Celery task like any
+other, with an id, a request, events, logs and signals, and runs as soon as those before it have ended.
 
 Bounds:
 
 - A thread keeps at most `SLICE_TASKS` successors, for `SLICE_S` seconds after it took a message. Later ones are
   sent, so that the sessions of a busy worker take turns, and slow turns go to any free worker. With more
   sessions than threads, a message waits for at most `SLICE_S` for each session before it, divided by the threads.
+- Tasks that may run side by side are kept one after the other only if all of them are expected to be shorter than a
+  message (`KeptTask.is_short`). Those that have not begun at the end of these seconds, because one was slow after
+  all, are sent by another thread (`_LateTasks`).
 - The message that the thread took is acknowledged after the last of them: the worker takes no more messages
   than it has threads.
 - Nothing is kept once the worker stops or has lost its broker, in other pools than that of threads, and for
@@ -25,6 +28,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,6 +47,8 @@ log = logging.getLogger(__name__)
 #: Seconds for which a thread keeps successors, and how many.
 SLICE_S = 0.1
 SLICE_TASKS = 8
+#: Least seconds between two checks for late tasks.
+_PAUSE_S = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,25 +59,43 @@ class KeptTask:
         name: Name of the task.
         kwargs: Its keyword arguments.
         headers: Headers that its message would have, besides those that all its messages have.
+        send: Function that sends the task as a message instead.
+        is_short: Whether it probably takes less time than a message.
     """
 
     name: str
     kwargs: dict[str, Any]
     headers: dict[str, Any]
+    send: Callable[[], None]
+    is_short: bool = False
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Slice:
     """Time of a thread for a task and its successors."""
 
     app: Celery
     runner: _SliceRunner
     until: float
-    kept: KeptTask | None = None
+    kept: deque[KeptTask] = field(default_factory=deque)
     #: How many more tasks it may keep.
     left: int = SLICE_TASKS
+    #: Whether its late tasks are sent.
+    is_watched: bool = False
     #: Arguments with which the message is acknowledged at the end.
     ack: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def take(self) -> KeptTask | None:
+        """Return the next task and remove it. Called by two threads."""
+        try:
+            return self.kept.popleft()
+        except IndexError:
+            return None
+
+    def send_kept(self) -> None:
+        """Send the remaining tasks."""
+        while (task := self.take()) is not None:
+            _send(task)
 
 
 class _Thread(threading.local):
@@ -84,13 +108,57 @@ _thread = _Thread()
 def keep_task(app: Celery, task: KeptTask) -> bool:
     """Run a task in this thread after the current one; return False if it must be sent."""
     current = _thread.current
-    if current is None or current.app is not app or current.kept is not None or not current.left:
+    if current is None or current.app is not app or not current.left:
+        return False
+    if current.kept and not (task.is_short and current.kept[-1].is_short):
         return False
     if time.monotonic() >= current.until or not current.runner.may_keep(task.name):
         return False
-    current.kept = task
+    current.kept.append(task)
     current.left -= 1
+    if len(current.kept) > 1 and not current.is_watched:
+        current.is_watched = True
+        current.runner.late_tasks.watch(current)
     return True
+
+
+def _send(task: KeptTask) -> None:
+    try:
+        task.send()
+    except Exception:
+        log.exception("sending kept Celery task %s failed", task.headers["id"])
+
+
+class _LateTasks:
+    """Thread that sends the kept tasks which have not begun at the end of their slice."""
+
+    def __init__(self) -> None:
+        self._slices: deque[_Slice] = deque()
+        self._condition = threading.Condition()
+        self._thread: threading.Thread | None = None
+
+    def watch(self, kept: _Slice) -> None:
+        """Send the tasks of a slice that have not begun at its end."""
+        with self._condition:
+            self._slices.append(kept)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="symposia-late-tasks", daemon=True)
+                self._thread.start()
+            elif len(self._slices) == 1:
+                self._condition.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                while not self._slices:
+                    self._condition.wait()
+                first = self._slices[0]
+            time.sleep(max(first.until - time.monotonic(), _PAUSE_S))
+            with self._condition:
+                ended = [it for it in self._slices if it.until <= time.monotonic()]
+                self._slices = deque(it for it in self._slices if it not in ended)
+            for it in ended:
+                it.send_kept()
 
 
 class _Delivery:
@@ -107,6 +175,7 @@ class _SliceRunner:
 
     def __init__(self, consumer: Any) -> None:
         self.is_open = True
+        self.late_tasks = _LateTasks()
         self._consumer = consumer
         self._app: Celery = consumer.app
         self._trace = (
@@ -142,10 +211,10 @@ class _SliceRunner:
         acknowledge = request._on_ack  # noqa: SLF001 - fixed when the request is created
 
         def acknowledge_at_end(*args: Any) -> None:
-            if current.kept is None:
-                acknowledge(*args)
-            else:
+            if current.kept:
                 current.ack.append(args)
+            else:
+                acknowledge(*args)
 
         request._on_ack = acknowledge_at_end  # noqa: SLF001
         _thread.current = current
@@ -155,9 +224,11 @@ class _SliceRunner:
             except Exception:
                 # Celery's pool discards the error. A task that was kept before it still runs.
                 log.exception("Celery task %s failed in its worker", request.id)
-            while (task := current.kept) is not None:
-                current.kept = None
-                self._run_kept(task)
+            while (task := current.take()) is not None:
+                if not current.kept or (time.monotonic() < current.until and self.may_keep(task.name)):
+                    self._run_kept(task)
+                else:
+                    _send(task)
         finally:
             _thread.current = None
             for args in current.ack:

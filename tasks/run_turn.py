@@ -219,7 +219,11 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
             runtime.fault_hook(Boundary.SPEAKING, active_turn.session_id, active_turn.grant.number)
             return read_directives(context, speaking.result())
 
-    outcome = ask(context)
+    asked = time.monotonic()
+    try:
+        outcome = ask(context)
+    finally:
+        runtime.agent_times.record(binding.agent, time.monotonic() - asked)
     if active_turn.facts.spec.protocol is not None:
         outcome = correct_outcome(context, outcome, ask)
     if (

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ...models.protocol.collab import CollabMode
@@ -74,19 +75,38 @@ class TurnCall:
         return f"session={self.session} mode={self.mode} turn={self.turn} participant={self.participant}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """The Celery task of a turn in its step."""
+
+    task_id: str
+    call: TurnCall
+    parent: str
+    #: None: the turn runs alone.
+    group_id: str | None
+    index: int
+    sent_ms: int
+
+
 class TaskGraph:
     """Dispatch of turns and continuations of sessions to the queue. Raises kombu's OperationalError if it fails.
 
     `find_app`: returns the Celery app, and is called when a message is sent for the first time.
     `knows_agent`: returns whether this process can run the agent of that name; None: it runs no turns.
+    `is_fast`: returns whether the agent of that name probably answers at once.
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
     """
 
     def __init__(
-        self, find_app: Callable[[], Celery], *, knows_agent: Callable[[str], bool] | None = None
+        self,
+        find_app: Callable[[], Celery],
+        *,
+        knows_agent: Callable[[str], bool] | None = None,
+        is_fast: Callable[[str], bool] = lambda _agent: False,
     ) -> None:
         self._find_app = find_app
         self._knows_agent = knows_agent
+        self._is_fast = is_fast
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
 
@@ -111,13 +131,19 @@ class TaskGraph:
         self._is_broker_down = False
 
     def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
-        """Send turns that may run in parallel; a worker's thread may keep the first of them for itself."""
+        """Send turns that may run in parallel.
+
+        A worker's thread may keep the first of them for itself, and further ones if all their agents are fast.
+        """
         group_id = new_id() if len(calls) > 1 else None
-        sent = [(index, new_id(), call) for index, call in enumerate(calls)]
-        if sent and self._keep(calls[0], sent[0][1], parent=parent, group_id=group_id):
-            del sent[0]
-        if not sent:
-            return
+        members = [
+            _Member(new_id(), call, parent, group_id, index, sent_ms) for index, call in enumerate(calls)
+        ]
+        sent = [member for member in members if not self._keep(member)]
+        if sent:
+            self._send(sent)
+
+    def _send(self, members: Sequence[_Member]) -> None:
         amqp, has_event = self._app.amqp, self._app.conf.task_send_sent_event
         with (
             self._sending(),
@@ -127,31 +153,38 @@ class TaskGraph:
         ):
             # As `group(...).apply_async()` and `send_task` send them, without their route lookups, copies of
             # signatures and result promises, which take a tenth of the time of a turn.
-            for index, task_id, call in sent:
+            for member in members:
                 message = amqp.create_task_message(
-                    task_id,
+                    member.task_id,
                     TURN,
-                    kwargs=call.kwargs(),
-                    root_id=call.session,
-                    parent_id=parent,
-                    group_id=group_id,
-                    group_index=index if group_id else None,
+                    kwargs=member.call.kwargs(),
+                    root_id=member.call.session,
+                    parent_id=member.parent,
+                    group_id=member.group_id,
+                    group_index=member.index if member.group_id else None,
                     create_sent_event=has_event,
                     argsrepr="",
-                    kwargsrepr=str(call),
+                    kwargsrepr=str(member.call),
                     ignore_result=True,
                 )
-                amqp.send_task_message(producer, TURN, message, headers={SENT_MS: sent_ms})
+                amqp.send_task_message(producer, TURN, message, headers={SENT_MS: member.sent_ms})
 
-    def _keep(self, call: TurnCall, task_id: str, *, parent: str, group_id: str | None) -> bool:
+    def _keep(self, member: _Member) -> bool:
         from ...patches.kept_tasks import KeptTask, keep_task  # imports Celery, as `broker_error` does
 
+        call = member.call
         # A turn for another worker must be sent, because it would be deferred here.
         if self._knows_agent is None or not self._knows_agent(call.agent):
             return False
-        group = {"group": group_id, "group_index": 0} if group_id else {}
-        own = {"id": task_id, "root_id": call.session, "parent_id": parent, "kwargsrepr": str(call), **group}
-        return keep_task(self._app, KeptTask(TURN, call.kwargs(), own))
+        group = {"group": member.group_id, "group_index": member.index} if member.group_id else {}
+        own = {
+            "id": member.task_id,
+            "root_id": call.session,
+            "parent_id": member.parent,
+            "kwargsrepr": str(call),
+        }
+        send, is_short = partial(self._send, [member]), self._is_fast(call.agent)
+        return keep_task(self._app, KeptTask(TURN, call.kwargs(), own | group, send, is_short))
 
     def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
         """Send the Celery task that plans the next step.

@@ -23,6 +23,7 @@ from ...state.sessions.queue_progress import QueueProgress
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
 from ..views.session_views import SessionFacts, read_facts
+from .agent_times import AgentTimes
 from .archiving import Archiver
 from .graph import TaskGraph
 from .leases import LeaseRenewer
@@ -173,6 +174,7 @@ class Runtime:
     limits: WorkerLimits
     memory: TurnMemory
     metrics: MetricSink = field(default_factory=NoMetrics)
+    agent_times: AgentTimes = field(default_factory=AgentTimes)
     #: None: there is no archive.
     archiver: Archiver | None = None
     #: None: nothing is traced.

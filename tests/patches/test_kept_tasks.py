@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import threading
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from celery import Celery
+from celery.app.trace import trace_task_ret
 from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker import state
 from celery.worker.request import Request
 from kombu import Exchange, Queue
 
+from scaling import patient
 from symposia.models.protocol.collab import CollabMode
 from symposia.patches.kept_tasks import KeptTask, _SliceRunner, _thread, keep_task
-from symposia.tasks.runtime.graph import TaskGraph, TurnCall
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall, _Member
 
 OWN = {"id": "1", "root_id": "2", "parent_id": "3", "kwargsrepr": "a=1", "group": "4", "group_index": 0}
+
+
+def send() -> None:
+    """No task of these tests is sent."""
+    raise AssertionError
 
 
 @pytest.fixture
@@ -71,13 +80,13 @@ def comparable(request: Any) -> dict[str, Any]:
 
 
 def test_request_is_that_of_a_message(app, consumer):
-    kept = _SliceRunner(consumer)._request(KeptTask("again", {"a": 1}, OWN))
+    kept = _SliceRunner(consumer)._request(KeptTask("again", {"a": 1}, OWN, send))
     assert comparable(kept) == {**comparable(sent_request(app)), "args": ()}
     assert kept.correlation_id == "1"
 
 
 def test_nothing_is_kept_outside_of_a_worker(app):
-    assert not keep_task(app, KeptTask("again", {}, OWN))
+    assert not keep_task(app, KeptTask("again", {}, OWN, send))
 
 
 def test_task_with_a_rate_limit_is_not_kept(consumer):
@@ -101,12 +110,12 @@ def test_error_of_a_kept_task_leaves_nothing_in_the_worker(app, consumer, caplog
     consumer.task_buckets["ends"] = None
     runner = _SliceRunner(consumer)
     acknowledged = []
-    request = runner._request(KeptTask("again", {}, OWN))
+    request = runner._request(KeptTask("again", {}, OWN, send))
     request._on_ack = lambda *_: acknowledged.append(True)
     own = {**OWN, "id": "5"}
 
     def first() -> tuple[int, None, float]:
-        assert keep_task(app, KeptTask("ends", {}, own))
+        assert keep_task(app, KeptTask("ends", {}, own, send))
         return (0, None, 0.0)
 
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
@@ -120,14 +129,51 @@ def test_only_turns_of_known_agents_are_kept(app, consumer):
     consumer.task_buckets["symposia.turn"] = None
     graph = TaskGraph(lambda: app, knows_agent={"say"}.__contains__)
     runner, kept = _SliceRunner(consumer), []
-    request = runner._request(KeptTask("again", {}, OWN))
+    request = runner._request(KeptTask("again", {}, OWN, send))
 
     def first() -> tuple[int, None, float]:
         for agent in ("extra", "", "say"):
             call = TurnCall("1", 1, "ann", CollabMode.ROUND_ROBIN, "floor", agent)
-            kept.append(graph._keep(call, "6", parent="5", group_id=None))
-        _thread.current.kept = None  # there is no such task to run
+            kept.append(graph._keep(_Member("6", call, "5", None, 0, 0)))
+        _thread.current.kept.clear()  # there is no such task to run
         return (0, None, 0.0)
 
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
     assert kept == [False, False, True]
+
+
+def test_only_short_tasks_wait_for_each_other(app, consumer):
+    runner, answers = _SliceRunner(consumer), []
+    request = runner._request(KeptTask("again", {}, OWN, send))
+
+    def first() -> tuple[int, None, float]:
+        kept = _thread.current.kept
+        for lengths in ((True, True, False), (False, True, False)):
+            answers.append([keep_task(app, KeptTask("again", {}, OWN, send, it)) for it in lengths])
+            kept.clear()
+        return (0, None, 0.0)
+
+    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
+    assert answers == [[True, True, False], [True, False, False]]
+
+
+def test_task_behind_a_slow_one_is_sent(app, consumer):
+    sent = threading.Event()
+
+    @app.task(name="slow", ignore_result=True, shared=False)
+    def slow(**_: Any) -> None:
+        """End after the other task was sent."""
+        assert sent.wait(patient(30))
+
+    consumer.task_buckets["slow"] = None
+    runner = _SliceRunner(consumer)
+    runner._trace = partial(trace_task_ret, app=app)  # instead of the current app
+    request = runner._request(KeptTask("again", {}, OWN, send))
+
+    def first() -> tuple[int, None, float]:
+        assert keep_task(app, KeptTask("slow", {}, {**OWN, "id": "5"}, send, is_short=True))
+        assert keep_task(app, KeptTask("again", {}, {**OWN, "id": "6"}, sent.set, is_short=True))
+        return (0, None, 0.0)
+
+    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
+    assert sent.is_set()

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import REGISTRY, result_of, until
+from scaling import patient
 from symposia.config.celery import QUEUE
-from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.patches.kept_tasks import SLICE_S
 from symposia.state.redis.connect import connect
 
@@ -37,6 +40,35 @@ def test_slow_turns_are_sent(stage):
     assert result_of(run(stage, 4, "slow")).turns == 4
     # The first one plans the session, and its thread keeps the first turn.
     assert messages_sent(stage) - before >= 4
+
+
+def test_fast_turns_of_a_step_share_a_thread(stage):
+    stage.start_worker(concurrency=1)
+    agents = dict.fromkeys(("ann", "bob", "cyd", "dan"), "say")
+
+    def broadcast():
+        return result_of(stage.submit("broadcast", agents, stop=MaxTurns(40)))
+
+    broadcast()  # measures the agent
+    before = messages_sent(stage)
+    assert broadcast().turns == 40
+    assert messages_sent(stage) - before < 30
+
+
+@pytest.mark.parametrize("fast_rounds", [0, 1])
+def test_slow_turns_of_a_step_run_at_once(stage, fast_rounds):
+    replies = ["ok"] * fast_rounds + [{"say": "ok", "delay_s": patient(1.0)}]
+    agents = {name: {"agent": "noop", "parameters": {"replies": replies}} for name in ("ann", "bob", "cyd")}
+    stage.start_worker(concurrency=3)
+    result_of(
+        stage.submit("broadcast", dict.fromkeys(agents, "say"), stop=MaxRounds(1))
+    )  # measures the agent
+    job = stage.submit("broadcast", agents, stop=MaxRounds(fast_rounds + 1))
+    result_of(job)
+    kinds = [
+        it.event_type for it in job.events() if it.event_type in ("MAPTurnDispatched", "MAPTurnCompleted")
+    ]
+    assert kinds[-6:] == ["MAPTurnDispatched"] * 3 + ["MAPTurnCompleted"] * 3
 
 
 def test_sessions_share_a_thread(stage):
