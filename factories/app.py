@@ -1,4 +1,4 @@
-"""Builders of Celery apps, of the review context and of the deliverer of reports, from the settings.
+"""Builders of Celery apps and of the deliverer of reports, from the settings.
 
 The apps of `create_app` send Celery tasks, as a client needs. `symposia.workers.worker_app` adds what a
 worker needs.
@@ -15,51 +15,22 @@ from celery import Celery
 from ..config.celery import celery_settings
 from ..config.settings import Settings, read_variable
 from ..models.review.runs import ReviewRun
-from ..reviews.batches.context import ReviewContext, ReviewQueue, install_review_context, review_context_of
-from ..reviews.delivery.celery_tasks import deliverer_of, install_deliverer
+from ..reviews.batches.context import install_review_context, review_context_of
+from ..reviews.delivery.celery_tasks import install_deliverer
 from ..reviews.delivery.deliverer import Deliverer
 from ..reviews.delivery.destinations import Destinations
 from ..reviews.job import ReviewJob
 from ..state.redis.connect import connect
-from ..state.redis.readers import StreamReader
-from ..state.reviews.queues import DeliveryQueue, ReviewIndex
-from ..state.reviews.store import ReviewStore
-from ..state.sessions.index import SessionIndex
-from ..state.sessions.store import SessionStore
-from ..tasks.runtime.graph import TaskGraph
-from ..tasks.workspace.task_placement import TaskPlacement
+from ..state.reviews.queues import DeliveryQueue
 from .broker import broker_url_in_use
 from .connection import redis_url_in_use
+from .reviews import build_review_context
 from .runtime import per_process
-from .sessions import Sessions, session_opener
+from .sessions import Sessions
 from .storage import open_archive
 
 if TYPE_CHECKING:
-    from redis import Redis
-
-    from ..archive.archive import Archive
     from ..patches.kombu_transport import OwnPoolMessages
-
-
-def build_review_context(
-    app: Celery, settings: Settings, client: Redis, archive: Archive | None
-) -> ReviewContext:
-    """Return the review context of a process, which uses these connections."""
-    sessions, index = SessionStore(client), SessionIndex(client)
-    return ReviewContext(
-        store=ReviewStore(client, retention_s=settings.retention_s),
-        index=ReviewIndex(client),
-        sessions=sessions,
-        session_index=index,
-        streams=StreamReader(client),
-        opener=session_opener(
-            settings, sessions, index, TaskGraph(lambda: app), TaskPlacement(lambda: archive)
-        ),
-        queue=ReviewQueue(app),
-        retention_ms=settings.retention_s * 1000,
-        archive=archive,
-        on_run_ended=lambda run, head: deliverer_of(app).queue_deliveries(run, head),
-    )
 
 
 def load_deliveries(settings: Settings) -> Destinations:
@@ -111,7 +82,7 @@ def create_app(settings: Settings, *, messages: str = _MESSAGES) -> Celery:
         app,
         per_process(
             lambda: build_review_context(
-                app, settings, connect(redis_url_in_use(settings)), open_archive(settings)
+                lambda: app, settings, connect(redis_url_in_use(settings)), open_archive(settings)
             )
         ),
     )

@@ -45,13 +45,13 @@ class Installation:
     @cached_property
     def schedules(self) -> Schedules:
         """The schedules."""
-        from ..reviews.schedules.celery_tasks import send_schedule_task
         from ..reviews.schedules.schedules import Schedules, check_names
+        from ..reviews.schedules.sending import send_schedule_task
         from ..state.schedule_store import ScheduleStore
 
         return Schedules(
             ScheduleStore(self.redis),
-            partial(send_schedule_task, self._find_app()),
+            partial(send_schedule_task, self._find_app),
             partial(check_names, workers=self.sessions.workers),
         )
 
@@ -67,9 +67,9 @@ class Installation:
     @cached_property
     def reviews(self) -> ReviewContext:
         """Services that run reviews."""
-        from .app import build_review_context
+        from .reviews import build_review_context
 
-        return build_review_context(self._find_app(), self._settings, self.redis, self.sessions.archive)
+        return build_review_context(self._find_app, self._settings, self.redis, self.sessions.archive)
 
     @cached_property
     def conversations(self) -> WorkspaceService:

@@ -86,7 +86,7 @@ def build_runtime(
     client = connect(redis_url)
     store = SessionStore(client)
     limits = limits_of(settings)
-    reviews, registry, agent_times = ReviewQueue(app), load_registry(settings), AgentTimes()
+    reviews, registry, agent_times = ReviewQueue(lambda: app), load_registry(settings), AgentTimes()
     return Runtime(
         store=store,
         index=SessionIndex(client),

@@ -40,25 +40,26 @@ REVIEW_PARAMETER = "review"
 class ReviewQueue:
     """Dispatch of batches and their items to workers. After a broker outage the sweep sends them."""
 
-    def __init__(self, app: Celery) -> None:
-        self._app = app
+    def __init__(self, find_app: Callable[[], Celery]) -> None:
+        self._find_app = find_app
 
     def send_items(self, batch_id: str, numbers: Sequence[int]) -> None:
         """Dispatch items that must be started, or whose result must be recorded."""
+        if not numbers:
+            return
+        from celery import group
+
+        app = self._find_app()
         tasks = [
-            self._app.signature(
+            app.signature(
                 REVIEW_ITEM_TASK,
                 kwargs={"batch": batch_id, "item": number},
                 options=_options(f"batch={batch_id} item={number}"),
             )
             for number in numbers
         ]
-        if not tasks:
-            return
-        from celery import group
-
         try:
-            group(tasks, app=self._app).apply_async(root_id=batch_id, add_to_parent=False)
+            group(tasks, app=app).apply_async(root_id=batch_id, add_to_parent=False)
         except broker_error() as error:
             log.warning("broker unavailable, the sweep will dispatch review %s: %s", batch_id, error)
 
@@ -68,7 +69,7 @@ class ReviewQueue:
         Raises:
             OperationalError: The broker does not answer.
         """
-        self._app.send_task(
+        self._find_app().send_task(
             REVIEW_TASK, kwargs={"batch": batch_id}, root_id=batch_id, **_options(f"batch={batch_id}")
         )
 

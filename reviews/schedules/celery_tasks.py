@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from celery import Celery, shared_task
 
-from ...models.text.ids import new_id
 from ...state.schedule_store import SCHEDULE_RUN_TASK
 from .schedule_runner import ScheduleRunner
+from .sending import send_schedule_task
 
 if TYPE_CHECKING:
     from celery import Task
@@ -41,26 +41,13 @@ def schedule_task(self: Task[..., str], *, schedule: str) -> str:
     return f"checked schedule {schedule}"
 
 
-def send_schedule_task(app: Celery, schedule: str) -> None:
-    """Send the Celery task of a schedule, which starts its due runs in a worker."""
-    app.send_task(
-        SCHEDULE_RUN_TASK,
-        kwargs={"schedule": schedule},
-        task_id=new_id(),
-        argsrepr="",
-        kwargsrepr=f"schedule={schedule}",
-        add_to_parent=False,
-        ignore_result=True,
-    )
-
-
 def sweep_schedules(app: Celery) -> int:
     """Send a message for each schedule with an active run, or with a due time that no beat announced."""
     index, sent = schedule_runner_of(app).book.index, 0
     while True:
         names = index.claim(limit=_BATCH, hold_ms=_HOLD_MS)
         for name in names:
-            send_schedule_task(app, name)
+            send_schedule_task(lambda: app, name)
         sent += len(names)
         if len(names) < _BATCH:
             return sent

@@ -28,8 +28,8 @@ from ...factories.connection import redis_url_in_use
 from ...models.schedules.recurrence import Recurrence
 from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
-from ...reviews.schedules.celery_tasks import send_schedule_task
 from ...reviews.schedules.schedules import Schedules
+from ...reviews.schedules.sending import send_schedule_task
 from ...state.presence import BeatPresence
 from ...state.redis.connect import connect
 from ...state.redis.keys import SCHEDULES, SCHEDULES_BEAT
@@ -169,7 +169,9 @@ class SchedulesInRedis(RedBeatScheduler):  # type: ignore[misc]  # RedBeat has n
 
     def _sync_and_announce(self) -> None:
         if self._wanted is not None:
-            Schedules(self.app.symposia_schedules, partial(send_schedule_task, self.app)).sync(self._wanted)
+            Schedules(self.app.symposia_schedules, partial(send_schedule_task, lambda: self.app)).sync(
+                self._wanted
+            )
             self._wanted = None
         if time.monotonic() >= self._announce_at:
             self._beats.announce(self._name)

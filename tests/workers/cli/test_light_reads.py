@@ -19,13 +19,20 @@ except SystemExit as end:
     assert not end.code, end.code
 print(*sorted({name.partition(".")[0] for name in sys.modules}))
 """
-HEAVY = {"alembic", "celery", "flower", "kombu", "openai", "pydantic_ai", "tornado"}
+HEAVY = {"alembic", "celery", "flower", "kombu", "mcp", "openai", "pydantic_ai", "tornado"}
 SQL = {"sqlalchemy", "sqlmodel"}
 
 
 @pytest.mark.parametrize(
     ("command", "unused"),
-    [("list", HEAVY), ("inbox", HEAVY | SQL), ("tenant acme", HEAVY | SQL)],
+    [
+        ("list", HEAVY),
+        ("search word", HEAVY),
+        ("review list", HEAVY),
+        ("schedule list", HEAVY | SQL),
+        ("inbox", HEAVY | SQL),
+        ("tenant acme", HEAVY | SQL),
+    ],
 )
 def test_reading_imports_no_queue(tmp_path, redis_url, command, unused):
     said = subprocess.run(

@@ -1,0 +1,60 @@
+"""Builder of the review context, from the settings.
+
+Separate from `app.py`, because that imports Celery, and a program that only reads reviews needs no queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..config.settings import Settings
+from ..reviews.batches.context import ReviewContext, ReviewQueue
+from ..state.redis.readers import StreamReader
+from ..state.reviews.queues import ReviewIndex
+from ..state.reviews.store import ReviewStore
+from ..state.sessions.index import SessionIndex
+from ..state.sessions.store import SessionStore
+from ..tasks.runtime.graph import TaskGraph
+from ..tasks.workspace.task_placement import TaskPlacement
+from .sessions import session_opener
+
+if TYPE_CHECKING:
+    from celery import Celery
+    from redis import Redis
+
+    from ..archive.archive import Archive
+    from ..models.review.runs import ReviewRun
+    from ..state.reviews.records import BatchHead
+
+
+def build_review_context(
+    find_app: Callable[[], Celery], settings: Settings, client: Redis, archive: Archive | None
+) -> ReviewContext:
+    """Return the review context of a process, which uses these connections.
+
+    Args:
+        find_app: Returns the Celery app that sends the tasks; called when the first one is sent.
+        settings: The settings of the installation.
+        client: Redis of the sessions.
+        archive: The archive; None: none is configured.
+    """
+
+    def queue_deliveries(run: ReviewRun, head: BatchHead) -> None:
+        from ..reviews.delivery.celery_tasks import deliverer_of
+
+        deliverer_of(find_app()).queue_deliveries(run, head)
+
+    sessions, index = SessionStore(client), SessionIndex(client)
+    return ReviewContext(
+        store=ReviewStore(client, retention_s=settings.retention_s),
+        index=ReviewIndex(client),
+        sessions=sessions,
+        session_index=index,
+        streams=StreamReader(client),
+        opener=session_opener(settings, sessions, index, TaskGraph(find_app), TaskPlacement(lambda: archive)),
+        queue=ReviewQueue(find_app),
+        retention_ms=settings.retention_s * 1000,
+        archive=archive,
+        on_run_ended=queue_deliveries,
+    )
