@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from .document.markers.refs import MarkerRef, read_refs
-from .document.text.vocabulary import MarkerType, TensionState
+from .marker_refs import MarkerRef, read_refs
 from .marks import LedgerValue, Scores, TurnMark, TurnMarks
+from .vocabulary import MarkerType, TensionState
 
 #: Maximum number of entries of each kind; further ones are not recorded.
 MOST_ENTRIES = 250

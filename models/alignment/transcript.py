@@ -36,7 +36,8 @@ from .document import (
 from .document.headings.names import ExpertNames, split_name
 from .document.reading.blocks import BlockReader
 from .document.scan import LineReader
-from .document.text.vocabulary import (
+from .ledger import Ledger, TensionEntry
+from .vocabulary import (
     DIMENSIONS,
     EXPERT_EMOJI,
     JUDGE,
@@ -48,7 +49,6 @@ from .document.text.vocabulary import (
     TENSIONS_TITLE,
     TOTAL_KEY,
 )
-from .ledger import Ledger, TensionEntry
 
 _EXPERT = "Expert"
 #: Role of the judge by the session's mode, if the participant has no role.

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from .document import ContentRule, LintFinding, lint, parse, parse_markers, scan, scoreboards
 from .document.findings import FormRule
-from .document.text.vocabulary import CONVERGE_MOVE, DIMENSIONS
 from .marks import LONGEST_LABEL, MAX_MARKS, MOST_SCORED, Scores, TurnMark, TurnMarks
+from .vocabulary import CONVERGE_MOVE, DIMENSIONS
 
 _MOVE = CONVERGE_MOVE.casefold()
 _DECORATION = " \t*_-"

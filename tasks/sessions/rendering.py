@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import StrEnum
 
 from ...models.alignment.ledger import Ledger
-from ...models.alignment.transcript import render_transcript
 from ...models.errors import InvalidInput
 from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Dialog
@@ -195,6 +194,9 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
     Raises:
         InvalidInput: The session runs without the alignment protocol.
     """
+    # The parser of alignment documents; other readers of sessions do not need it.
+    from ...models.alignment.transcript import render_transcript
+
     experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
     if facts.spec.protocol is None or experts is None:
         raise InvalidInput(

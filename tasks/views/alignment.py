@@ -1,6 +1,7 @@
 """Effects of a session's protocol on its turns: instructions, marks of the answer, and one correction.
 
-In a session without a protocol, this costs one comparison per turn.
+In a session without a protocol, this costs one comparison per turn, and the parser of alignment documents is not
+imported.
 """
 
 from __future__ import annotations
@@ -8,9 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ...models.alignment.document import specification_markdown
 from ...models.alignment.marks import TurnMarks
-from ...models.alignment.turn_marks import check_turn_form, format_corrections, read_turn_marks
 from ...models.errors import AgentError
 from ...models.sessions.options import Protocol
 from ...models.turns.turn import TurnContext, TurnOutcome
@@ -29,6 +28,8 @@ def add_format_instruction(protocol: Protocol | None, instruction: str) -> str:
     """Return the instruction of a turn, with the required format of its answer."""
     if protocol is None:
         return instruction
+    from ...models.alignment.document import specification_markdown
+
     return "\n\n".join(filter(None, (instruction, specification_markdown() + _SCORES)))
 
 
@@ -36,6 +37,8 @@ def read_marks(protocol: Protocol | None, outcome: TurnOutcome) -> TurnMarks | N
     """Return the marks of a turn; None in a session without a protocol."""
     if protocol is None:
         return None
+    from ...models.alignment.turn_marks import read_turn_marks
+
     scores = outcome.decision.scores if outcome.decision else {}
     return read_turn_marks([draft.content for draft in outcome.messages], scores=scores)
 
@@ -47,6 +50,8 @@ def correct_outcome(
 
     Both requests are paid for. A failed second request changes nothing: the first answer is used.
     """
+    from ...models.alignment.turn_marks import check_turn_form, format_corrections
+
     texts = [draft.content for draft in outcome.messages]
     found = check_turn_form(texts) if outcome.question is None else ()
     if not found or not _has_budget(context, outcome):

@@ -10,10 +10,11 @@ Source: RFC 0028, Dialogue Format Contract.
 
 from __future__ import annotations
 
+from ..marker_refs import MarkerRef
+from ..vocabulary import MarkerType, TensionState
 from .findings import ContentRule, LintFinding, LintSeverity, to_sarif
 from .lines import Content, DialogueLine, classify
 from .markers.markers import Marker
-from .markers.refs import MarkerRef
 from .model import AlignmentDialogue
 from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn
 from .reading.reader import parse, parse_markers
@@ -23,7 +24,6 @@ from .rules import lint
 from .scan import ScannedLine, scan
 from .specification import specification_markdown
 from .tables import Table
-from .text.vocabulary import MarkerType, TensionState
 from .views import Tension, summary, tensions
 
 __all__ = [

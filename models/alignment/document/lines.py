@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..vocabulary import PANEL_WORDS, SECTION_WORDS
 from .headings.headings import SECTION, TITLE, AgentHeading, Heading, RoundHeading, read_heading, read_judge
 from .headings.names import ExpertNames
 from .headings.round_headings import read_round, round_of
@@ -24,7 +25,6 @@ from .text.line_text import (
     split_emoji,
     unescape,
 )
-from .text.vocabulary import PANEL_WORDS, SECTION_WORDS
 
 #: Characters of a line in bold that may be a heading.
 _LONGEST_BOLD = 300

@@ -14,6 +14,7 @@ from itertools import takewhile
 from typing import TypedDict
 
 from ...errors import InvalidInput
+from ..vocabulary import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS, ROUND_REPORT_WORDS
 from .headings.headings import SECTION, Heading, read_heading
 from .headings.names import (
     Expert,
@@ -43,7 +44,6 @@ from .parts import (
 from .scan import LineReader
 from .tables import Table
 from .text.line_text import one_line, plain
-from .text.vocabulary import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS, ROUND_REPORT_WORDS
 
 #: Column headings that make a table of people a panel, at any place.
 _PANEL_COLUMNS = frozenset({"role", "tier", "relevance", "emoji", "domain", "expertise"})

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from ...errors import InvalidInput
+from ..vocabulary import EXPERT_EMOJI
 from .headings.headings import SECTION, AgentHeading, Heading, read_judge
 from .headings.names import is_judge, split_name
 from .headings.round_headings import round_of
@@ -22,7 +23,6 @@ from .lines import MetadataLine
 from .markers.markers import Marker
 from .tables import Table
 from .text.line_text import one_line, plain
-from .text.vocabulary import EXPERT_EMOJI
 
 _BOM = "\ufeff"
 _LARGEST_ROUND = 999_999

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from ..marker_ids import base_id
+from ..vocabulary import NUMBERED, TOTAL_KEY, MarkerType, TensionState
 from .findings import RULES, ContentRule, FormNote, FormRule, LintFinding, LintSeverity
 from .headings.headings import RoundHeading
-from .markers.ids import base_id
 from .markers.markers import Marker
 from .model import AlignmentDialogue, names_of
 from .reading.lookalikes import unread_rounds, unread_turns
@@ -17,7 +18,6 @@ from .reading.reader import read
 from .reading.scoreboards import Scoreboard, scoreboards
 from .tables import Table, read_row, write_row
 from .text.line_text import plain
-from .text.vocabulary import NUMBERED, TOTAL_KEY, MarkerType, TensionState
 from .views import Entry, perspectives, tracked_tensions
 
 _DECLARING = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION})

@@ -7,14 +7,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from .headings.headings import AgentHeading, JudgeHeading, RoundHeading
-from .markers.markers import Marker
-from .markers.refs import MarkerRef
-from .model import AlignmentDialogue
-from .parts import Block, Judge, Metadata, Part, Prose, Round, Section, Turn
-from .rendering import render
-from .tables import Table
-from .text.vocabulary import (
+from ..marker_refs import MarkerRef
+from ..vocabulary import (
     CONVERGE_MOVE,
     DIMENSIONS,
     MARKER_MEANINGS,
@@ -27,6 +21,12 @@ from .text.vocabulary import (
     TOTAL_KEY,
     MarkerType,
 )
+from .headings.headings import AgentHeading, JudgeHeading, RoundHeading
+from .markers.markers import Marker
+from .model import AlignmentDialogue
+from .parts import Block, Judge, Metadata, Part, Prose, Round, Section, Turn
+from .rendering import render
+from .tables import Table
 
 _OF_ANOTHER = Marker(MarkerType.RESOLVED, (MarkerRef("T01", "SCONE"),), "Both agree")
 

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ..marker_refs import read_refs
+from ..vocabulary import DIMENSIONS, STATUS_WORDS, MarkerType, TensionState
 from .headings.names import Expert
 from .markers.markers import Marker
-from .markers.refs import read_refs
 from .model import AlignmentDialogue, names_of
 from .parts import Round
 from .reading.scoreboards import Scoreboard, scoreboards
 from .tables import Table, columns_of, numbered_rows
 from .text.line_text import plain
-from .text.vocabulary import DIMENSIONS, STATUS_WORDS, MarkerType, TensionState
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,11 @@ try:
     main(sys.argv[1:])
 except SystemExit as end:
     assert not end.code, end.code
-print(*sorted({name.partition(".")[0] for name in sys.modules}))
+print(*sys.modules)
 """
 HEAVY = {"alembic", "celery", "flower", "kombu", "mcp", "openai", "pydantic_ai", "tornado"}
+#: The parser of alignment documents.
+PARSER = {"symposia.models.alignment.document"}
 SQL = {"sqlalchemy", "sqlmodel"}
 
 
@@ -44,4 +46,4 @@ def test_reading_imports_no_queue(tmp_path, redis_url, command, unused):
         check=False,
     )
     assert said.returncode == 0, said.stderr
-    assert unused & set(said.stdout.splitlines()[-1].split()) == set()
+    assert (unused | PARSER) & set(said.stdout.splitlines()[-1].split()) == set()

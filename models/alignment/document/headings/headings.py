@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ...vocabulary import DASHES, EXPERT_EMOJI, JUDGE, JUDGE_EMOJI, JUDGE_WORDS, SECTION_WORDS
 from ..markers.markers import find_markers
 from ..text.line_text import escape_if_needed, one_line, split_emoji, to_ascii_width, unescape
-from ..text.vocabulary import DASHES, EXPERT_EMOJI, JUDGE, JUDGE_EMOJI, JUDGE_WORDS, SECTION_WORDS
 
 TITLE, SECTION, TURN = 1, 2, 3
 _MOST_LEVELS = 6

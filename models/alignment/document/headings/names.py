@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from ...vocabulary import EXPERT_EMOJI, HONORIFICS, JUDGE, PANEL_WORDS, PERSON_COLUMNS
 from ..tables import Table
 from ..text.line_text import plain, split_emoji
-from ..text.vocabulary import EXPERT_EMOJI, HONORIFICS, JUDGE, PANEL_WORDS, PERSON_COLUMNS
 from .headings import without_markup
 
 #: Texts that end a name in a heading or a cell.

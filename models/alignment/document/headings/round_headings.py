@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from ..text.line_text import PICTORIAL, plain, split_emoji
-from ..text.numerals import read_number
-from ..text.vocabulary import (
+from ...vocabulary import (
     DASHES,
     DIALOGUE_WORDS,
     FIRST_ROUNDS,
@@ -21,6 +19,8 @@ from ..text.vocabulary import (
     ROUND_VERBS,
     SECTION_WORDS,
 )
+from ..text.line_text import PICTORIAL, plain, split_emoji
+from ..text.numerals import read_number
 from .headings import SECTION, TURN, Heading, RoundHeading, read_judge, without_markup
 
 _ROUND = "round"

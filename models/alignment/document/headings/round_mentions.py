@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
+from ...vocabulary import DASHES, LINKING_WORDS, ROUND_SUMMARY_WORDS
 from ..text.line_text import PICTORIAL
 from ..text.numerals import Number, read_number
-from ..text.vocabulary import DASHES, LINKING_WORDS, ROUND_SUMMARY_WORDS
 from .headings import SECTION, TURN, Heading, RoundHeading, is_document_section, read_judge
 from .names import is_panel
 from .round_headings import (

@@ -14,8 +14,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..text.line_text import PICTORIAL, is_emoji, is_item, one_line, plain, split_emoji, to_ascii_width
-from ..text.vocabulary import (
+from ...vocabulary import (
     DASHES,
     EXPERT_EMOJI,
     FROM_WORDS,
@@ -24,6 +23,7 @@ from ..text.vocabulary import (
     ROLE_WORDS,
     SPEAKING_WORDS,
 )
+from ..text.line_text import PICTORIAL, is_emoji, is_item, one_line, plain, split_emoji, to_ascii_width
 from .headings import EXTRA, SECTION, TURN, AgentHeading, Heading, read_heading, read_judge, without_markup
 from .names import Expert, ExpertNames, is_judge, split_name
 from .round_headings import read_round

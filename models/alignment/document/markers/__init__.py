@@ -1,1 +1,1 @@
-"""Markers and the ids inside them."""
+"""Markers in a line."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from array import array
 
-from ..text.line_text import PICTORIAL, HiddenSpans, to_ascii_width
-from ..text.vocabulary import (
+from ...marker_refs import MarkerRef, ParsedRefs, read_refs
+from ...vocabulary import (
     DASHES,
     FILLERS,
     FORMS,
@@ -22,7 +22,7 @@ from ..text.vocabulary import (
     OWN_LETTERS,
     MarkerType,
 )
-from .refs import MarkerRef, ParsedRefs, read_refs
+from ..text.line_text import PICTORIAL, HiddenSpans, to_ascii_width
 
 #: Beginnings of the marker words, in all accepted spellings.
 _STEMS = tuple(

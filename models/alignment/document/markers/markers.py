@@ -16,10 +16,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ....errors import InvalidInput
+from ...marker_refs import MarkerRef, read_refs
+from ...vocabulary import MARKER_WORDS, NEAR_WORDS, NUMBERED, MarkerType
 from ..text.line_text import HiddenSpans, escape_if_needed, has_bracket, one_line, to_ascii_width, unescape
-from ..text.vocabulary import MARKER_WORDS, NEAR_WORDS, NUMBERED, MarkerType
 from .brackets import closers_of, ids_after_the_colon, is_placeholder, letters_of, openers_of, read_head
-from .refs import MarkerRef, read_refs
 
 #: Characters that a backslash may hide inside a marker.
 _SPECIAL = "[]`<{［］【】"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...vocabulary import DASHES
 from ..findings import FormRule
 from ..headings.headings import (
     SECTION,
@@ -22,7 +23,6 @@ from ..lines import bold_heading, read_metadata, underlined_heading
 from ..model import AlignmentDialogue
 from ..parts import Metadata
 from ..scan import Line, LineReader
-from ..text.vocabulary import DASHES
 from .blocks import BlockReader, PartDraft, TurnDraft
 from .lookalikes import reads_like_round
 

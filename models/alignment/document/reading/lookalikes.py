@@ -10,6 +10,17 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from ...vocabulary import (
+    EXPERT_EMOJI,
+    JUDGE,
+    JUDGE_WORDS,
+    ROUND_OUTCOME_WORDS,
+    ROUND_SUMMARY_WORDS,
+    SECTION_WORDS,
+    SPEAKING_WORDS,
+    TOPIC_ENDINGS,
+    TOPIC_WORDS,
+)
 from ..headings.headings import (
     SECTION,
     TITLE,
@@ -27,17 +38,6 @@ from ..model import AlignmentDialogue, names_of
 from ..parts import Round
 from ..scan import Line, LineReader
 from ..text.line_text import PICTORIAL, plain
-from ..text.vocabulary import (
-    EXPERT_EMOJI,
-    JUDGE,
-    JUDGE_WORDS,
-    ROUND_OUTCOME_WORDS,
-    ROUND_SUMMARY_WORDS,
-    SECTION_WORDS,
-    SPEAKING_WORDS,
-    TOPIC_ENDINGS,
-    TOPIC_WORDS,
-)
 
 _ROUND = "round"
 _LONGEST = 200

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ...vocabulary import BONUS_WORDS, DIMENSIONS, PENALTY_WORDS, PERSON_COLUMNS, SUM_WORDS, TOTALS
 from ..headings.names import split_name
 from ..lines import read_metadata
 from ..model import AlignmentDialogue
 from ..parts import Block, Blocks, Judge, Prose, Round
 from ..tables import Table, columns_of, numbered_rows
 from ..text.line_text import plain
-from ..text.vocabulary import BONUS_WORDS, DIMENSIONS, PENALTY_WORDS, PERSON_COLUMNS, SUM_WORDS, TOTALS
 
 ScoreNumber = int | float
 

@@ -1,1 +1,1 @@
-"""One line of an alignment document: characters, numerals, vocabulary."""
+"""One line of an alignment document: characters and numerals."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 from unicodedata import numeric
 
-from .vocabulary import NUMBER_WORDS, ROMAN
+from ...vocabulary import NUMBER_WORDS, ROMAN
 
 _MOST_DIGITS = 6
 _LEAD = " #-_:([.№"

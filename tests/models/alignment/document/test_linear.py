@@ -14,12 +14,12 @@ import pytest
 from symposia.models.alignment import document as package
 from symposia.models.alignment.document import lint, parse, render
 
-HERE = str(Path(package.__file__).parent)
+HERE = str(Path(package.__file__).parents[1])
 #: What the package remembers between two texts: work that an earlier test has done would not be counted.
 CACHES = {
     id(value): value
     for name, module in list(sys.modules.items())
-    if name.startswith(package.__name__)
+    if name.startswith(package.__name__.rpartition(".")[0])
     for value in vars(module).values()
     if hasattr(value, "cache_clear")
 }

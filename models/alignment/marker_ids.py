@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..text.vocabulary import ID_LETTERS, JOINERS
+from .vocabulary import ID_LETTERS, JOINERS
 
 _MOST_DIGITS = 6
 #: Between the letter and the digits of an id: `T-1`, `T#1`, `T 1`.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..text.vocabulary import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, RANGES
-from .ids import ids_between, normal_id, read_digits, read_marker_id
+from .marker_ids import ids_between, normal_id, read_digits, read_marker_id
+from .vocabulary import ARROWS, FILLERS, ID_LETTERS, JOINERS, JOINING_WORDS, RANGES
 
 _MOST_BARE_DIGITS = 3
 _PLACEHOLDERS = "NX#?_*…"
