@@ -11,6 +11,9 @@ from harness.registry import Bench, case
 from harness.results import Measure
 from harness.stage import Setup
 
+#: Turns of each session whose agents wait: enough that the time to submit all sessions does not count much.
+WAITING_TURNS = 20
+
 
 def usual_load(bench: Bench) -> Load:
     """Return the load that setups are compared with."""
@@ -67,7 +70,8 @@ def waiting(bench: Bench) -> Iterator[Measure]:
     """Sessions whose agents take 2 s, with a thread for each: the percentage of the ideal rate."""
     sizes = bench.sizes
     place = bench.use(Setup(concurrency=sizes.waiting // 2, workers=2))
-    load = Load("round_robin", sizes.waiting, 4, agents_of("round_robin", agent="slow"), wait_s=sizes.wait_s)
+    agents = agents_of("round_robin", agent="slow")
+    load = Load("round_robin", sizes.waiting, WAITING_TURNS, agents, wait_s=sizes.wait_s)
     ideal = sizes.waiting / sizes.wait_s
 
     def percent(values: Values) -> Values:

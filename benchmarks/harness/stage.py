@@ -1,7 +1,7 @@
 """The stage: one embedded server and the workers of one setup at a time, ours and those of bare Celery.
 
 Both kinds of workers run at the same time with the same pool and settings, and measure in turn. A setup with other
-workers empties the server and starts them anew, so that no worker of another setup takes part.
+workers ends these, empties the server and starts its own.
 """
 
 from __future__ import annotations
