@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -34,6 +34,8 @@ log = logging.getLogger(__name__)
 
 #: Maximum planning attempts. An attempt fails only if another planner succeeded at the same time.
 RACES = 50
+#: Answers of the call that has applied its plan.
+_APPLIED = ("committed", "planned")
 
 
 def plan_next(
@@ -153,7 +155,9 @@ def dispatch_plan(
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
         runtime.on_session_ended(facts)
         return True
-    numbers = answer.numbers or [t.number for t in state.open_turns() if t.status == "planned"]
+    numbers: Sequence[int] = answer.numbers
+    if answer.word not in _APPLIED:  # an earlier call applied it, and its answer was lost
+        numbers = [t.number for t in state.open_turns() if t.status == "planned"]
     dispatch_turns(runtime.graph, facts, state, numbers, parent=parent)
     redispatch_waiting(runtime.graph, facts, state)
     return bool(numbers or state.open_turns())
