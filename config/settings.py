@@ -134,6 +134,8 @@ class Settings(BaseSettings):
 
     #: Number of turns that a worker process runs side by side, each in a thread.
     worker_concurrency: int = Field(default=8, ge=1, le=1_000)
+    #: Number of worker processes of `symposia worker` and `symposia up`. None: the usable cores, at most 64.
+    worker_processes: int | None = Field(default=None, ge=1, le=64)
     #: Port on which each worker serves its metrics over HTTP. None: it serves none.
     metrics_port: int | None = Field(default=None, ge=1, le=65_535)
     #: Address on which a worker serves its metrics.

@@ -142,6 +142,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         deliveries_file="deliveries.toml",
         schedules_file="schedules.toml",
         metrics_port=1,
+        worker_processes=1,
     )
     handed_down = child_environment(everything).keys() - os.environ.keys()
     named = {f"SYMPOSIA_{name.upper()}" for name in Settings.model_fields}

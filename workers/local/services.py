@@ -89,9 +89,11 @@ class ProcessService:
         name: Name in messages.
         command: Program and arguments. They must not contain a secret: every user can read them.
         environment: Environment variables.
-        heard: Callback for each line of output, called in a separate thread.
+        heard: Callback for each line of output, called in a separate thread; None: the output goes to that of
+            this process.
         stop_timeout_s: Maximum seconds from the request to stop until it is killed; None: no limit.
         folder: Working folder; None: that of this process.
+        urgent_signal: Signal for an immediate shutdown.
     """
 
     def __init__(
@@ -100,16 +102,22 @@ class ProcessService:
         command: Sequence[str],
         *,
         environment: Mapping[str, str],
-        heard: Callable[[str], None],
+        heard: Callable[[str], None] | None = None,
         stop_timeout_s: float | None = None,
         folder: Path | None = None,
+        urgent_signal: signal.Signals = signal.SIGKILL,
     ) -> None:
         self.name = name
+        #: Exit code of the last process that has ended since the last start; negative: number of its signal.
+        self.exit_code: int | None = None
         self._folder = folder
         self._command = command
         self._environment = environment
         self._on_output = heard
         self._stop_timeout_s = stop_timeout_s
+        self._kill_at: float | None = None
+        self._urgent_signal = urgent_signal
+        self._is_urgent = False
         self._process: subprocess.Popen[str] | None = None
         self._listener: threading.Thread | None = None
         self._last: deque[str] = deque(maxlen=_KEPT_LINES)
@@ -117,54 +125,81 @@ class ProcessService:
     def start(self) -> None:
         """Start the process."""
         self._close()
+        self.exit_code = None
         self._process = subprocess.Popen(
             end_with_parent(self._command, signal.SIGKILL),
             cwd=self._folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
+            stdout=None if self._on_output is None else subprocess.PIPE,
+            stderr=None if self._on_output is None else subprocess.STDOUT,
             text=True,
             errors="replace",
             # Ctrl-C signals the whole process group, but this child must end only when `stop` is called.
             process_group=0,
         )
-        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
-        self._listener.start()
+        if self._on_output is not None:
+            self._listener = threading.Thread(
+                target=self._listen, args=(self._process, self._on_output), daemon=True
+            )
+            self._listener.start()
 
     def exit_reason(self) -> str | None:
         """Return why it does not run, with its last line of output; None if it runs."""
         code = None if self._process is None else self._process.poll()
         if code is None:
             return None
+        self.exit_code = code
         self._drain_output()
         last = next((line for line in reversed(self._last) if line.strip()), "")
         return _described(code) + (f": {last.strip()}" if last else "")
 
     def stop(self, shutdown_flag: ShutdownFlag) -> None:
-        """Terminate it; kill it when `shutdown_flag` is set or the time limit is exceeded."""
-        process = self._process
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            process.terminate()
-        until = None if self._stop_timeout_s is None else time.monotonic() + self._stop_timeout_s
-        while process.poll() is None:
-            if shutdown_flag.is_set() or (until is not None and time.monotonic() > until):
-                # Kill the process group: pool processes would wait for their dead parent.
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            else:
-                time.sleep(_POLL_S)
-        self._close()
+        """Terminate it and wait; send the urgent signal when `shutdown_flag` is set, kill it if it is late."""
+        stop_together([self], shutdown_flag)
 
-    def _listen(self, process: subprocess.Popen[str]) -> None:
+    def send_signal(self, number: int) -> None:
+        """Send it a signal if it runs."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    def request_stop(self) -> None:
+        """Terminate it without waiting."""
+        self._is_urgent = False
+        self._kill_at = None if self._stop_timeout_s is None else time.monotonic() + self._stop_timeout_s
+        self.send_signal(signal.SIGTERM)
+
+    def is_stopping(self, shutdown_flag: ShutdownFlag) -> bool:
+        """Return whether it still runs after `request_stop`; send the next signal if that is due."""
+        if self._process is None:
+            return False
+        if (code := self._process.poll()) is not None:
+            self.exit_code = code
+            self._close()
+            return False
+        if self._kill_at is not None and time.monotonic() > self._kill_at:
+            self._kill_group()
+        elif shutdown_flag.is_set() and not self._is_urgent:
+            self._is_urgent = True
+            if self._urgent_signal is signal.SIGKILL:
+                self._kill_group()
+            else:
+                self.send_signal(self._urgent_signal)
+        return True
+
+    def _kill_group(self) -> None:
+        """Kill the process group: pool processes would wait for their dead parent."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    def _listen(self, process: subprocess.Popen[str], on_output: Callable[[str], None]) -> None:
         assert process.stdout is not None  # noqa: S101 - it was opened as a pipe
         for line in process.stdout:
             text = redact_line(line.rstrip("\n"))
             self._last.append(text)
-            self._on_output(text)
+            on_output(text)
 
     def _drain_output(self) -> None:
         """Read the remaining output from the pipe."""
@@ -181,6 +216,14 @@ class ProcessService:
 
     def _is_listening(self) -> bool:
         return self._listener is not None and self._listener.is_alive()
+
+
+def stop_together(services: Sequence[ProcessService], shutdown_flag: ShutdownFlag) -> None:
+    """Terminate processes at the same time, and wait for their end. See `ProcessService.stop`."""
+    for service in services:
+        service.request_stop()
+    while [it for it in services if it.is_stopping(shutdown_flag)]:
+        time.sleep(_POLL_S)
 
 
 def worker_command(

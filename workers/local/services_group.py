@@ -30,6 +30,7 @@ from .services import (
     ServerService,
     beat_command,
     flower_command,
+    stop_together,
 )
 from .supervisor import Interrupts, SupervisedService, Supervisor
 
@@ -149,8 +150,12 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
             server = EmbeddedServer(settings.data_dir, bound=True)
             stack.callback(server.stop)
             url, services = server.start(), [ServerService(server)]
-        services += _make_services(with_server(settings, url), service_selection, heard)
+        settings = with_server(settings, url)
+        workers = [worker_service(settings, name, heard=heard) for name in service_selection.worker_names]
+        services += [*_make_services(settings, service_selection, heard), *workers]
         supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
+        stack.callback(stop_together, workers, interrupts.shutdown_flag)
+        stack.callback(interrupts.disarm)
         try:
             say(f"server at {without_password(url)}")
             if service_selection.flower:
@@ -185,7 +190,7 @@ def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> Non
 def _make_services(
     settings: Settings, service_selection: ServiceSelection, heard: OutputHandler
 ) -> list[SupervisedService]:
-    """Return all services except the server; workers last, so that they are stopped first."""
+    """Return all services except the server and the workers."""
     services: list[SupervisedService] = []
     if _wants_model(service_selection):
         services.append(LocalModelService(settings.data_dir))
@@ -210,7 +215,7 @@ def _make_services(
                 stop_timeout_s=_BEAT_STOP_TIMEOUT_S,
             )
         )
-    return services + [worker_service(settings, name, heard=heard) for name in service_selection.worker_names]
+    return services
 
 
 def _wants_model(service_selection: ServiceSelection) -> bool:

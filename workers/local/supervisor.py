@@ -76,9 +76,17 @@ class Interrupts:
 
     The first signal raises KeyboardInterrupt in the main thread. After that, or after `disarm`,
     signals only set `shutdown_flag`: the shutdown is not interrupted, but it is shortened.
+
+    Args:
+        signals: The signals.
+        urgent: Signals that set `shutdown_flag` after the first one; SIGQUIT in it also sets it as the first.
     """
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, signals: Sequence[signal.Signals] = _SIGNALS, urgent: Sequence[signal.Signals] = _SIGNALS
+    ) -> None:
+        self._signals = signals
+        self._urgent = urgent
         self.shutdown_flag = ShutdownFlag()
         self._armed = True
         #: True if a signal arrived where an exception would have been lost.
@@ -90,7 +98,7 @@ class Interrupts:
         self._armed = False
 
     def __enter__(self) -> Self:
-        for number in _SIGNALS:
+        for number in self._signals:
             self._restore.callback(signal.signal, number, signal.signal(number, self._on_signal))
         self._restore.callback(setattr, sys, "unraisablehook", sys.unraisablehook)
         sys.unraisablehook = partial(self._on_unraisable, sys.unraisablehook)
@@ -99,10 +107,12 @@ class Interrupts:
     def __exit__(self, *_: object) -> None:
         self._restore.close()
 
-    def _on_signal(self, _number: int, frame: FrameType | None) -> None:
-        if not self._armed:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number in self._urgent and (not self._armed or number == signal.SIGQUIT):
             self.shutdown_flag.set()
-        elif _is_in(Interrupts._on_unraisable.__code__, frame):
+        if not self._armed:
+            return
+        if _is_in(Interrupts._on_unraisable.__code__, frame):
             self._is_pending = True
         else:
             self._armed = False

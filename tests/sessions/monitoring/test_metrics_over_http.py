@@ -33,7 +33,7 @@ def environment(stage) -> dict[str, str]:
 @contextmanager
 def worker(stage, *options: str) -> Iterator[subprocess.Popen[bytes]]:
     """`symposia worker` with these options."""
-    command = [sys.executable, "-m", "symposia", "worker", *options]
+    command = [sys.executable, "-m", "symposia", "worker", "--processes", "1", *options]
     with (stage.folder / "worker.log").open("ab") as log:
         process = subprocess.Popen(
             end_with_parent(command, signal.SIGKILL),

@@ -15,7 +15,13 @@ from symposia.workers.local.embedded import EmbeddedServer
 
 
 def _settings(folder: Path, **more: str) -> dict[str, str]:
-    return {"data_dir": str(folder / "data"), "sweep_interval_s": "0.2", "redispatch_after_s": "2", **more}
+    return {
+        "data_dir": str(folder / "data"),
+        "sweep_interval_s": "0.2",
+        "redispatch_after_s": "2",
+        "worker_processes": "1",
+        **more,
+    }
 
 
 @pytest.fixture

@@ -14,8 +14,18 @@ Concurrency = Annotated[
         "-c",
         min=1,
         max=1_000,
-        help="Maximum number of concurrent turns per worker.",
+        help="Maximum number of concurrent turns per worker process.",
         show_default="the configured number, or 8",
+    ),
+]
+
+Processes = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=64,
+        help="Number of worker processes.",
+        show_default="the configured number, or the usable cores",
     ),
 ]
 
@@ -47,7 +57,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def up(
-    workers: Annotated[int, typer.Option(min=1, max=64, help="Number of worker processes.")] = 1,
+    workers: Processes = None,
     concurrency: Concurrency = None,
     flower: Annotated[
         bool, typer.Option(help="Start Flower: web pages of sessions, Celery tasks and workers.")
@@ -68,6 +78,7 @@ def up(
     Example: [bold]symposia up --workers 2 --no-flower[/bold]
     """
     from ....config.settings import load_settings
+    from ...local.cores import worker_processes
     from ...local.services_group import ServiceSelection, run_services
     from ...logs import service_line
     from ..common.screen import console, print_json, printable
@@ -85,12 +96,15 @@ def up(
 
     run_services(
         settings,
-        ServiceSelection(workers=workers, flower=flower, beat=beat, local_model=local_model),
+        ServiceSelection(
+            workers=worker_processes(settings, workers), flower=flower, beat=beat, local_model=local_model
+        ),
         heard=heard,
     )
 
 
 def worker(
+    processes: Processes = None,
     concurrency: Concurrency = None,
     pool: Annotated[
         Pool | None, typer.Option(help="Celery pool that runs the turns.", show_default="threads")
@@ -98,7 +112,10 @@ def worker(
     name: Annotated[
         str | None,
         typer.Option(
-            "--name", "-n", help="Unique name of the worker; %h is the host name.", show_default="celery@%h"
+            "--name",
+            "-n",
+            help="Unique name of the worker; %h is the host name. Several processes get numbers: celery-1@%h.",
+            show_default="celery@%h",
         ),
     ] = None,
     queues: Annotated[
@@ -120,7 +137,7 @@ def worker(
         typer.Option(
             min=1,
             max=65_535,
-            help="Port on which to serve metrics for Prometheus at /metrics.",
+            help="Port on which the first process serves metrics for Prometheus at /metrics.",
             show_default="no metrics",
         ),
     ] = None,
@@ -128,21 +145,27 @@ def worker(
         str | None, typer.Option(help="Address for the metrics.", show_default="127.0.0.1")
     ] = None,
 ) -> None:
-    """Run a Celery worker with the settings of Symposia.
+    """Run Celery workers with the settings of Symposia: one process for each usable core.
 
-    The worker replaces the symposia process (exec), so signals reach it directly.
+    SIGTERM and Ctrl-C stop after the turns in flight; a second Ctrl-C or SIGQUIT cancels these turns. A process that
+    ends is restarted. If one fails five times in a row, all end, with its exit code. With the pool prefork, the default
+    is one process, which has child processes of its own.
 
-    It is the same as [bold]celery -A symposia.workers worker[/bold], which has more options.
+    A single process replaces the symposia process (exec). It is the same as
+    [bold]celery -A symposia.workers worker[/bold], which has more options.
 
-    Example: [bold]SYMPOSIA_REDIS_URL=redis://db:6379/0 symposia worker --concurrency 32[/bold]
+    Example: [bold]SYMPOSIA_REDIS_URL=redis://db:6379/0 symposia worker --processes 2 --concurrency 32[/bold]
     """
     import os
+    from functools import partial
 
     from ....config.settings import child_environment, load_settings
     from ....factories.connection import redis_url_in_use, resolve_redis_url
     from ....factories.runtime import load_registry
     from ....state.redis.connect import check_reachable, connect
+    from ...local.cores import worker_processes
     from ...local.services import worker_command
+    from ...local.worker_group import numbered_name, run_workers
 
     # Set it as a setting too, because other settings depend on it.
     chosen = {
@@ -157,16 +180,36 @@ def worker(
         url = redis_url_in_use(settings)
         with connect(url, retries=0) as client:
             check_reachable(client, url)
-    command = worker_command(
+    count = worker_processes(settings, processes, default=1 if pool is Pool.PREFORK else None)
+    command_of = partial(
+        worker_command,
         concurrency=concurrency,
         pool=pool and pool.value,
-        name=name,
         queues=queues,
         loglevel=loglevel.value if loglevel else settings.log_level,
         banner=settings.log_format == "text",
     )
-    # Replace this process, so that signals reach the worker itself.
-    os.execve(command[0], command, child_environment(settings))  # noqa: S606
+    environment = child_environment(settings)
+    if count == 1:
+        # Replace this process, so that signals reach the worker itself.
+        command = command_of(name=name)
+        os.execve(command[0], command, environment)  # noqa: S606
+    code = run_workers(
+        count,
+        lambda number: command_of(name=numbered_name(name, number)),
+        environment=environment,
+        say=partial(_say, settings.log_format),
+    )
+    raise typer.Exit(code)
+
+
+def _say(log_format: str, line: str) -> None:
+    """Print a line of the supervisor on standard error, where Celery writes its log."""
+    from ....models.text.redact import json_text
+    from ...logs import service_line
+
+    text = json_text(service_line("supervisor", line)) if log_format == "json" else f"symposia: {line}"
+    typer.echo(text, err=True)
 
 
 def beat() -> None:

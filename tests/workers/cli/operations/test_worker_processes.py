@@ -1,0 +1,135 @@
+"""`symposia worker` with several processes: signals, restarts, exit codes, and no process is left."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from pathlib import Path
+
+import psutil
+import pytest
+
+from live import until
+from processes.gone import command_of
+from processes.terminal import Running, Terminal
+from servers.ports import own_port
+from symposia.workers.steps.background_loops import BAD_CONFIGURATION
+
+#: They start many processes.
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
+
+
+def start(terminal: Terminal, *options: str) -> Running:
+    running = terminal.start("worker", "--processes", "2", "--concurrency", "2", "--name", "w@here", *options)
+    until(lambda: names(terminal) == {"w-1@here", "w-2@here"}, timeout_s=40, what="both are there")
+    return running
+
+
+def names(terminal: Terminal) -> set[str]:
+    return {word.strip(",;") for word in terminal.call("doctor").out.split() if "@here" in word}
+
+
+def process(terminal: Terminal, name: str) -> psutil.Process:
+    [found] = [it for it in terminal.processes() if f"--hostname={name}" in command_of(it)]
+    return found
+
+
+def test_all_processes_run_turns(terminal: Terminal, gated_file: str, gate: Path):
+    """Each has one thread, and two turns run at the same time."""
+    worker = start(terminal, "--concurrency", "1")
+    sessions = terminal.run("submit", gated_file, gated_file).out.split()
+    for session in sessions:
+        terminal.wait_until_speaks(session, "bob")
+    gate.touch()
+    for session in sessions:
+        assert terminal.run("watch", session).code == 0
+    worker.process.terminate()
+    assert worker.ended().code == 0
+    terminal.wait_until_nothing_runs()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_first_signal_waits_for_the_turns(terminal: Terminal, gated_file: str, gate: Path, number: int):
+    worker = start(terminal)
+    session = terminal.call("submit", gated_file).out.strip()
+    terminal.wait_until_speaks(session, "bob")
+    worker.process.send_signal(number)
+    worker.until("stopping after the turns in flight")
+    worker.process.send_signal(signal.SIGTERM)  # another one has no effect
+    until(lambda: len(terminal.processes()) == 2, timeout_s=20, what="the process without a turn has ended")
+    gate.touch()
+    assert worker.ended().code == 0
+    terminal.wait_until_nothing_runs()
+    assert terminal.call("show", session).out.count("bob") > 1
+
+
+def test_second_ctrl_c_cancels_the_turns(terminal: Terminal, gated_file: str):
+    worker = start(terminal)
+    session = terminal.call("submit", gated_file).out.strip()
+    terminal.wait_until_speaks(session, "bob")
+    worker.interrupt().until("stopping after the turns in flight")
+    worker.interrupt().ended()
+    terminal.wait_until_nothing_runs()
+    assert terminal.call("show", session, "--json").json()["status"] == "active"
+
+
+def test_sigquit_cancels_the_turns(terminal: Terminal, gated_file: str):
+    worker = start(terminal)
+    session = terminal.call("submit", gated_file).out.strip()
+    terminal.wait_until_speaks(session, "bob")
+    worker.process.send_signal(signal.SIGQUIT)
+    worker.ended()
+    terminal.wait_until_nothing_runs()
+
+
+def test_killed_process_is_replaced(terminal: Terminal, gated_file: str, gate: Path):
+    worker = start(terminal)
+    session = terminal.call("submit", gated_file).out.strip()
+    terminal.wait_until_speaks(session, "bob")
+    for name in ("w-1@here", "w-2@here"):
+        process(terminal, name).kill()
+    gate.touch()
+    worker.until("worker 1: was ended by SIGKILL; restarting in").until("worker 2: was ended by SIGKILL")
+    assert terminal.run("watch", session, timeout_s=90).code == 0
+    worker.process.terminate()
+    assert worker.ended().code == 0
+    terminal.wait_until_nothing_runs()
+
+
+def test_no_process_survives_a_killed_supervisor(terminal: Terminal):
+    worker = start(terminal)
+    worker.process.kill()
+    terminal.wait_until_nothing_runs()
+
+
+def test_forwarded_sighup_restarts_all(terminal: Terminal):
+    worker = start(terminal)
+    until(lambda: worker.err.count(" ready.") == 2, timeout_s=40, what="both are ready")
+    worker.process.send_signal(signal.SIGHUP)
+    until(lambda: worker.err.count(" ready.") == 4, timeout_s=60, what="both are ready again")
+    worker.process.terminate()
+    assert worker.ended().code == 0
+    terminal.wait_until_nothing_runs()
+
+
+def test_failing_process_ends_all_with_its_exit_code(terminal: Terminal):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        worker = terminal.start("worker", "--processes", "2", "--metrics-port", port)
+        worker.until("worker 1 failed 5 times in a row", timeout_s=90)
+        assert worker.ended().code == BAD_CONFIGURATION
+    terminal.wait_until_nothing_runs()
+
+
+def test_only_the_first_process_serves_metrics(terminal: Terminal):
+    port = own_port()
+    worker = start(terminal, "--metrics-port", str(port))
+    serving = {
+        name: {it.laddr.port for it in process(terminal, name).net_connections() if it.status == "LISTEN"}
+        for name in ("w-1@here", "w-2@here")
+    }
+    assert serving == {"w-1@here": {port}, "w-2@here": set()}
+    os.kill(worker.process.pid, signal.SIGTERM)
+    assert worker.ended().code == 0
+    terminal.wait_until_nothing_runs()
