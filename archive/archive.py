@@ -1,7 +1,8 @@
 """The archive: one database with its readers, writers, pruners and workspace transactions.
 
 Its schema is checked with one query and upgraded where it is older. Alembic is imported only for an upgrade,
-because its import would slow down the start of every reader.
+because its import would slow down the start of every reader. A part is imported when it is first used: a program that
+lists sessions needs neither the writers nor the tables of tasks and reviews.
 """
 
 from __future__ import annotations
@@ -9,17 +10,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from sqlalchemy import inspect, text
 
 from ..models.errors import ArchiveError
 from .engine import Database
-from .pruners import ArchivePruner, ReviewPruner, TaskPruner
-from .reviews.store import ReviewReader, ReviewWriter
-from .sessions.reader import ArchiveReader
-from .sessions.writer import ArchiveWriter
-from .workspace.changes import WorkspaceChanges
-from .workspace.listing import WorkspaceQueries
+
+if TYPE_CHECKING:
+    from .pruners import ArchivePruner, ReviewPruner, TaskPruner
+    from .reviews.store import ReviewReader, ReviewWriter
+    from .sessions.reader import ArchiveReader
+    from .sessions.writer import ArchiveWriter
+    from .workspace.changes import WorkspaceChanges
+    from .workspace.listing import WorkspaceQueries
 
 #: Newest revision in `migrations/versions`.
 REVISION = "0004"
@@ -60,12 +65,16 @@ class WorkspaceStore:
     @contextmanager
     def changing(self) -> Iterator[WorkspaceChanges]:
         """Open a write transaction, which writes all changes or none."""
+        from .workspace.changes import WorkspaceChanges
+
         with self._database.writing() as connection:
             yield WorkspaceChanges(connection)
 
     @contextmanager
     def reading(self) -> Iterator[WorkspaceQueries]:
         """Open a read transaction with a snapshot of one instant."""
+        from .workspace.listing import WorkspaceQueries
+
         with self._database.reading() as connection:
             if not self._database.is_sqlite:  # a SQLite transaction always has a snapshot
                 connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
@@ -82,16 +91,58 @@ class Archive:
 
     def __init__(self, url: str, *, owns_folder: bool = False) -> None:
         self.database = Database(url, owns_folder=owns_folder)
-        self.writer = ArchiveWriter(self.database)
-        self.reader = ArchiveReader(self.database)
-        self.pruner = ArchivePruner(self.database)
         self.tasks = WorkspaceStore(self.database)
-        self.task_pruner = TaskPruner(self.database)
-        self.review_writer = ReviewWriter(self.database)
-        self.review_reader = ReviewReader(self.database)
-        self.review_pruner = ReviewPruner(self.database)
         self._is_ready = False
         self._lock = threading.Lock()
+
+    @cached_property
+    def writer(self) -> ArchiveWriter:
+        """The writer of sessions."""
+        from .sessions.writer import ArchiveWriter
+
+        return ArchiveWriter(self.database)
+
+    @cached_property
+    def reader(self) -> ArchiveReader:
+        """The reader of sessions."""
+        from .sessions.reader import ArchiveReader
+
+        return ArchiveReader(self.database)
+
+    @cached_property
+    def pruner(self) -> ArchivePruner:
+        """The pruner of sessions."""
+        from .pruners import ArchivePruner
+
+        return ArchivePruner(self.database)
+
+    @cached_property
+    def task_pruner(self) -> TaskPruner:
+        """The pruner of tasks."""
+        from .pruners import TaskPruner
+
+        return TaskPruner(self.database)
+
+    @cached_property
+    def review_writer(self) -> ReviewWriter:
+        """The writer of reviews."""
+        from .reviews.store import ReviewWriter
+
+        return ReviewWriter(self.database)
+
+    @cached_property
+    def review_reader(self) -> ReviewReader:
+        """The reader of reviews."""
+        from .reviews.store import ReviewReader
+
+        return ReviewReader(self.database)
+
+    @cached_property
+    def review_pruner(self) -> ReviewPruner:
+        """The pruner of reviews."""
+        from .pruners import ReviewPruner
+
+        return ReviewPruner(self.database)
 
     def prepare(self) -> None:
         """Upgrade the database to the newest revision, once.

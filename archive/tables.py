@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from sqlalchemy import BigInteger, Index, Integer, MetaData, PrimaryKeyConstraint, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, Integer, MetaData, PrimaryKeyConstraint, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 #: Constraints have names, so that a later revision can change them on every database.
@@ -140,13 +140,6 @@ class MessageRow(Table, table=True):
         UniqueConstraint("session", "at_ms", "seq"),
         UniqueConstraint("conversation", "seq"),
         UniqueConstraint("conversation", "message_id"),
-        # For the count of a reader's own messages after its position.
-        Index(
-            None,
-            *("conversation", "speaker", "seq"),
-            sqlite_where=text("conversation IS NOT NULL"),
-            postgresql_where=text("conversation IS NOT NULL"),
-        ),
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=Big)

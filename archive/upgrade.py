@@ -9,6 +9,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from .engine import Database
+from .reviews import tables as _reviews  # noqa: F401 - adds its tables to METADATA
 from .tables import METADATA
 from .workspace import tables as _conversations  # noqa: F401 - adds its tables to METADATA
 
