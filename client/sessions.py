@@ -21,7 +21,6 @@ from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, 
 from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import HowToRun, Submission
 from ..models.turns.waiting import Pending
-from ..tasks.sessions.restore_prune import restore
 from .base import BaseClient
 
 
@@ -238,6 +237,8 @@ class SessionMethods(BaseClient):
             ArchiveUnavailable: The archive does not answer.
             RedisUnavailable: Redis does not answer.
         """
+        from ..tasks.sessions.restore_prune import restore
+
         sessions = self._parts.sessions
         if sessions.archive is None:
             raise NotRestorable(session_id, why="the archive is disabled (SYMPOSIA_ARCHIVE)")

@@ -1,6 +1,7 @@
 """The sessions of an installation, live or archived.
 
-`Client` and the worker processes use the same class, so scheduled sessions are submitted like all others.
+`Client` and the worker processes use the same class, so scheduled sessions are submitted like all others. What opens
+sessions is imported with the first submission.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
 from ..config.settings import Settings
@@ -22,8 +23,6 @@ from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.sessions.opening import SessionOpener, prepare
-from ..tasks.sessions.opening_many import NameInErrors, open_many
 from ..tasks.views.session_views import read_facts
 from ..tasks.workspace.task_placement import TaskPlacement
 from .connection import redis_url_in_use
@@ -34,6 +33,8 @@ if TYPE_CHECKING:
 
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
+    from ..tasks.sessions.opening import SessionOpener
+    from ..tasks.sessions.opening_many import NameInErrors
 
 #: Minimum characters of a shortened id.
 SHORTEST_ID = 8
@@ -106,8 +107,12 @@ class Sessions:
             check_joining=placing.check_joining,
             watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
         )
+        self._placing = placing
+
+    @cached_property
+    def _opener(self) -> SessionOpener:
         to = self.connections
-        self._opener = session_opener(settings, to.store, to.index, to.graph, placing)
+        return session_opener(self._settings, to.store, to.index, to.graph, self._placing)
 
     def close(self) -> None:
         """Close the connections to Redis and to the archive. Each later call raises ClientClosed."""
@@ -136,6 +141,8 @@ class Sessions:
             SessionConflict: The id is taken by a session with other content.
             RedisUnavailable: Nothing was written, or the same submission may be repeated.
         """
+        from ..tasks.sessions.opening import prepare
+
         try:
             workers = self.workers.list_alive()
         except RedisUnavailable:
@@ -169,6 +176,9 @@ class Sessions:
             PartlySubmitted: Some sessions were submitted, others not.
             RedisUnavailable: Nothing was written.
         """
+        from ..tasks.sessions.opening import prepare
+        from ..tasks.sessions.opening_many import open_many
+
         limit = self._settings.max_message_bytes
         try:
             workers = self.workers.list_alive()
@@ -258,6 +268,8 @@ def session_opener(
     settings: Settings, store: SessionStore, index: SessionIndex, graph: TaskGraph, placing: TaskPlacement
 ) -> SessionOpener:
     """Return an opener of sessions with the options of the settings."""
+    from ..tasks.sessions.opening import SessionOpener
+
     return SessionOpener(
         store=store,
         index=index,

@@ -1,20 +1,21 @@
-"""The job of a submitted session: everything of `ReadableJob`, steering, and answering questions."""
+"""The job of a submitted session: everything of `ReadableJob`, steering, and answering questions.
+
+What changes a session is imported when it is used: most commands only read.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..models.protocol.collab import Participant
 from ..models.sessions.options import AgentBinding
 from ..models.text.ids import derived_id, new_id
 from ..models.turns.waiting import Pending
-from ..tasks.planning.advance import resend_all
-from ..tasks.runtime.parked_reports import report_dropped
-from ..tasks.sessions.steering import SessionSteering
-from ..tasks.waiting.parked_turn import read_all_questions
-from ..tasks.waiting.replies import answer_question, find_question, request_planning
 from .reading import ReadableJob
+
+if TYPE_CHECKING:
+    from ..tasks.sessions.steering import SessionSteering
 
 
 class CollabJob(ReadableJob):
@@ -48,6 +49,8 @@ class CollabJob(ReadableJob):
         Raises:
             IllegalTransition: The session is not suspended.
         """
+        from ..tasks.planning.advance import resend_all
+
         # Before and after: if the process dies in between, the sweep still checks the session soon.
         self._connections.index.set_due_by(self.id, self._connections.index.now_ms())
         self._mark_suspended(suspended=False)  # the sweep corrects it if the session stays suspended
@@ -67,6 +70,9 @@ class CollabJob(ReadableJob):
         Raises:
             IllegalTransition: The session has already ended.
         """
+        from ..tasks.waiting.parked_turn import read_all_questions
+        from ..tasks.waiting.replies import request_planning
+
         state = self._connections.store.request_stop(self.id, by=by)
         self._connections.index.set_due_by(self.id, state.now_ms)
         if read_all_questions(self._facts, state):  # no closing turn will request the next step
@@ -82,6 +88,8 @@ class CollabJob(ReadableJob):
         Raises:
             IllegalTransition: The session has already ended.
         """
+        from ..tasks.runtime.parked_reports import report_dropped
+
         to = self._connections
         state = to.store.cancel(self.id, reason=reason, retention_ms=to.retention_ms, by=by)
         to.index.mark_cancelled(self.id)
@@ -156,6 +164,8 @@ class CollabJob(ReadableJob):
         self._create_steering(by, key).post(text, role=role)
 
     def _create_steering(self, by: str, key: str | None) -> SessionSteering:
+        from ..tasks.sessions.steering import SessionSteering
+
         request = new_id() if key is None else derived_id(key)
         to = self._connections
         return SessionSteering(to.redis, self.id, by, to.max_message_bytes, to.check_joining, request)
@@ -164,6 +174,8 @@ class CollabJob(ReadableJob):
 
     def pending(self) -> tuple[Pending, ...]:
         """Return the open questions by turn number: turns of people, and what agents ask people."""
+        from ..tasks.waiting.parked_turn import read_all_questions
+
         return tuple(asked.pending() for asked in read_all_questions(self._facts, self.state()))
 
     def reply(
@@ -188,6 +200,8 @@ class CollabJob(ReadableJob):
             InvalidInput: The text is blank, too long, or not one of the question's choices.
             ReplyRefused: No question waits for this answer, or it is not clear which; nothing has changed.
         """
+        from ..tasks.waiting.replies import answer_question, find_question
+
         asked = find_question(self._facts, self.state(), name, turn=turn, token=token)
         answer_question(
             self._connections,
