@@ -45,8 +45,8 @@ from celery.worker.request import Request, create_request_cls  # type: ignore[at
 log = logging.getLogger(__name__)
 
 #: Seconds for which a thread keeps successors, and how many.
-SLICE_S = 0.1
-SLICE_TASKS = 8
+SLICE_S = 0.2
+SLICE_TASKS = 16
 #: Least seconds between two checks for late tasks.
 _PAUSE_S = 0.02
 
