@@ -17,6 +17,7 @@ from ...models.protocol.dialog import Role
 from ...models.sessions.limits import ReservationRequest
 from ...models.sessions.plan import BoardEntry, Finish, PlannedTurn, RefusedHandOff, Step
 from ...models.text.ids import new_id, role_uuid
+from ...models.text.json_text import dump_json
 from ...models.turns.turn import OutcomeKind, Usage
 from .turn_records import Accounts
 
@@ -122,9 +123,7 @@ def roles_document(collab: Collab) -> str:
     ]
     started = {"mode": collab.mode, "title": collab.title, "participant_count": len(assignments)}
     targets = [role_of(participant) for participant in collab.participants]
-    return json.dumps(
-        {"started": started, "assignments": assignments, "targets": targets}, ensure_ascii=False
-    )
+    return dump_json({"started": started, "assignments": assignments, "targets": targets})
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +224,7 @@ def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
     else:
         dropped = tuple(plan.drop)
         document |= {
-            "planner": json.dumps(plan.state),
+            "planner": dump_json(plan.state),
             "ends_round": "1" if plan.ends_round else "0",
             "drop": [str(number) for number in plan.drop],
             "turns": [_turn(turn, frame) for turn in plan.turns],
@@ -234,6 +233,6 @@ def build_plan_write(plan: Step | Finish, frame: PlanFrame) -> PlanWrite:
             document["promotes"] = list(frame.roster)
         if plan.announce is not None:
             document["announce"] = _announcement(plan, frame)
-    text = json.dumps(document, ensure_ascii=False)
+    text = dump_json(document)
     released = tuple(frame.scopes[number] for number in dropped)
     return PlanWrite(plan_id, frame.expected, text, released, frame.refused, dropped)

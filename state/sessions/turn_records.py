@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
@@ -12,7 +13,7 @@ from pydantic_core import to_json
 
 from ...models.errors import CorruptSession
 from ...models.turns.turn import MOST_SPENT, Usage
-from ..redis.readers import read_stored
+from ..redis.readers import converting_to_corrupt
 
 #: Usage of each attempt by its token.
 Accounts = Mapping[str, Usage]
@@ -203,9 +204,25 @@ def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
 
 
 def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
-    stored = read_stored(_Stored, turns[str(number)], session_id=session_id, part=f"turn {number}")
-    if stored.status == "parked" and stored.parking is None:
+    with converting_to_corrupt(session_id, f"turn {number}"):
+        record = _read_record(
+            number,
+            turns[str(number)],
+            turns.get(f"{number}:plan"),
+            turns.get(f"{number}:result"),
+            turns.get(f"{number}:wait"),
+        )
+    if record.status == "parked" and record.parking is None:
         raise CorruptSession(session_id, part=f"turn {number}", detail="it is parked without a parking time")
+    return record
+
+
+# Consecutive views of a session contain the same records, except for those of the turns that began or ended.
+@lru_cache(maxsize=1_024)
+def _read_record(
+    number: int, text: str, plan: str | None, result: str | None, wait: str | None
+) -> TurnRecord:
+    stored = _Stored.model_validate_json(text)
     return TurnRecord(
         number=number,
         participant=stored.participant,
@@ -220,13 +237,13 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         began_ms=stored.began_ms,
         queued_ms=stored.queued_ms,
         waited_ms=stored.waited_ms,
-        plan=turns.get(f"{number}:plan"),
-        result=turns.get(f"{number}:result"),
+        plan=plan,
+        result=result,
         agent=stored.agent,
         reserved=Amounts(stored.reserved_tokens, stored.reserved_cost),
         spent={token: read_amounts(row) for token, row in stored.spent.items()},
         short=stored.short,
         parking=stored.parking,
         parked_by=ParkedBy(stored.task, stored.worker) if stored.task else None,
-        wait=turns.get(f"{number}:wait"),
+        wait=wait,
     )

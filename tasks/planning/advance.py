@@ -6,7 +6,6 @@ at once, and a message may ask for it any number of times.
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from pydantic import JsonValue
 
 from ...models.sessions.plan import Finish, Step, Wait
 from ...models.sessions.stop_conditions import StopReason
+from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.turns.turn import TurnResult
 from ...state.redis.readers import converting_to_corrupt, read_object
@@ -68,7 +68,7 @@ def plan_next(
     frame = PlanFrame(
         expected=state.version,
         roster=facts.roster,
-        stop=json.dumps(decided.stop_state),
+        stop=dump_json(decided.stop_state),
         rounds=view.totals.rounds,
         consumed=tuple(result.number for result in view.results),
         parent=parent,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ...models.errors import CorruptSession, InvalidInput
 from ...models.memory.recall import MemoryView
@@ -17,7 +17,7 @@ from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.turns.turn import OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
 from ...models.turns.waiting import ParkedQuestion
-from ...state.redis.readers import read_all_stored, read_object, read_stored
+from ...state.redis.readers import converting_to_corrupt, read_all_stored, read_object, read_stored
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.steering import SessionDocuments
 from ...state.sessions.turn_records import TurnRecord, sum_usage
@@ -32,12 +32,19 @@ def decode_planned_turn(state: SessionState, record: TurnRecord, roster: Contain
         CorruptSession: A stored record is invalid.
     """
     part = f"the plan of turn {record.number}"
-    planned = read_stored(PlannedTurn, record.plan or "{}", session_id=state.session_id, part=part)
+    with converting_to_corrupt(state.session_id, part):
+        planned = _read_planned_turn(record.plan or "{}")
     if planned.participant != record.participant or planned.participant not in roster:
         rule = f"must be {record.participant!r}, the turn's participant, and in the roster"
         whose = InvalidInput("participant", planned.participant, rule)
         raise CorruptSession(state.session_id, part=part, detail=str(whose))
     return planned
+
+
+# Most plans of a session differ in nothing, and those of its open turns are read again for each plan.
+@lru_cache(maxsize=1_024)
+def _read_planned_turn(text: str) -> PlannedTurn:
+    return PlannedTurn.model_validate_json(text)
 
 
 def decode_turn_result(state: SessionState, record: TurnRecord) -> TurnResult:
