@@ -10,6 +10,9 @@ Bounds:
 - A thread keeps at most `SLICE_TASKS` successors, for `SLICE_S` seconds after it took a message. Later ones are
   sent, so that the sessions of a busy worker take turns, and slow turns go to any free worker. With more
   sessions than threads, a message waits for at most `SLICE_S` for each session before it, divided by the threads.
+- Later ones that may run side by side and are expected to be short are sent together in one message, a bundle: it is
+  the message of the first, with the others in the header `BUNDLE`. The thread that takes it keeps the others. A pool
+  of another kind sends each as a message.
 - Tasks that may run side by side are kept one after the other only if all of them are expected to be shorter than a
   message (`KeptTask.is_short`). Those that have not begun at the end of these seconds, because one was slow after
   all, are sent by another thread (`_LateTasks`).
@@ -29,9 +32,9 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from celery import Celery, bootsteps, signals
 from celery.app import trace
@@ -49,6 +52,9 @@ SLICE_S = 0.2
 SLICE_TASKS = 16
 #: Least seconds between two checks for late tasks.
 _PAUSE_S = 0.02
+#: Header of a bundle: the further tasks, each with its arguments and headers.
+BUNDLE: Final = "symposia_bundle"
+_SENDER_ATTRIBUTE = "symposia_send_kept_tasks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,15 +65,33 @@ class KeptTask:
         name: Name of the task.
         kwargs: Its keyword arguments.
         headers: Headers that its message would have, besides those that all its messages have.
-        send: Function that sends the task as a message instead.
         is_short: Whether it probably takes less time than a message.
     """
 
     name: str
     kwargs: dict[str, Any]
     headers: dict[str, Any]
-    send: Callable[[], None]
     is_short: bool = False
+
+
+def install_kept_task_sender(app: Celery, send: Callable[[Sequence[KeptTask]], None]) -> None:
+    """Set the function with which the workers of an app send kept tasks of one name, together in one message."""
+    setattr(app, _SENDER_ATTRIBUTE, send)
+
+
+def bundle_headers(others: Sequence[KeptTask]) -> dict[str, Any]:
+    """Return the headers with which the message of a task carries further ones of the same name."""
+    return {BUNDLE: [{"kwargs": it.kwargs, "headers": it.headers} for it in others]} if others else {}
+
+
+def _read_bundle(request: Any) -> list[KeptTask]:
+    """Return the further tasks of a message; none if another program wrote the header."""
+    found = request.request_dict.get(BUNDLE) or ()
+    try:
+        return [KeptTask(request.name, {**it["kwargs"]}, {**it["headers"]}, is_short=True) for it in found]
+    except (KeyError, TypeError):
+        log.error("ignoring malformed header %s of Celery task %s", BUNDLE, request.id)
+        return []
 
 
 @dataclass(slots=True, eq=False)
@@ -78,6 +102,8 @@ class _Slice:
     runner: _SliceRunner
     until: float
     kept: deque[KeptTask] = field(default_factory=deque)
+    #: Short tasks that came too late to be kept.
+    later: deque[KeptTask] = field(default_factory=deque)
     #: How many more tasks it may keep.
     left: int = SLICE_TASKS
     #: Whether its late tasks are sent.
@@ -85,17 +111,41 @@ class _Slice:
     #: Arguments with which the message is acknowledged at the end.
     ack: list[tuple[Any, ...]] = field(default_factory=list)
 
-    def take(self) -> KeptTask | None:
-        """Return the next task and remove it. Called by two threads."""
-        try:
-            return self.kept.popleft()
-        except IndexError:
-            return None
+    def keep(self, task: KeptTask) -> None:
+        """Add a task to run in this thread."""
+        self.kept.append(task)
+        self.left -= 1
+        if len(self.kept) > 1:
+            self._watch()
+
+    def send_at_end(self, task: KeptTask) -> None:
+        """Add a task to send with others, when the thread has run those before it or the slice ends."""
+        self.later.append(task)
+        self._watch()
+
+    def _watch(self) -> None:
+        if not self.is_watched:
+            self.is_watched = True
+            self.runner.late_tasks.watch(self)
 
     def send_kept(self) -> None:
-        """Send the remaining tasks."""
-        while (task := self.take()) is not None:
-            _send(task)
+        """Send each remaining task by itself, because one of them is slow, and the later ones."""
+        while (task := _take(self.kept)) is not None:
+            _send(self.app, [task])
+        self.send_later()
+
+    def send_later(self) -> None:
+        """Send the tasks that came too late, in bundles."""
+        while bundle := [it for _ in range(SLICE_TASKS) if (it := _take(self.later)) is not None]:
+            _send(self.app, bundle)
+
+
+def _take(tasks: deque[KeptTask]) -> KeptTask | None:
+    """Remove and return the first task. Called by two threads."""
+    try:
+        return tasks.popleft()
+    except IndexError:
+        return None
 
 
 class _Thread(threading.local):
@@ -108,25 +158,26 @@ _thread = _Thread()
 def keep_task(app: Celery, task: KeptTask) -> bool:
     """Run a task in this thread after the current one; return False if it must be sent."""
     current = _thread.current
-    if current is None or current.app is not app or not current.left:
+    if current is None or current.app is not app or not current.runner.may_keep(task.name):
         return False
     if current.kept and not (task.is_short and current.kept[-1].is_short):
         return False
-    if time.monotonic() >= current.until or not current.runner.may_keep(task.name):
-        return False
-    current.kept.append(task)
-    current.left -= 1
-    if len(current.kept) > 1 and not current.is_watched:
-        current.is_watched = True
-        current.runner.late_tasks.watch(current)
+    if not current.left or time.monotonic() >= current.until:
+        if task.is_short:
+            current.send_at_end(task)
+        return task.is_short
+    current.keep(task)
     return True
 
 
-def _send(task: KeptTask) -> None:
+def _send(app: Celery, tasks: Sequence[KeptTask]) -> None:
+    send: Callable[[Sequence[KeptTask]], None] = getattr(app, _SENDER_ATTRIBUTE)
     try:
-        task.send()
+        send(tasks)
     except Exception:
-        log.exception("sending kept Celery task %s failed", task.headers["id"])
+        log.exception(
+            "sending kept Celery tasks failed: %s", ", ".join(str(it.headers["id"]) for it in tasks)
+        )
 
 
 class _LateTasks:
@@ -211,12 +262,14 @@ class _SliceRunner:
         acknowledge = request._on_ack  # noqa: SLF001 - fixed when the request is created
 
         def acknowledge_at_end(*args: Any) -> None:
-            if current.kept:
+            if current.kept or current.later:
                 current.ack.append(args)
             else:
                 acknowledge(*args)
 
         request._on_ack = acknowledge_at_end  # noqa: SLF001
+        for further in _read_bundle(request):
+            current.keep(further)
         _thread.current = current
         try:
             try:
@@ -224,13 +277,15 @@ class _SliceRunner:
             except Exception:
                 # Celery's pool discards the error. A task that was kept before it still runs.
                 log.exception("Celery task %s failed in its worker", request.id)
-            while (task := current.take()) is not None:
-                if not current.kept or (time.monotonic() < current.until and self.may_keep(task.name)):
+            while (task := _take(current.kept)) is not None:
+                is_alone = not (current.kept or current.later)
+                if is_alone or (time.monotonic() < current.until and self.may_keep(task.name)):
                     self._run_kept(task)
                 else:
-                    _send(task)
+                    current.send_at_end(task)
         finally:
             _thread.current = None
+            current.send_later()
             for args in current.ack:
                 acknowledge(*args)
 
@@ -292,6 +347,12 @@ class _SliceRunner:
             request.send_event(event, **fields, expires=None)
 
 
+def _send_bundle(request: Any) -> None:
+    """Send each further task of a message by itself."""
+    for task in _read_bundle(request):
+        _send(request.app, [task])
+
+
 class KeptTasksStep(bootsteps.StartStopStep):
     """Bootstep that lets the threads of a worker keep tasks while it is connected to its broker."""
 
@@ -306,6 +367,8 @@ class KeptTasksStep(bootsteps.StartStopStep):
         if isinstance(pool, ThreadPool):
             self._runner = _SliceRunner(consumer)
             pool.on_apply = self._runner.on_apply  # type: ignore[method-assign]
+        else:
+            consumer.on_task_message.add(_send_bundle)  # a set: after a reconnect it is already in it
 
     def stop(self, _consumer: Any) -> None:
         """As in StartStopStep."""

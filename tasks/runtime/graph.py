@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
@@ -16,6 +15,8 @@ from ...state.sessions.turn_records import ParkedBy
 
 if TYPE_CHECKING:
     from celery import Celery
+
+    from ...patches.kept_tasks import KeptTask
 
 TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
@@ -75,19 +76,6 @@ class TurnCall:
         return f"session={self.session} mode={self.mode} turn={self.turn} participant={self.participant}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """The Celery task of a turn in its step."""
-
-    task_id: str
-    call: TurnCall
-    parent: str
-    #: None: the turn runs alone.
-    group_id: str | None
-    index: int
-    sent_ms: int
-
-
 class TaskGraph:
     """Dispatch of turns and continuations of sessions to the queue. Raises kombu's OperationalError if it fails.
 
@@ -135,15 +123,34 @@ class TaskGraph:
 
         A worker's thread may keep the first of them for itself, and further ones if all their agents are fast.
         """
-        group_id = new_id() if len(calls) > 1 else None
-        members = [
-            _Member(new_id(), call, parent, group_id, index, sent_ms) for index, call in enumerate(calls)
-        ]
-        sent = [member for member in members if not self._keep(member)]
-        if sent:
-            self._send(sent)
+        from ...patches.kept_tasks import keep_task  # imports Celery, as `broker_error` does
 
-    def _send(self, members: Sequence[_Member]) -> None:
+        group_id = new_id() if len(calls) > 1 else None
+        sent: list[KeptTask] = []
+        for index, call in enumerate(calls):
+            group = {"group": group_id, "group_index": index} if group_id else {}
+            task = self._task(call, {"parent_id": parent, SENT_MS: sent_ms} | group)
+            # A turn for another worker must be sent, because it would be deferred here.
+            is_known = self._knows_agent is not None and self._knows_agent(call.agent)
+            if not (is_known and keep_task(self._app, task)):
+                sent.append(task)
+        if sent:
+            self._send([(task, ()) for task in sent])
+
+    def _task(self, call: TurnCall, headers: dict[str, Any]) -> KeptTask:
+        from ...patches.kept_tasks import KeptTask
+
+        own = {"id": new_id(), "root_id": call.session, "kwargsrepr": str(call)}
+        return KeptTask(TURN, call.kwargs(), own | headers, is_short=self._is_fast(call.agent))
+
+    def send_kept(self, tasks: Sequence[KeptTask]) -> None:
+        """Send turns that a worker kept, in one message: see `patches/kept_tasks.py`."""
+        self._send([(tasks[0], tasks[1:])])
+
+    def _send(self, messages: Sequence[tuple[KeptTask, Sequence[KeptTask]]]) -> None:
+        """Send a message for each task; it may carry further ones."""
+        from ...patches.kept_tasks import bundle_headers
+
         amqp, has_event = self._app.amqp, self._app.conf.task_send_sent_event
         with (
             self._sending(),
@@ -153,38 +160,22 @@ class TaskGraph:
         ):
             # As `group(...).apply_async()` and `send_task` send them, without their route lookups, copies of
             # signatures and result promises, which take a tenth of the time of a turn.
-            for member in members:
+            for task, others in messages:
                 message = amqp.create_task_message(
-                    member.task_id,
-                    TURN,
-                    kwargs=member.call.kwargs(),
-                    root_id=member.call.session,
-                    parent_id=member.parent,
-                    group_id=member.group_id,
-                    group_index=member.index if member.group_id else None,
+                    task.headers["id"],
+                    task.name,
+                    kwargs=task.kwargs,
+                    root_id=task.headers["root_id"],
+                    parent_id=task.headers["parent_id"],
+                    group_id=task.headers.get("group"),
+                    group_index=task.headers.get("group_index"),
                     create_sent_event=has_event,
                     argsrepr="",
-                    kwargsrepr=str(member.call),
+                    kwargsrepr=task.headers["kwargsrepr"],
                     ignore_result=True,
                 )
-                amqp.send_task_message(producer, TURN, message, headers={SENT_MS: member.sent_ms})
-
-    def _keep(self, member: _Member) -> bool:
-        from ...patches.kept_tasks import KeptTask, keep_task  # imports Celery, as `broker_error` does
-
-        call = member.call
-        # A turn for another worker must be sent, because it would be deferred here.
-        if self._knows_agent is None or not self._knows_agent(call.agent):
-            return False
-        group = {"group": member.group_id, "group_index": member.index} if member.group_id else {}
-        own = {
-            "id": member.task_id,
-            "root_id": call.session,
-            "parent_id": member.parent,
-            "kwargsrepr": str(call),
-        }
-        send, is_short = partial(self._send, [member]), self._is_fast(call.agent)
-        return keep_task(self._app, KeptTask(TURN, call.kwargs(), own | group, send, is_short))
+                headers = {SENT_MS: task.headers[SENT_MS], **bundle_headers(others)}
+                amqp.send_task_message(producer, TURN, message, headers=headers)
 
     def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
         """Send the Celery task that plans the next step.

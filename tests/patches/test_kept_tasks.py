@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from functools import partial
 from types import SimpleNamespace
 from typing import Any
@@ -15,22 +14,35 @@ from celery.worker import state
 from celery.worker.request import Request
 from kombu import Exchange, Queue
 
-from scaling import patient
+from live import until
 from symposia.models.protocol.collab import CollabMode
-from symposia.patches.kept_tasks import KeptTask, _SliceRunner, _thread, keep_task
-from symposia.tasks.runtime.graph import TaskGraph, TurnCall, _Member
+from symposia.patches import kept_tasks
+from symposia.patches.kept_tasks import (
+    BUNDLE,
+    SLICE_TASKS,
+    KeptTask,
+    KeptTasksStep,
+    _SliceRunner,
+    _thread,
+    bundle_headers,
+    install_kept_task_sender,
+    keep_task,
+)
+from symposia.tasks.runtime.graph import TaskGraph, TurnCall
 
 OWN = {"id": "1", "root_id": "2", "parent_id": "3", "kwargsrepr": "a=1", "group": "4", "group_index": 0}
 
 
-def send() -> None:
-    """No task of these tests is sent."""
-    raise AssertionError
+@pytest.fixture
+def sent() -> list[list[str]]:
+    """The ids of the tasks of each message that was sent."""
+    return []
 
 
 @pytest.fixture
-def app():
+def app(sent):
     app = Celery("kept", broker="memory://", set_as_current=False)
+    install_kept_task_sender(app, lambda tasks: sent.append([it.headers["id"] for it in tasks]))
 
     @app.task(name="again", ignore_result=True, shared=False)
     def again(**_: Any) -> None:
@@ -80,13 +92,13 @@ def comparable(request: Any) -> dict[str, Any]:
 
 
 def test_request_is_that_of_a_message(app, consumer):
-    kept = _SliceRunner(consumer)._request(KeptTask("again", {"a": 1}, OWN, send))
+    kept = _SliceRunner(consumer)._request(KeptTask("again", {"a": 1}, OWN))
     assert comparable(kept) == {**comparable(sent_request(app)), "args": ()}
     assert kept.correlation_id == "1"
 
 
 def test_nothing_is_kept_outside_of_a_worker(app):
-    assert not keep_task(app, KeptTask("again", {}, OWN, send))
+    assert not keep_task(app, KeptTask("again", {}, OWN))
 
 
 def test_task_with_a_rate_limit_is_not_kept(consumer):
@@ -110,12 +122,12 @@ def test_error_of_a_kept_task_leaves_nothing_in_the_worker(app, consumer, caplog
     consumer.task_buckets["ends"] = None
     runner = _SliceRunner(consumer)
     acknowledged = []
-    request = runner._request(KeptTask("again", {}, OWN, send))
+    request = runner._request(KeptTask("again", {}, OWN))
     request._on_ack = lambda *_: acknowledged.append(True)
     own = {**OWN, "id": "5"}
 
     def first() -> tuple[int, None, float]:
-        assert keep_task(app, KeptTask("ends", {}, own, send))
+        assert keep_task(app, KeptTask("ends", {}, own))
         return (0, None, 0.0)
 
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
@@ -129,27 +141,28 @@ def test_only_turns_of_known_agents_are_kept(app, consumer):
     consumer.task_buckets["symposia.turn"] = None
     graph = TaskGraph(lambda: app, knows_agent={"say"}.__contains__)
     runner, kept = _SliceRunner(consumer), []
-    request = runner._request(KeptTask("again", {}, OWN, send))
+    graph._send = lambda messages: kept.extend(it.kwargs["participant"] for it, _ in messages)
+    request = runner._request(KeptTask("again", {}, OWN))
 
     def first() -> tuple[int, None, float]:
         for agent in ("extra", "", "say"):
-            call = TurnCall("1", 1, "ann", CollabMode.ROUND_ROBIN, "floor", agent)
-            kept.append(graph._keep(_Member("6", call, "5", None, 0, 0)))
+            call = TurnCall("1", 1, f"with {agent}", CollabMode.ROUND_ROBIN, "floor", agent)
+            graph.send_turns([call], parent="5", sent_ms=0)
         _thread.current.kept.clear()  # there is no such task to run
         return (0, None, 0.0)
 
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
-    assert kept == [False, False, True]
+    assert kept == ["with extra", "with "]
 
 
 def test_only_short_tasks_wait_for_each_other(app, consumer):
     runner, answers = _SliceRunner(consumer), []
-    request = runner._request(KeptTask("again", {}, OWN, send))
+    request = runner._request(KeptTask("again", {}, OWN))
 
     def first() -> tuple[int, None, float]:
         kept = _thread.current.kept
         for lengths in ((True, True, False), (False, True, False)):
-            answers.append([keep_task(app, KeptTask("again", {}, OWN, send, it)) for it in lengths])
+            answers.append([keep_task(app, KeptTask("again", {}, OWN, it)) for it in lengths])
             kept.clear()
         return (0, None, 0.0)
 
@@ -157,23 +170,75 @@ def test_only_short_tasks_wait_for_each_other(app, consumer):
     assert answers == [[True, True, False], [True, False, False]]
 
 
-def test_task_behind_a_slow_one_is_sent(app, consumer):
-    sent = threading.Event()
+def run_first(runner: _SliceRunner, request: Any, first: Any) -> None:
+    """Run a function as the task of a message, then the tasks that it keeps."""
+    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
 
+
+def test_task_behind_a_slow_one_is_sent(app, consumer, sent):
     @app.task(name="slow", ignore_result=True, shared=False)
     def slow(**_: Any) -> None:
         """End after the other task was sent."""
-        assert sent.wait(patient(30))
+        until(lambda: sent, what="the other task is sent")
 
     consumer.task_buckets["slow"] = None
     runner = _SliceRunner(consumer)
     runner._trace = partial(trace_task_ret, app=app)  # instead of the current app
-    request = runner._request(KeptTask("again", {}, OWN, send))
 
     def first() -> tuple[int, None, float]:
-        assert keep_task(app, KeptTask("slow", {}, {**OWN, "id": "5"}, send, is_short=True))
-        assert keep_task(app, KeptTask("again", {}, {**OWN, "id": "6"}, sent.set, is_short=True))
+        assert keep_task(app, KeptTask("slow", {}, {**OWN, "id": "5"}, is_short=True))
+        assert keep_task(app, KeptTask("again", {}, {**OWN, "id": "6"}, is_short=True))
         return (0, None, 0.0)
 
-    runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
-    assert sent.is_set()
+    run_first(runner, runner._request(KeptTask("again", {}, OWN)), first)
+    assert sent == [["6"]]
+
+
+def test_later_tasks_are_sent_in_bundles(app, consumer, sent, monkeypatch):
+    monkeypatch.setattr(kept_tasks, "SLICE_S", 0.0)
+    runner = _SliceRunner(consumer)
+    ids = [str(number) for number in range(SLICE_TASKS + 3)]
+
+    def first() -> tuple[int, None, float]:
+        assert all(keep_task(app, KeptTask("again", {}, {**OWN, "id": it}, is_short=True)) for it in ids)
+        assert not keep_task(app, KeptTask("again", {}, OWN))  # long tasks go to any worker
+        return (0, None, 0.0)
+
+    run_first(runner, runner._request(KeptTask("again", {}, OWN)), first)
+    assert sent == [ids[:SLICE_TASKS], ids[SLICE_TASKS:]]
+
+
+def test_tasks_of_a_bundle_run_in_the_thread_that_takes_it(app, consumer, sent):
+    ran = []
+
+    @app.task(name="noted", ignore_result=True, shared=False)
+    def noted(*, number: int) -> None:
+        ran.append(number)
+
+    consumer.task_buckets["noted"] = None
+    runner = _SliceRunner(consumer)
+    runner._trace = partial(trace_task_ret, app=app)
+    others = [KeptTask("noted", {"number": it}, {**OWN, "id": str(it)}) for it in (2, 3)]
+    request = runner._request(KeptTask("noted", {"number": 1}, OWN | bundle_headers(others)))
+    run_first(runner, request, lambda: (0, None, 0.0))
+    assert ran == [2, 3]
+    assert sent == []
+
+
+@pytest.mark.parametrize("bundle", [7, [1], [{}], [{"kwargs": 1, "headers": []}]])
+def test_malformed_bundle_is_ignored(app, consumer, sent, bundle, caplog):
+    runner = _SliceRunner(consumer)
+    request = runner._request(KeptTask("again", {}, {**OWN, BUNDLE: bundle}))
+    run_first(runner, request, lambda: (0, None, 0.0))
+    assert sent == []
+    assert "malformed" in caplog.text
+
+
+def test_other_pools_send_the_tasks_of_a_bundle(app, consumer, sent):
+    consumer.pool, consumer.on_task_message = object(), set()
+    KeptTasksStep(consumer).start(consumer)
+    others = [KeptTask("again", {}, {**OWN, "id": it}) for it in ("5", "6")]
+    request = SimpleNamespace(app=app, name="again", id="1", request_dict=bundle_headers(others))
+    for received in consumer.on_task_message:
+        received(request)
+    assert sent == [["5"], ["6"]]

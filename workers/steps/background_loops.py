@@ -5,6 +5,7 @@ The loops: archive, deliveries, batch reviews, schedules, workspace tasks.
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 import time
@@ -56,6 +57,7 @@ class RuntimeStep(bootsteps.StartStopStep):
             raise SystemExit(BAD_CONFIGURATION) from None
         for problem in runtime.registry.check():
             log.warning("problem in the agents file, the agent will fail: %s", problem)
+        gc.freeze()  # imported modules are no garbage: each full collection would scan them
 
 
 class BackgroundLoop(threading.Thread):

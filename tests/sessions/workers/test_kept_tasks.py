@@ -52,7 +52,7 @@ def test_fast_turns_of_a_step_share_a_thread(stage):
     broadcast()  # measures the agent
     before = messages_sent(stage)
     assert broadcast().turns == 40
-    assert messages_sent(stage) - before < 30
+    assert messages_sent(stage) - before < 12
 
 
 @pytest.mark.parametrize("fast_rounds", [0, 1])
