@@ -107,6 +107,8 @@ class FindingRow(Table, table=True):
     #: Participant ids, as JSON.
     agents: str
     aliases: str
+    #: Other fields, as JSON: columns, why, replacement, quote, excerpt, verification.
+    details: str
 
 
 REVIEW_RUN = METADATA.tables["review_run"]
@@ -116,6 +118,9 @@ FINDING = METADATA.tables["finding"]
 
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
+_DETAILS = frozenset(
+    {"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification"}
+)
 _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
@@ -207,13 +212,17 @@ def _finding_row(finding: Finding, row: int, position: int) -> Row:
         **{name: getattr(finding, name) for name in _PLAIN},
         "agents": json.dumps(finding.agents, ensure_ascii=True),
         "aliases": json.dumps(finding.aliases, ensure_ascii=True),
+        "details": finding.model_dump_json(include=set(_DETAILS), exclude_defaults=True),
     }
 
 
 def _finding(row: RowMapping) -> Finding:
     texts = {name: row[name] for name in ("path", "rule", "message", "suggestion", "status", *_PLAIN)}
     return Finding(
-        **texts, agents=tuple(json.loads(row["agents"])), aliases=tuple(json.loads(row["aliases"]))
+        **texts,
+        **json.loads(row["details"]),
+        agents=tuple(json.loads(row["agents"])),
+        aliases=tuple(json.loads(row["aliases"])),
     )
 
 

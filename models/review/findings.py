@@ -23,6 +23,11 @@ from ..turns.turn import Frozen
 MAX_RULE = 200
 MAX_MESSAGE = 4_000
 MAX_SUGGESTION = 8_000
+#: Characters of a quoted line, and of each line of an excerpt.
+MAX_QUOTE = 500
+#: Lines of an excerpt before and after the flagged lines, and in all.
+EXCERPT_MARGIN = 3
+MAX_EXCERPT = 15
 #: Characters of a path: what Linux takes.
 MAX_PATH = 4_096
 #: Lines of an item are counted no further.
@@ -43,6 +48,31 @@ class FindingStatus(StrEnum):
     SUPPRESSED = "suppressed"
 
 
+class Excerpt(Frozen):
+    """Lines of an item around a finding, for reports."""
+
+    #: Number of the first line, from 1.
+    first_line: Annotated[int, Field(ge=1, le=MAX_LINE)]
+    lines: Annotated[tuple[Text, ...], Field(max_length=MAX_EXCERPT)]
+
+
+class VerifiedAs(StrEnum):
+    """What a verifier did with a finding that stays."""
+
+    KEPT = "kept"
+    #: Its severity was lowered.
+    LOWERED = "lowered"
+
+
+class Verification(Frozen):
+    """Verdict of a second reviewer who has seen the finding and the code."""
+
+    verdict: VerifiedAs
+    #: Participant id of the verifier.
+    agent: Text
+    reason: Annotated[Text, Field(max_length=MAX_MESSAGE)] = ""
+
+
 class Finding(Frozen):
     """One problem, and the participants who report it."""
 
@@ -51,10 +81,23 @@ class Finding(Frozen):
     #: Lines from 1, both included; 0 and 0: the item as a whole.
     start_line: Line
     end_line: Line
+    #: Columns from 1, in characters; 0: not known.
+    start_column: Line = 0
+    end_column: Line = 0
     rule: Annotated[NonBlank, Field(max_length=MAX_RULE)]
     severity: Severity
     message: Annotated[NonBlank, Field(max_length=MAX_MESSAGE)]
+    #: Why it is a problem, beyond the message.
+    why: Annotated[Text, Field(max_length=MAX_MESSAGE)] = ""
+    #: What to do, in words.
     suggestion: Annotated[Text, Field(max_length=MAX_SUGGESTION)] = ""
+    #: Text that replaces the flagged lines, without the last line end; None: no patch is proposed.
+    replacement: Annotated[Text, Field(max_length=MAX_SUGGESTION)] | None = None
+    #: First flagged line as it is in the item; cut after `MAX_QUOTE` characters.
+    quote: Annotated[Text, Field(max_length=MAX_QUOTE)] = ""
+    excerpt: Excerpt | None = None
+    #: None: no second reviewer has seen it.
+    verification: Verification | None = None
     #: Participant ids of all who found it.
     agents: tuple[Text, ...] = ()
     #: Confidence of the agents, from 0 to 1.
@@ -118,7 +161,7 @@ def snippet_sha(line: str) -> str:
 
 
 def with_snippets(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
-    """Return findings of one item with the hashes of their lines in `text`; lines after its end become its last."""
+    """Return findings of one item with hash, quote and excerpt of their lines; lines after its end become its last."""
     lines = text.split("\n")
     if len(lines) > 1 and not lines[-1]:
         lines.pop()
@@ -127,8 +170,21 @@ def with_snippets(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]
 
 def _with_snippet(finding: Finding, lines: Sequence[str]) -> Finding:
     start, end = (min(line, len(lines)) for line in (finding.start_line, finding.end_line))
-    sha = snippet_sha(lines[start - 1]) if start else ""
-    return finding.model_copy(update={"start_line": start, "end_line": end, "snippet_sha": sha})
+    where: dict[str, object] = {"start_line": start, "end_line": end, "snippet_sha": ""}
+    if start:
+        where |= {
+            "snippet_sha": snippet_sha(lines[start - 1]),
+            "quote": lines[start - 1][:MAX_QUOTE],
+            "excerpt": excerpt_of(lines, start, end),
+        }
+    return finding.model_copy(update=where)
+
+
+def excerpt_of(lines: Sequence[str], start: int, end: int) -> Excerpt:
+    """Return the lines around `start` to `end` (from 1, both included), cut to the maximum."""
+    first = max(start - EXCERPT_MARGIN, 1)
+    last = min(end + EXCERPT_MARGIN, len(lines), first + MAX_EXCERPT - 1)
+    return Excerpt(first_line=first, lines=tuple(line[:MAX_QUOTE] for line in lines[first - 1 : last]))
 
 
 def summarise_findings(
