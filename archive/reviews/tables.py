@@ -118,9 +118,7 @@ FINDING = METADATA.tables["finding"]
 
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
-_DETAILS = frozenset(
-    {"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification"}
-)
+_DETAILS = frozenset({"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification"})
 _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
