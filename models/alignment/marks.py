@@ -19,7 +19,7 @@ _Label = Annotated[str, Field(max_length=LONGEST_LABEL)]
 class LedgerValue(BaseModel):
     """Base of these values: immutable, without unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Scores(LedgerValue):

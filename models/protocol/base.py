@@ -69,7 +69,7 @@ class ProtocolObject(BaseModel):
         InvalidInput: On construction, for the first field that breaks a rule.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     #: Fields that the schema requires although the constructor has a default for them.
     REQUIRED: ClassVar[frozenset[str]] = frozenset()

@@ -27,7 +27,7 @@ ShortText = Annotated[str, Field(max_length=1_000)]
 class Frozen(BaseModel):
     """Base of the values that travel: immutable, closed to unknown fields."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Expects(StrEnum):

@@ -126,7 +126,7 @@ class TurnRecord:
 class _Stored(BaseModel):
     """A record as stored in the hash. Only scripts use its other fields."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(frozen=True, defer_build=True)
 
     participant: str
     scope: str
