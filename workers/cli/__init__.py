@@ -6,6 +6,7 @@ A command line imports the module of its command, and commands import their depe
 
 from __future__ import annotations
 
+import atexit
 import gc
 import signal
 import sys
@@ -25,6 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         arguments: The command line without the program name; None: that of this process.
     """
     gc.set_threshold(_COLLECT_AFTER)
+    # At its exit the interpreter scans all objects for garbage, which is of no use then and takes a fifth of the
+    # processor time of a short command. It does not scan frozen objects.
+    atexit.register(gc.freeze)
     try:
         # Inside the `try`: most of the run time of `--help` is imports, so Ctrl-C often arrives here.
         from .app import build_app
