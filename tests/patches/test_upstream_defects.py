@@ -46,6 +46,28 @@ def test_hiredis_crashes_if_a_number_has_no_text():
     assert run(PACK_NUMBER).returncode == -signal.SIGSEGV
 
 
+# -- patches/redis_sdk_import.py -------------------------------------------------------------------
+
+IMPORT_REDIS = """
+import sys
+if sys.argv[1:]:
+    from symposia.patches.redis_sdk_import import refuse_sdk_to_redis
+    refuse_sdk_to_redis()
+import redis
+print("opentelemetry.sdk.metrics" in sys.modules)
+import opentelemetry.sdk.metrics
+"""
+
+
+def test_redis_py_imports_the_sdk_of_opentelemetry():
+    assert run(IMPORT_REDIS).stdout == "True\n"
+
+
+def test_the_sdk_is_refused_only_to_redis_py():
+    patched = run(IMPORT_REDIS, "patched")
+    assert (patched.returncode, patched.stdout) == (0, "False\n")
+
+
 # -- patches/redis_connections.py -----------------------------------------------------------------
 
 

@@ -12,6 +12,8 @@ import signal
 import sys
 from collections.abc import Sequence
 
+from ...patches.redis_sdk_import import refuse_sdk_to_redis
+
 #: Exit code of an interrupted command, as in a shell.
 INTERRUPTED = 128 + signal.SIGINT
 #: New objects between two garbage collections; Python's default is 700. A command imports hundreds of modules, and
@@ -29,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # At its exit the interpreter scans all objects for garbage, which is of no use then and takes a fifth of the
     # processor time of a short command. It does not scan frozen objects.
     atexit.register(gc.freeze)
+    refuse_sdk_to_redis()
     try:
         # Inside the `try`: most of the run time of `--help` is imports, so Ctrl-C often arrives here.
         from .app import build_app

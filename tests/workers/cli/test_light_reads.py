@@ -9,7 +9,15 @@ import sys
 import pytest
 
 from scaling import patient
+from symposia.client import Client
+from symposia.config.settings import load_settings
 
+COLLAB = {
+    "title": "Reads",
+    "purpose": "Talk.",
+    "mode": "pair",
+    "participants": [{"participant_id": it} for it in "ab"],
+}
 CODE = """
 import sys
 from symposia.workers.cli import main
@@ -19,10 +27,37 @@ except SystemExit as end:
     assert not end.code, end.code
 print(*sys.modules)
 """
-HEAVY = {"alembic", "celery", "flower", "kombu", "mcp", "openai", "pydantic_ai", "tornado"}
+#: What no command that reads may import: the queue, models of agents, web pages, and what changes the archive.
+HEAVY = {
+    "alembic",
+    "celery",
+    "flower",
+    "jinja2",
+    "kombu",
+    "markdown_it",
+    "mcp",
+    "openai",
+    "opentelemetry.sdk.metrics",
+    "pydantic_ai",
+    "pydantic_settings",
+    "sqlalchemy.dialects.postgresql",
+    "sqlalchemy.orm",
+    "sqlmodel",
+    "tornado",
+    "yaml",
+}
 #: The parser of alignment documents.
 PARSER = {"symposia.models.alignment.document"}
 SQL = {"sqlalchemy", "sqlmodel"}
+
+
+@pytest.fixture
+def ended_session(redis_url, tmp_path):
+    """The id of a session that was cancelled."""
+    with Client(load_settings(redis_url=redis_url, data_dir=tmp_path, archive=False)) as client:
+        job = client.submit(COLLAB, agents={"a": "human", "b": "human"})
+        job.cancel()
+        return job.id
 
 
 @pytest.mark.parametrize(
@@ -31,14 +66,20 @@ SQL = {"sqlalchemy", "sqlmodel"}
         ("list", HEAVY),
         ("search word", HEAVY),
         ("review list", HEAVY),
+        ("show {session}", HEAVY | SQL),
+        ("show {session} --json", HEAVY | SQL),
+        ("graph {session}", HEAVY | SQL),
+        ("export {session}", HEAVY | SQL),
         ("schedule list", HEAVY | SQL),
         ("inbox", HEAVY | SQL),
+        ("memory show user room", HEAVY | SQL),
         ("tenant acme", HEAVY | SQL),
+        ("--version", HEAVY | SQL | {"pydantic", "redis", "rich"}),
     ],
 )
-def test_reading_imports_no_queue(tmp_path, redis_url, command, unused):
+def test_reading_imports_no_queue(tmp_path, redis_url, ended_session, command, unused):
     said = subprocess.run(
-        [sys.executable, "-c", CODE, *command.split()],
+        [sys.executable, "-c", CODE, *command.format(session=ended_session).split()],
         env={**os.environ, "SYMPOSIA_REDIS_URL": redis_url, "SYMPOSIA_DATA_DIR": str(tmp_path)},
         capture_output=True,
         text=True,
