@@ -7,20 +7,17 @@ from contextlib import ExitStack
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..agents.execution.runner import AgentRunner
 from ..config.settings import Settings, known_secrets
 from ..models.errors import ArchiveError
 from ..state.notifications import NotificationStreams
 from ..state.redis.connect import connect
 from ..tasks.workspace.service import WorkspaceService
-from ..tasks.workspace.task_managers import AgentVerdicts
 from ..tasks.workspace.task_requests import GRACE_MS
-from .broker import urls_in_use
 from .connection import redis_url_in_use
-from .runtime import load_registry
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
+    from ..tasks.workspace.task_managers import AgentVerdicts
 
 #: Timeout of publishing a notification in seconds.
 _NOTIFY_TIMEOUT_S = 2.0
@@ -41,6 +38,12 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
 
     @cache
     def judge() -> AgentVerdicts:
+        # Imported here: only a request for a task needs agents.
+        from ..agents.execution.runner import AgentRunner
+        from ..tasks.workspace.task_managers import AgentVerdicts
+        from .broker import urls_in_use
+        from .runtime import load_registry
+
         runner = AgentRunner(
             max_message_bytes=settings.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
         )

@@ -11,10 +11,8 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...agents.execution.runner import AgentRunner
-from ...agents.registry.registry import Registry
 from ...models.errors import AgentError, InvalidInput, UnknownAgent
 from ...models.protocol.collab import CollabMode, Participant
 from ...models.sessions.options import AgentBinding
@@ -23,6 +21,10 @@ from ...models.turns.turn import Expects, TurnContext
 from ...models.workspace.conversation import read_agent
 from ...models.workspace.task import MAX_REASON, TaskRequest, Verdict
 from ..planners import mode_of
+
+if TYPE_CHECKING:
+    from ...agents.execution.runner import AgentRunner
+    from ...agents.registry.registry import Registry
 
 #: Default of the seconds that a task-manager may take.
 PATIENCE_S = 30.0

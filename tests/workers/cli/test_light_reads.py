@@ -53,8 +53,11 @@ SQL = {"sqlalchemy", "sqlmodel"}
 
 @pytest.fixture
 def ended_session(redis_url, tmp_path):
-    """The id of a session that was cancelled."""
-    with Client(load_settings(redis_url=redis_url, data_dir=tmp_path, archive=False)) as client:
+    """The id of a session that was cancelled and is not archived. There is an archive."""
+    options = {"redis_url": redis_url, "data_dir": tmp_path}
+    with Client(load_settings(**options, archive=True)) as client:
+        client.conversations.task_list("ann")
+    with Client(load_settings(**options, archive=False)) as client:
         job = client.submit(COLLAB, agents={"a": "human", "b": "human"})
         job.cancel()
         return job.id
@@ -70,6 +73,8 @@ def ended_session(redis_url, tmp_path):
         ("show {session} --json", HEAVY | SQL),
         ("graph {session}", HEAVY | SQL),
         ("export {session}", HEAVY | SQL),
+        ("task list --as ann", HEAVY),
+        ("conversation list --as ann", HEAVY),
         ("schedule list", HEAVY | SQL),
         ("inbox", HEAVY | SQL),
         ("memory show user room", HEAVY | SQL),
@@ -80,7 +85,12 @@ def ended_session(redis_url, tmp_path):
 def test_reading_imports_no_queue(tmp_path, redis_url, ended_session, command, unused):
     said = subprocess.run(
         [sys.executable, "-c", CODE, *command.format(session=ended_session).split()],
-        env={**os.environ, "SYMPOSIA_REDIS_URL": redis_url, "SYMPOSIA_DATA_DIR": str(tmp_path)},
+        env={
+            **os.environ,
+            "SYMPOSIA_REDIS_URL": redis_url,
+            "SYMPOSIA_DATA_DIR": str(tmp_path),
+            "SYMPOSIA_ARCHIVE": "true",
+        },
         capture_output=True,
         text=True,
         timeout=patient(30),
