@@ -11,6 +11,7 @@ from sqlalchemy import Connection, text
 from .engine import Database
 from .reviews import tables as _reviews  # noqa: F401 - adds its tables to METADATA
 from .tables import METADATA
+from .workspace import indexes as _indexes  # noqa: F401 - adds its index to METADATA
 from .workspace import tables as _conversations  # noqa: F401 - adds its tables to METADATA
 
 NEWEST = "head"

@@ -11,12 +11,12 @@ from itertools import islice
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, or_, select, union
-from sqlalchemy.dialects import postgresql, sqlite
 
 from ...models.errors import InvalidInput, ReviewNotFound
 from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import Item, ItemState, ReviewRun, RunState
 from ..engine import Database
+from ..inserts import insert_into
 from ..results import MAX_PAGE_SIZE, CachedResult, ListedRun, PagePosition, ResultPage
 from .tables import (
     FINDING,
@@ -228,6 +228,6 @@ class ReviewWriter:
 def _locked(connection: Connection, run: ReviewRun) -> int:
     """Insert or update the run's row, lock it for this transaction, and return its key."""
     values = run_row(run)
-    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-    upsert = insert(REVIEW_RUN).values(**values).on_conflict_do_update(index_elements=["run_id"], set_=values)
+    insertion = insert_into(REVIEW_RUN, connection.dialect.name).values(**values)
+    upsert = insertion.on_conflict_do_update(index_elements=["run_id"], set_=values)
     return int(connection.execute(upsert.returning(REVIEW_RUN.c.id)).scalar_one())

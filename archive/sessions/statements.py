@@ -19,9 +19,9 @@ from sqlalchemy import (
     select,
     update,
 )
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
+from ..inserts import insert_into
 from ..tables import COLLAB, COLLAB_EVENT, DIALOG, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG, TURN
 from .rows import COUNTS, Row
 
@@ -64,15 +64,14 @@ class Inserts:
 @cache
 def inserts(dialect: str) -> Inserts:
     """Return the insertions for `sqlite` or `postgresql`."""
-    insert = sqlite.insert if dialect == "sqlite" else postgresql.insert
 
     def into(table: Table) -> Any:
         # Inline, because the keys of the inserted rows are not needed.
-        return insert(table).inline()
+        return insert_into(table, dialect).inline()
 
     turn_key, turn, snapshot = ["session", "token_id"], into(TURN), into(SNAPSHOT)
     return Inserts(
-        session=insert(COLLAB).on_conflict_do_nothing().returning(COLLAB.c.id),
+        session=insert_into(COLLAB, dialect).on_conflict_do_nothing().returning(COLLAB.c.id),
         participant=into(PARTICIPANT),
         tag=into(TAG),
         dialog=into(DIALOG),

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.elements import ColumnElement
 
 from ...models.protocol.dialog import DialogStatus
 from ...models.workspace.conversation import Conversation, IncomingMessage, Metadata
 from ...models.workspace.task import Task, TaskRequest, TaskStatus
 from ..engine import storable_text
+from ..inserts import insert_into
 from ..tables import DIALOG, MESSAGE
 from .messages import append_messages, lock_conversation_row
 from .tables import (
@@ -98,7 +98,9 @@ class WorkspaceChanges:
     def admit(self, task_id: str, agents: Iterable[str], *, now_ms: int) -> None:
         """Admit agents to a task; agents already admitted stay unchanged."""
         rows = [{"task": task_id, "agent": agent, "admitted_ms": now_ms} for agent in dict.fromkeys(agents)]
-        self._connection.execute(self._insert(TASK_PARTICIPANT).on_conflict_do_nothing(), rows)
+        self._connection.execute(
+            insert_into(TASK_PARTICIPANT, self._connection.dialect.name).on_conflict_do_nothing(), rows
+        )
 
     def dismiss(self, task_id: str, agent: str, *, now_ms: int) -> list[str]:
         """Remove an agent from a task and all its conversations; return the conversations it was a member of."""
@@ -184,7 +186,7 @@ class WorkspaceChanges:
             for agent in agents
         ]
         if rows:
-            joining = self._insert(MEMBER)
+            joining = insert_into(MEMBER, self._connection.dialect.name)
             again = {"left_ms": None, "joined_ms": joining.excluded.joined_ms}
             key = ["conversation", "agent"]
             self._connection.execute(joining.on_conflict_do_update(index_elements=key, set_=again), rows)
@@ -248,10 +250,6 @@ class WorkspaceChanges:
     def _set_dialog(self, conversation_id: str, status: DialogStatus) -> None:
         mine = DIALOG.c.conversation == conversation_id
         self._connection.execute(update(DIALOG).where(mine).values(status=status.value))
-
-    def _insert(self, table: Any) -> postgresql.Insert | sqlite.Insert:
-        inserts = postgresql.insert if self._connection.dialect.name == "postgresql" else sqlite.insert
-        return inserts(table)
 
 
 def _description(name: str | None, metadata: Metadata | None) -> dict[str, str | None]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, ClassVar
 
-from sqlalchemy import Index, PrimaryKeyConstraint, Row, text
+from sqlalchemy import Index, PrimaryKeyConstraint, Row
 from sqlmodel import Field
 
 from ...models.protocol.dialog import Message
@@ -24,7 +24,7 @@ from ...models.workspace.conversation import (
 )
 from ...models.workspace.task import Task
 from ..engine import is_storable, storable_text
-from ..tables import MESSAGE, METADATA, Big, Table
+from ..tables import METADATA, Big, Table
 
 
 class TaskRow(Table, table=True):
@@ -103,15 +103,6 @@ TASK = METADATA.tables["task"]
 TASK_PARTICIPANT = METADATA.tables["task_participant"]
 CONVERSATION = METADATA.tables["conversation"]
 MEMBER = METADATA.tables["conversation_participant"]
-
-# For the count of a reader's own messages after its position. It is here because its condition imports the dialects,
-# which readers of sessions do not need.
-Index(
-    None,
-    *(MESSAGE.c.conversation, MESSAGE.c.speaker, MESSAGE.c.seq),
-    sqlite_where=text("conversation IS NOT NULL"),
-    postgresql_where=text("conversation IS NOT NULL"),
-)
 
 
 def task_from_row(row: Row[Any], agents: Iterable[str]) -> Task:

@@ -39,10 +39,7 @@ HEAVY = {
     "openai",
     "opentelemetry.sdk.metrics",
     "pydantic_ai",
-    "pydantic_settings",
     "sqlalchemy.dialects.postgresql",
-    "sqlalchemy.orm",
-    "sqlmodel",
     "tornado",
     "yaml",
 }
