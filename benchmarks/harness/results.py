@@ -1,4 +1,4 @@
-"""Results: values of ours and of bare Celery from the same run, their ratios, and the JSON form."""
+"""Results: values of ours and of the yardstick from the same run, their ratios, and the JSON form."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Spread:
 class Measure:
     """One line of the table.
 
-    `bare` has a value for each of `ours`, from the same pair of runs; it is empty where a value does not depend on the
+    `bare` has a value of the yardstick, bare Celery or a peer, for each of `ours`, from the same pair of runs; it is empty where a value does not depend on the
     speed of the machine, such as bytes.
     """
 

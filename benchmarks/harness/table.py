@@ -10,7 +10,7 @@ from rich.table import Table
 
 from harness.results import Change, Measure, Results, Spread
 
-HEADINGS = ("case", "measure", "unit", "better", "value", "bare Celery", "ratio", "min", "max")
+HEADINGS = ("case", "measure", "unit", "better", "value", "yardstick", "ratio", "min", "max")
 CHANGES = ("case", "measure", "before", "now", "factor", "verdict")
 
 
@@ -75,7 +75,7 @@ def print_results(results: Results) -> None:
 
 def print_changes(changes: Sequence[Change]) -> None:
     """Print what has changed since the baseline."""
-    _print("Ratios to bare Celery, compared with the baseline", CHANGES, [change_row(it) for it in changes])
+    _print("Ratios to the yardstick, compared with the baseline", CHANGES, [change_row(it) for it in changes])
 
 
 def _print(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
