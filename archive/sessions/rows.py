@@ -7,14 +7,12 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from pydantic_core import from_json
-
 from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MAPEventType
 from ...models.sessions.archived import Documents, Entry, Snapshot
 from ...models.text.ids import ms_from_moment
-from ...models.text.json_text import dump_json
+from ...models.text.json_text import dump_json, parse_json
 from ..engine import is_storable, storable_text
 
 Row = dict[str, Any]
@@ -37,7 +35,7 @@ def _read_collab(text: str) -> Collab:
 def collab_row(documents: Documents, opened_ms: int) -> Row:
     """Return the columns of a session in `collab`."""
     collab = _read_collab(documents.collab)
-    spec = from_json(documents.spec)
+    spec = parse_json(documents.spec)
     return {
         "collab_id": collab.collab_id,
         "opened_ms": opened_ms,
@@ -53,7 +51,7 @@ def collab_row(documents: Documents, opened_ms: int) -> Row:
 
 def has_conversation(documents: Documents) -> bool:
     """Return whether a conversation gets the messages of the session, too."""
-    return from_json(documents.spec).get("conversation") is not None
+    return parse_json(documents.spec).get("conversation") is not None
 
 
 def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row]]:
@@ -76,7 +74,7 @@ def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row
 
 def dialog_row(documents: Documents, session: int, *, session_id: str, status: str) -> Row:
     """Return the dialog of a session."""
-    spec = from_json(documents.spec)
+    spec = parse_json(documents.spec)
     return {
         "session": session,
         "dialog_id": spec.get("dialog_id") or session_id,
@@ -101,7 +99,7 @@ def message_row(session: int, entry: Entry) -> Row:
     """Return the row of a message; its text is stored once, unless SQL cannot store it unchanged."""
     entry_id, text = entry
     message = Message.model_validate_json(text)
-    data: dict[str, Any] = from_json(text)
+    data: dict[str, Any] = parse_json(text)
     if is_storable(message.content):
         del data["content"]
     return {
@@ -116,14 +114,14 @@ def message_row(session: int, entry: Entry) -> Row:
 
 def message_entry(at_ms: int, seq: int, content: str, rest: str) -> Entry:
     """Return the original stream entry of a message; its fields may be in another order."""
-    data = {"content": content, **from_json(rest)}
+    data = {"content": content, **parse_json(rest)}
     return f"{at_ms}-{seq}", dump_json(data)
 
 
 def event_row(session: int, entry: Entry) -> Row:
     """Return the row of a MAP event or a journal event."""
     entry_id, text = entry
-    return {**_entry_columns(session, entry_id), "event_type": from_json(text)["event_type"], "body": text}
+    return {**_entry_columns(session, entry_id), "event_type": parse_json(text)["event_type"], "body": text}
 
 
 def turn_rows(session: int, events: Iterable[Entry]) -> tuple[list[Row], list[Row]]:
@@ -133,7 +131,7 @@ def turn_rows(session: int, events: Iterable[Entry]) -> tuple[list[Row], list[Ro
     for _, text in events:
         if not any(name in text for name in _GRANT_EVENTS):
             continue
-        event = from_json(text)
+        event = parse_json(text)
         payload = event.get("payload") or {}
         token = payload.get("token_id")
         if not token:

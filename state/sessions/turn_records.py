@@ -204,25 +204,11 @@ def _numbers(session_id: str, turns: Mapping[str, str]) -> Iterator[int]:
 
 
 def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecord:
-    with converting_to_corrupt(session_id, f"turn {number}"):
-        record = _read_record(
-            number,
-            turns[str(number)],
-            turns.get(f"{number}:plan"),
-            turns.get(f"{number}:result"),
-            turns.get(f"{number}:wait"),
-        )
-    if record.status == "parked" and record.parking is None:
-        raise CorruptSession(session_id, part=f"turn {number}", detail="it is parked without a parking time")
-    return record
-
-
-# Consecutive views of a session contain the same records, except for those of the turns that began or ended.
-@lru_cache(maxsize=1_024)
-def _read_record(
-    number: int, text: str, plan: str | None, result: str | None, wait: str | None
-) -> TurnRecord:
-    stored = _Stored.model_validate_json(text)
+    part = f"turn {number}"
+    with converting_to_corrupt(session_id, part):
+        stored = _read_stored_record(turns[str(number)])
+    if stored.status == "parked" and stored.parking is None:
+        raise CorruptSession(session_id, part=part, detail="it is parked without a parking time")
     return TurnRecord(
         number=number,
         participant=stored.participant,
@@ -237,13 +223,19 @@ def _read_record(
         began_ms=stored.began_ms,
         queued_ms=stored.queued_ms,
         waited_ms=stored.waited_ms,
-        plan=plan,
-        result=result,
+        plan=turns.get(f"{number}:plan"),
+        result=turns.get(f"{number}:result"),
         agent=stored.agent,
         reserved=Amounts(stored.reserved_tokens, stored.reserved_cost),
         spent={token: read_amounts(row) for token, row in stored.spent.items()},
         short=stored.short,
         parking=stored.parking,
         parked_by=ParkedBy(stored.task, stored.worker) if stored.task else None,
-        wait=wait,
+        wait=turns.get(f"{number}:wait"),
     )
+
+
+# Consecutive views of a session contain the same records, except for those of the turns that began or ended.
+@lru_cache(maxsize=1_024)
+def _read_stored_record(text: str) -> _Stored:
+    return _Stored.model_validate_json(text)

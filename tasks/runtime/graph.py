@@ -143,9 +143,9 @@ class TaskGraph:
         own = {"id": new_id(), "root_id": call.session, "kwargsrepr": str(call)}
         return KeptTask(TURN, call.kwargs(), own | headers, is_short=self._is_fast(call.agent))
 
-    def send_kept(self, tasks: Sequence[KeptTask]) -> None:
-        """Send turns that a worker kept, in one message: see `patches/kept_tasks.py`."""
-        self._send([(tasks[0], tasks[1:])])
+    def send_kept(self, bundles: Sequence[Sequence[KeptTask]]) -> None:
+        """Send turns that a worker kept, a message for each bundle: see `patches/kept_tasks.py`."""
+        self._send([(tasks[0], tasks[1:]) for tasks in bundles])
 
     def _send(self, messages: Sequence[tuple[KeptTask, Sequence[KeptTask]]]) -> None:
         """Send a message for each task; it may carry further ones."""

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from celery import Celery
+from celery import Celery, signals
 from celery.app.trace import trace_task_ret
 from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker import state
@@ -15,18 +15,18 @@ from celery.worker.request import Request
 from kombu import Exchange, Queue
 
 from live import until
+from scaling import patient
 from symposia.models.protocol.collab import CollabMode
-from symposia.patches import kept_tasks
+from symposia.patches import kept_task_runner, kept_tasks
+from symposia.patches.kept_task_runner import KeptTasksStep, SliceRunner
 from symposia.patches.kept_tasks import (
     BUNDLE,
     SLICE_TASKS,
     KeptTask,
-    KeptTasksStep,
-    _SliceRunner,
-    _thread,
     bundle_headers,
     install_kept_task_sender,
     keep_task,
+    this_thread,
 )
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
 
@@ -42,7 +42,9 @@ def sent() -> list[list[str]]:
 @pytest.fixture
 def app(sent):
     app = Celery("kept", broker="memory://", set_as_current=False)
-    install_kept_task_sender(app, lambda tasks: sent.append([it.headers["id"] for it in tasks]))
+    install_kept_task_sender(
+        app, lambda bundles: sent.extend([it.headers["id"] for it in tasks] for tasks in bundles)
+    )
 
     @app.task(name="again", ignore_result=True, shared=False)
     def again(**_: Any) -> None:
@@ -51,10 +53,16 @@ def app(sent):
     return app
 
 
+class FakeConsumer(SimpleNamespace):
+    """What a kept task needs of a consumer."""
+
+    __hash__ = object.__hash__
+
+
 @pytest.fixture
 def consumer(app):
     pool = ThreadPool(limit=1)
-    yield SimpleNamespace(
+    yield FakeConsumer(
         app=app,
         pool=pool,
         hostname="w1@here",
@@ -92,7 +100,7 @@ def comparable(request: Any) -> dict[str, Any]:
 
 
 def test_request_is_that_of_a_message(app, consumer):
-    kept = _SliceRunner(consumer)._request(KeptTask("again", {"a": 1}, OWN))
+    kept = SliceRunner(consumer)._request(KeptTask("again", {"a": 1}, OWN))
     assert comparable(kept) == {**comparable(sent_request(app)), "args": ()}
     assert kept.correlation_id == "1"
 
@@ -102,14 +110,14 @@ def test_nothing_is_kept_outside_of_a_worker(app):
 
 
 def test_task_with_a_rate_limit_is_not_kept(consumer):
-    runner = _SliceRunner(consumer)
+    runner = SliceRunner(consumer)
     assert runner.may_keep("again")
     consumer.task_buckets["again"] = object()
     assert not runner.may_keep("again")
 
 
 def test_stopped_worker_keeps_nothing(consumer):
-    runner = _SliceRunner(consumer)
+    runner = SliceRunner(consumer)
     runner.is_open = False
     assert not runner.may_keep("again")
 
@@ -120,7 +128,7 @@ def test_error_of_a_kept_task_leaves_nothing_in_the_worker(app, consumer, caplog
         raise SystemExit(3)
 
     consumer.task_buckets["ends"] = None
-    runner = _SliceRunner(consumer)
+    runner = SliceRunner(consumer)
     acknowledged = []
     request = runner._request(KeptTask("again", {}, OWN))
     request._on_ack = lambda *_: acknowledged.append(True)
@@ -140,7 +148,7 @@ def test_error_of_a_kept_task_leaves_nothing_in_the_worker(app, consumer, caplog
 def test_only_turns_of_known_agents_are_kept(app, consumer):
     consumer.task_buckets["symposia.turn"] = None
     graph = TaskGraph(lambda: app, knows_agent={"say"}.__contains__)
-    runner, kept = _SliceRunner(consumer), []
+    runner, kept = SliceRunner(consumer), []
     graph._send = lambda messages: kept.extend(it.kwargs["participant"] for it, _ in messages)
     request = runner._request(KeptTask("again", {}, OWN))
 
@@ -148,7 +156,7 @@ def test_only_turns_of_known_agents_are_kept(app, consumer):
         for agent in ("extra", "", "say"):
             call = TurnCall("1", 1, f"with {agent}", CollabMode.ROUND_ROBIN, "floor", agent)
             graph.send_turns([call], parent="5", sent_ms=0)
-        _thread.current.kept.clear()  # there is no such task to run
+        this_thread.current.kept.clear()  # there is no such task to run
         return (0, None, 0.0)
 
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
@@ -156,11 +164,11 @@ def test_only_turns_of_known_agents_are_kept(app, consumer):
 
 
 def test_only_short_tasks_wait_for_each_other(app, consumer):
-    runner, answers = _SliceRunner(consumer), []
+    runner, answers = SliceRunner(consumer), []
     request = runner._request(KeptTask("again", {}, OWN))
 
     def first() -> tuple[int, None, float]:
-        kept = _thread.current.kept
+        kept = this_thread.current.kept
         for lengths in ((True, True, False), (False, True, False)):
             answers.append([keep_task(app, KeptTask("again", {}, OWN, it)) for it in lengths])
             kept.clear()
@@ -170,7 +178,7 @@ def test_only_short_tasks_wait_for_each_other(app, consumer):
     assert answers == [[True, True, False], [True, False, False]]
 
 
-def run_first(runner: _SliceRunner, request: Any, first: Any) -> None:
+def run_first(runner: SliceRunner, request: Any, first: Any) -> None:
     """Run a function as the task of a message, then the tasks that it keeps."""
     runner._run(request, (first, (), {}, request.on_success, request.on_accepted))
 
@@ -182,7 +190,7 @@ def test_task_behind_a_slow_one_is_sent(app, consumer, sent):
         until(lambda: sent, what="the other task is sent")
 
     consumer.task_buckets["slow"] = None
-    runner = _SliceRunner(consumer)
+    runner = SliceRunner(consumer)
     runner._trace = partial(trace_task_ret, app=app)  # instead of the current app
 
     def first() -> tuple[int, None, float]:
@@ -195,8 +203,8 @@ def test_task_behind_a_slow_one_is_sent(app, consumer, sent):
 
 
 def test_later_tasks_are_sent_in_bundles(app, consumer, sent, monkeypatch):
-    monkeypatch.setattr(kept_tasks, "SLICE_S", 0.0)
-    runner = _SliceRunner(consumer)
+    monkeypatch.setattr(kept_task_runner, "SLICE_S", 0.0)
+    runner = SliceRunner(consumer)
     ids = [str(number) for number in range(SLICE_TASKS + 3)]
 
     def first() -> tuple[int, None, float]:
@@ -216,7 +224,7 @@ def test_tasks_of_a_bundle_run_in_the_thread_that_takes_it(app, consumer, sent):
         ran.append(number)
 
     consumer.task_buckets["noted"] = None
-    runner = _SliceRunner(consumer)
+    runner = SliceRunner(consumer)
     runner._trace = partial(trace_task_ret, app=app)
     others = [KeptTask("noted", {"number": it}, {**OWN, "id": str(it)}) for it in (2, 3)]
     request = runner._request(KeptTask("noted", {"number": 1}, OWN | bundle_headers(others)))
@@ -225,9 +233,43 @@ def test_tasks_of_a_bundle_run_in_the_thread_that_takes_it(app, consumer, sent):
     assert sent == []
 
 
-@pytest.mark.parametrize("bundle", [7, [1], [{}], [{"kwargs": 1, "headers": []}]])
+def test_task_of_a_bundle_does_not_wait_for_a_slow_first_one(app, consumer, sent):
+    runner = SliceRunner(consumer)
+    others = [KeptTask("again", {}, {**OWN, "id": "5"})]
+    request = runner._request(KeptTask("again", {}, OWN | bundle_headers(others)))
+
+    def first() -> tuple[int, None, float]:
+        until(lambda: sent, what="the other task is sent")
+        return (0, None, 0.0)
+
+    run_first(runner, request, first)
+    assert sent == [["5"]]
+
+
+def test_tasks_of_a_bundle_that_are_not_slow_run_in_its_thread(app, consumer, sent, monkeypatch):
+    monkeypatch.setattr(kept_tasks, "SLICE_S", patient(5))  # of the thread that watches
+    monkeypatch.setattr(kept_task_runner, "SLICE_S", patient(5))
+    monkeypatch.setattr(kept_tasks, "SLICE_TASKS", 1)
+    runner = SliceRunner(consumer)
+    runner._trace = partial(trace_task_ret, app=app)
+    others = [KeptTask("again", {}, {**OWN, "id": str(it)}) for it in range(20)]
+    request = runner._request(KeptTask("again", {}, OWN | bundle_headers(others)))
+    answers = []
+
+    def first() -> tuple[int, None, float]:
+        answers.append(keep_task(app, KeptTask("again", {}, {**OWN, "id": "20"}, is_short=True)))
+        return (0, None, 0.0)
+
+    run_first(runner, request, first)
+    assert answers == [True]
+    assert sent == [["20"]]
+
+
+@pytest.mark.parametrize(
+    "bundle", [7, [1], [{}], [{"kwargs": 1, "headers": []}], [{"kwargs": {}, "headers": {}}]]
+)
 def test_malformed_bundle_is_ignored(app, consumer, sent, bundle, caplog):
-    runner = _SliceRunner(consumer)
+    runner = SliceRunner(consumer)
     request = runner._request(KeptTask("again", {}, {**OWN, BUNDLE: bundle}))
     run_first(runner, request, lambda: (0, None, 0.0))
     assert sent == []
@@ -235,10 +277,11 @@ def test_malformed_bundle_is_ignored(app, consumer, sent, bundle, caplog):
 
 
 def test_other_pools_send_the_tasks_of_a_bundle(app, consumer, sent):
-    consumer.pool, consumer.on_task_message = object(), set()
-    KeptTasksStep(consumer).start(consumer)
+    consumer.pool = object()
+    for _ in range(2):  # after a reconnect, too
+        KeptTasksStep(consumer).start(consumer)
     others = [KeptTask("again", {}, {**OWN, "id": it}) for it in ("5", "6")]
     request = SimpleNamespace(app=app, name="again", id="1", request_dict=bundle_headers(others))
-    for received in consumer.on_task_message:
-        received(request)
+    signals.task_received.send(sender=consumer, request=request)
+    signals.task_received.disconnect(dispatch_uid=BUNDLE, sender=consumer)
     assert sent == [["5"], ["6"]]
