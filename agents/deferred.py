@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, TypeAlias
 
 from ..models.errors import AgentFailed
 from ..models.protocol.dialog import Message
@@ -25,16 +25,6 @@ from .remote.webhook import WebhookTarget, post_webhook, refusal, signed_headers
 
 #: Maximum characters of an instruction in a question.
 MAX_QUESTION_CHARS = 10_000
-
-
-@runtime_checkable
-class DeferredAgent(Protocol):
-    """An agent that answers later: its question to its own participant parks the turn."""
-
-    @property
-    def wait(self) -> WaitPolicy:
-        """How long to wait for the answer, and what to do after that."""
-        ...
 
 
 class HumanAgent:
@@ -120,6 +110,10 @@ class ExternalAgent:
         if not secret:
             raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
         return secret
+
+
+#: An agent that answers later: its question to its own participant parks the turn.
+DeferredAgent: TypeAlias = HumanAgent | ExternalAgent
 
 
 def _message_json(message: Message) -> dict[str, str | None]:
