@@ -84,6 +84,10 @@ class SessionIndex(DueIndex):
         """Schedule a check of the session at `due_ms` at the latest, unless the session is no longer in the index."""
         self._client.zadd(DUE, {session_id: due_ms}, lt=True, xx=True)
 
+    def archive_soon(self, session_id: str) -> None:
+        """Make the archiving of a session due: it has changed, and may not be checked before long."""
+        self._client.zadd(ARCHIVE_QUEUE, {session_id: 0}, xx=True, lt=True)
+
     def mark_ended(self, session_id: str) -> bool:
         """Make an ended session's entry in the archive queue due soon, count its end, and remove it from the sweep.
 
@@ -92,18 +96,15 @@ class SessionIndex(DueIndex):
         Returns:
             True for one call per session: the one that removed it.
         """
-        self._archive_soon(session_id)
+        self.archive_soon(session_id)
         self._count_end(session_id)
         return self._client.zrem(DUE, session_id) == 1
 
     def mark_cancelled(self, session_id: str) -> None:
         """Make the archiving of a cancelled session due soon, and its next sweep, which marks it as ended."""
         self.set_due_by(session_id, self.now_ms())
-        self._archive_soon(session_id)
+        self.archive_soon(session_id)
         self._count_end(session_id)
-
-    def _archive_soon(self, session_id: str) -> None:
-        self._client.zadd(ARCHIVE_QUEUE, {session_id: 0}, xx=True, lt=True)
 
     def _count_end(self, session_id: str) -> None:
         """Count the end of a session. Any number of callers may report the same end; it is counted once."""
