@@ -43,15 +43,17 @@ class SessionIndex(DueIndex):
         """Return the server's time in milliseconds since the epoch."""
         return server_ms(self._client)
 
-    def add_session(self, session_id: str, *, look_in_ms: int, archived: bool = False) -> int:
+    def add_session(self, session_id: str, *, look_in_ms: int, archive_in_ms: int | None = None) -> int:
         """Add a session that is about to be opened; an existing entry keeps its earlier time.
 
-        `archived`: it is added to the archive queue, too. Return when it was listed, in milliseconds since
-        the epoch; 0: it was listed before.
+        `archive_in_ms`: milliseconds until it is archived for the first time; None: it is not archived. Return when
+        it was listed, in milliseconds since the epoch; 0: it was listed before.
         """
-        return self.add_sessions({session_id: look_in_ms}, archived=archived)[session_id]
+        return self.add_sessions({session_id: look_in_ms}, archive_in_ms=archive_in_ms)[session_id]
 
-    def add_sessions(self, look_in_ms: Mapping[str, int], *, archived: bool = False) -> dict[str, int]:
+    def add_sessions(
+        self, look_in_ms: Mapping[str, int], *, archive_in_ms: int | None = None
+    ) -> dict[str, int]:
         """Add several sessions, as `add_session` does, in few round trips.
 
         `look_in_ms`: milliseconds until the first check, by session id. Return when each was listed.
@@ -67,8 +69,8 @@ class SessionIndex(DueIndex):
                     SESSIONS, {session_id: now}
                 )  # the id belonged to a session that has expired
         self.add_all_due({it: now + delay_ms for it, delay_ms in look_in_ms.items()})
-        if archived:
-            self._archive_queue.add_all_due(dict.fromkeys(look_in_ms, now))
+        if archive_in_ms is not None:
+            self._archive_queue.add_all_due(dict.fromkeys(look_in_ms, now + archive_in_ms))
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
         return {it: 0 if it in known else now for it in look_in_ms}
 
