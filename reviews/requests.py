@@ -15,6 +15,7 @@ from .panels import find_panel
 from .sources.archived_sessions import SessionSource
 from .sources.files import FileSelection, FileSource
 from .sources.git import Git
+from .sources.origin import origin_of
 from .sources.repository import Repository
 from .sources.source import SourceLimits
 
@@ -50,6 +51,8 @@ class HowToReview(TypedDict, total=False):
     root_name: str | None
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
+    #: Address of the repository, for links to lines; None: that of the remote `origin`.
+    repository_url: str | None
 
 
 def request_for_files(
@@ -93,7 +96,7 @@ def request_for_files(
         source=FileSource(root, chosen),
         everything=how.get("everything", False),
         is_whole=is_whole,
-        revision="" if repository is None else repository.head(),
+        **origin_of(repository, how.get("repository_url")),
     )
 
 

@@ -44,6 +44,9 @@ class ReviewRunRow(Table, table=True):
     started_ms: int = Field(sa_type=Big)
     ended_ms: int | None = Field(default=None, sa_type=Big)
     revision: str
+    #: Web address of the repository, and the root's folder in it.
+    repository_url: str
+    repository_folder: str
     summary: str
     #: Skipped items, as JSON.
     skipped: str
@@ -140,6 +143,8 @@ def run_row(run: ReviewRun) -> Row:
         "started_ms": ms_from_moment(run.started_at),
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
+        "repository_url": run.repository_url,
+        "repository_folder": storable_text(run.repository_folder),
         "summary": storable_text(run.summary),
         "skipped": _SKIPPED.dump_json(run.skipped).decode(),
         **_counts(run.usage),
@@ -187,6 +192,8 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
         started_at=moment_from_ms(row["started_ms"]),
         ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
         revision=row["revision"],
+        repository_url=row["repository_url"],
+        repository_folder=row["repository_folder"],
         summary=row["summary"],
         skipped=_SKIPPED.validate_json(row["skipped"]),
         usage=_usage(row),

@@ -120,11 +120,19 @@ class ReviewRun(Frozen):
     summary: Text = ""
     #: The reviewed git revision; empty: no revision.
     revision: Text = ""
+    #: Web address of the repository (`code_links.web_address`); empty: not known.
+    repository_url: Text = ""
+    #: The root's folder in the repository, relative to it; empty: the repository itself.
+    repository_folder: Text = ""
 
     @property
     def open_findings(self) -> tuple[Finding, ...]:
         """Open findings: neither gone nor suppressed."""
         return tuple(it for it in self.findings if it.is_open)
+
+    def repository_path(self, path: str) -> str:
+        """Return the path of an item relative to the repository."""
+        return f"{self.repository_folder}/{path}" if self.repository_folder else path
 
     @property
     def verdict(self) -> str:

@@ -26,6 +26,7 @@ from ..batches.start import ReviewRequest, start_batch
 from ..panels import find_panel
 from ..requests import last_revision, request_for_sessions
 from ..sources.files import FileSelection, FileSource
+from ..sources.origin import origin_of
 from ..sources.repository import Repository
 
 _OUTCOMES = {
@@ -110,7 +111,7 @@ class ScheduledReview:
             panel=find_panel(review.panel).with_model(review.model),
             source=FileSource(root, chosen),
             is_whole=not (review.include or review.exclude or since or review.base),
-            revision="" if repository is None else repository.head(),
+            **origin_of(repository),
         )
 
 
