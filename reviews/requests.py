@@ -13,7 +13,8 @@ from ..models.review.panels import Panel
 from .batches.start import ReviewRequest
 from .panels import find_panel
 from .sources.archived_sessions import SessionSource
-from .sources.files import FileSelection, FileSource
+from .sources.document_facts import source_of
+from .sources.files import FileSelection
 from .sources.git import Git
 from .sources.origin import origin_of
 from .sources.repository import Repository
@@ -93,7 +94,7 @@ def request_for_files(
         root_name=given or root.name or "root",
         root=known_by,
         panel=panel,
-        source=FileSource(root, chosen),
+        source=source_of(root, chosen, panel),
         everything=how.get("everything", False),
         is_whole=is_whole,
         **origin_of(repository, how.get("repository_url")),

@@ -82,9 +82,7 @@ def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
         yield sarif_message("note", f"skipped: {skipped.reason}", uri=_uri_of(run, skipped.path))
 
 
-def _results(
-    run: ReviewRun, found: Sequence[Finding], order: Mapping[str, int]
-) -> Iterator[dict[str, Any]]:
+def _results(run: ReviewRun, found: Sequence[Finding], order: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
     for finding in found:
         number = seen[finding.fingerprint] = seen.get(finding.fingerprint, 0) + 1
