@@ -32,7 +32,7 @@ class Heading(NamedTuple):
     #: `file`, `rule` or `severity`.
     kind: str
     text: str
-    count: int
+    size: int
     classes: str
 
 

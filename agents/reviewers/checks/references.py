@@ -30,10 +30,11 @@ def _undefined_labels(document: Document) -> Iterator[Remark]:
 
     If it defines fewer labels than it lacks, the labels are those of a generator of documentation.
     """
+    texts = ((passage.line, passage.prose) for passage in document.passages)
     found = [
-        (line_at(passage.line, passage.prose, hit.start()), hit[1])
-        for passage in document.passages
-        for hit in _REFERENCE.finditer(passage.prose)
+        (line_at(line, text, hit.start()), hit[1])
+        for line, text in texts
+        for hit in _REFERENCE.finditer(text)
     ]
     defined = set(map(str.casefold, _DEFINITION.findall(document.source)))
     if len({label for _, label in found}) > min(len(defined), _MAX_UNDEFINED):
@@ -52,6 +53,6 @@ def check_repository(document: Document, facts: RepositoryFacts) -> Iterator[Rem
             name, _, anchor = link.target.partition("#")
             yield Remark(link.line, "dead-link", "medium", f"No heading of {name} matches #{anchor}.")
     for it in document.code_words:
-        if name := facts.misspelled.get(it.word):
-            message = f"`{it.word}` is in no other file of the repository; did you mean `{name}`?"
+        if near := facts.misspelled.get(it.word):
+            message = f"`{it.word}` is in no other file of the repository; did you mean `{near}`?"
             yield Remark(it.line, "misspelled-name", "low", message)

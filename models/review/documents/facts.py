@@ -26,7 +26,7 @@ class RepositoryFacts(Frozen):
     #: Targets of links whose file has no such place.
     missing_anchors: Annotated[tuple[_Short, ...], Field(max_length=MAX_FACTS)] = ()
     #: Code words that differ by one letter from a name of the repository, with that name.
-    misspelled: Annotated[dict[_Short, _Short], Field(max_length=MAX_FACTS)] = {}
+    misspelled: Annotated[dict[_Short, _Short], Field(default_factory=dict, max_length=MAX_FACTS)]
 
     @property
     def is_empty(self) -> bool:

@@ -17,9 +17,8 @@ _FRONT_MATTER = re.compile(r"\A(-{3,}|\+{3,})[ \t]*\n(?s:.*?)\n\1[ \t]*(?:\n|\Z)
 #: Attributes after the text of a heading, and a permanent link.
 _ATTRIBUTES = re.compile(r"\s*(?:\{[^{}]*\}|¶)\s*$")
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
-#: Without this, targets are escaped, and those with a scheme of scripts are left out.
+# Otherwise targets would be escaped.
 _MARKDOWN.normalizeLink = lambda url: url  # type: ignore[method-assign]
-_MARKDOWN.validateLink = lambda url: True  # type: ignore[method-assign]
 
 
 def read_markdown(text: str) -> Document:

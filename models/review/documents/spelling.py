@@ -79,7 +79,7 @@ def is_misspelling(word: str, name: str) -> bool:
         )
         return (
             (len(places) == 1 or is_swap)
-            and 0 < first
+            and first > 0
             and all(
                 word[at].isalpha() and name[at].isalpha() and word[at].islower() == name[at].islower()
                 for at in places
