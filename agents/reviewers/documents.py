@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from ...models.protocol.dialog import Role
 from ...models.review.documents.document import Document
 from ...models.review.documents.facts import RepositoryFacts
+from ...models.review.documents.reading import read_document
 from ...models.turns.turn import TurnContext
 from .checks.numbers import check_dates, check_numbers
 from .checks.references import check_own_links, check_repository
@@ -43,8 +44,6 @@ def _review_document(turn: TurnContext, check: _Check) -> str | None:
     text = next((body for _, body in fenced_blocks(opening)), "")
     if not text.strip():
         return None
-    from ...models.review.documents.reading import read_document  # imports the parser, which others need not
-
     path, known = _parameters(turn)
     remarks = sorted(set(check(read_document(text, path=path), known)))
     summary = f"{turn.me.participant_id} found {len(remarks) or 'nothing'} to fix"

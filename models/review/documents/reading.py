@@ -8,7 +8,6 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from .document import Document, Link
-from .markdown import read_markdown
 from .restructured import read_restructured
 
 #: Ends of the names of documents.
@@ -23,7 +22,11 @@ _SOURCE_SUFFIXES = (
 
 def read_document(text: str, *, path: str) -> Document:
     """Return a document: reStructuredText if the path ends with `.rst`, else Markdown."""
-    return read_restructured(text) if path.endswith(".rst") else read_markdown(text)
+    if path.endswith(".rst"):
+        return read_restructured(text)
+    from .markdown import read_markdown  # imports the parser
+
+    return read_markdown(text)
 
 
 class RelativeLink(NamedTuple):

@@ -120,10 +120,18 @@ def test_only_changed_files_are_reviewed(worked: Terminal, project):
 
 @pytest.mark.long
 def test_other_panels_need_no_model(worked: Terminal, project):
-    (project / "notes.md").write_text("# Notes\n\nIt is is [here](#nowhere).\n")
+    (project / "notes.md").write_text(
+        "# Notes\n\nIt is is [here](#nowhere).\n\n[There](gone.md) is `clean_fille`.\n"
+    )
+    (project / "names.py").write_text("clean_file = 1\n")
     (project / "risky.py").write_text(RISKY)
     said = worked.call("review", str(project), "--panel", "document", "--json")
-    assert found(said) == {("notes.md", 3, "doubled-word"), ("notes.md", 3, "dead-link")}
+    assert found(said) == {
+        ("notes.md", 3, "doubled-word"),
+        ("notes.md", 3, "dead-link"),
+        ("notes.md", 5, "dead-link"),
+        ("notes.md", 5, "misspelled-name"),
+    }
     said = worked.call("review", str(project), "--panel", "pair", "--include", "*.py", "--json")
     assert ("risky.py", 4, "B602") in found(said)
 
