@@ -33,6 +33,7 @@ class ReviewMethods(BaseClient):
         exclude: Sequence[str] = (),
         everything: bool = False,
         root_name: str | None = None,
+        repository_url: str | None = None,
         panels_file: Path | None = None,
     ) -> ReviewJob:
         """Review files of this machine with a panel, each in its own session.
@@ -47,6 +48,8 @@ class ReviewMethods(BaseClient):
             exclude: No files that match one of these patterns.
             everything: Include files that have not changed since this panel's last review of them.
             root_name: The name of the root in runs and reports. None: the folder's name.
+            repository_url: The address of the repository, for links to lines in reports. None: that of the
+                git remote `origin`.
             panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
 
         Returns:
@@ -71,6 +74,7 @@ class ReviewMethods(BaseClient):
             exclude=exclude,
             everything=everything,
             root_name=root_name,
+            repository_url=repository_url,
             panels_file=panels_file,
         )
         return self._start(order)

@@ -13,8 +13,10 @@ from ..models.review.panels import Panel
 from .batches.start import ReviewRequest
 from .panels import find_panel
 from .sources.archived_sessions import SessionSource
-from .sources.files import FileSelection, FileSource
+from .sources.document_facts import source_of
+from .sources.files import FileSelection
 from .sources.git import Git
+from .sources.origin import origin_of
 from .sources.repository import Repository
 from .sources.source import SourceLimits
 
@@ -50,6 +52,8 @@ class HowToReview(TypedDict, total=False):
     root_name: str | None
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
+    #: Address of the repository, for links to lines; None: that of the remote `origin`.
+    repository_url: str | None
 
 
 def request_for_files(
@@ -90,10 +94,10 @@ def request_for_files(
         root_name=given or root.name or "root",
         root=known_by,
         panel=panel,
-        source=FileSource(root, chosen),
+        source=source_of(root, chosen, panel),
         everything=how.get("everything", False),
         is_whole=is_whole,
-        revision="" if repository is None else repository.head(),
+        **origin_of(repository, how.get("repository_url")),
     )
 
 

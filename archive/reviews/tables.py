@@ -44,6 +44,9 @@ class ReviewRunRow(Table, table=True):
     started_ms: int = Field(sa_type=Big)
     ended_ms: int | None = Field(default=None, sa_type=Big)
     revision: str
+    #: Web address of the repository, and the root's folder in it.
+    repository_url: str
+    repository_folder: str
     summary: str
     #: Skipped items, as JSON.
     skipped: str
@@ -124,7 +127,9 @@ _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 def cache_key(panel_sha: str, item: Item) -> str:
     """Return a hash of everything that a panel's findings depend on: panel, item, text and relevant lines."""
-    identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    identity: tuple[object, ...] = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    if item.facts is not None:
+        identity = (*identity, item.facts.model_dump(mode="json"))
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 
@@ -140,6 +145,8 @@ def run_row(run: ReviewRun) -> Row:
         "started_ms": ms_from_moment(run.started_at),
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
+        "repository_url": run.repository_url,
+        "repository_folder": storable_text(run.repository_folder),
         "summary": storable_text(run.summary),
         "skipped": _SKIPPED.dump_json(run.skipped).decode(),
         **_counts(run.usage),
@@ -187,6 +194,8 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
         started_at=moment_from_ms(row["started_ms"]),
         ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
         revision=row["revision"],
+        repository_url=row["repository_url"],
+        repository_folder=row["repository_folder"],
         summary=row["summary"],
         skipped=_SKIPPED.validate_json(row["skipped"]),
         usage=_usage(row),

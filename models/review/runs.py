@@ -16,6 +16,7 @@ from ..severity import Severity
 from ..text.ids import Id, Timestamp
 from ..text.redact import one_line
 from ..turns.turn import Frozen, Usage
+from .documents.facts import RepositoryFacts
 from .findings import MAX_PATH, Finding, FindingStatus, format_counts, summarise_findings
 
 
@@ -44,6 +45,8 @@ class Item(Frozen):
     size: Annotated[int, Field(ge=0)]
     #: Changed lines from 1, first and last of each range included; None: all of it counts.
     changed: tuple[tuple[int, int], ...] | None = None
+    #: What its repository contradicts, for documents.
+    facts: RepositoryFacts | None = None
 
 
 class ReadItem(Frozen):
@@ -51,6 +54,12 @@ class ReadItem(Frozen):
 
     item: Item
     text: Text
+
+    def with_facts(self, facts: RepositoryFacts) -> ReadItem:
+        """Return the item with what its repository contradicts; unchanged if that is nothing."""
+        if facts.is_empty:
+            return self
+        return self.model_copy(update={"item": self.item.model_copy(update={"facts": facts})})
 
 
 class SkippedItem(Frozen):
@@ -120,11 +129,19 @@ class ReviewRun(Frozen):
     summary: Text = ""
     #: The reviewed git revision; empty: no revision.
     revision: Text = ""
+    #: Web address of the repository (`code_links.web_address`); empty: not known.
+    repository_url: Text = ""
+    #: The root's folder in the repository, relative to it; empty: the repository itself.
+    repository_folder: Text = ""
 
     @property
     def open_findings(self) -> tuple[Finding, ...]:
         """Open findings: neither gone nor suppressed."""
         return tuple(it for it in self.findings if it.is_open)
+
+    def repository_path(self, path: str) -> str:
+        """Return the path of an item relative to the repository."""
+        return f"{self.repository_folder}/{path}" if self.repository_folder else path
 
     @property
     def verdict(self) -> str:

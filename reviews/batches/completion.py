@@ -97,6 +97,8 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         usage=_sum(result.usage for result in results),
         summary=_summary(results, view.reason),
         revision=head.revision,
+        repository_url=head.repository_url,
+        repository_folder=head.repository_folder,
     )
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
+from pydantic import JsonValue
+
 from ...agents.reviewers.code import fence_text, fenced_blocks
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
@@ -97,10 +99,18 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         limits=panel.limits,
         protocol=panel.protocol,
         messages=[opening],
-        parameters={
-            REVIEW_PARAMETER: {"batch": head.batch_id, "item": record.number, "path": record.item.path}
-        },
+        parameters={REVIEW_PARAMETER: _parameter(head, record)},
     )
+
+
+def _parameter(head: BatchHead, record: ItemRecord) -> dict[str, JsonValue]:
+    known: dict[str, JsonValue] = {
+        "batch": head.batch_id,
+        "item": record.number,
+        "path": record.item.path,
+    }
+    facts = record.item.facts
+    return known if facts is None else {**known, "facts": facts.model_dump(mode="json")}
 
 
 def _participant(seat: Seat) -> dict[str, str]:

@@ -40,6 +40,9 @@ class ReviewRequest:
     is_whole: bool = False
     #: Reviewed git revision.
     revision: str = ""
+    #: Web address of the repository, and the root's folder in it; empty: not known.
+    repository_url: str = ""
+    repository_folder: str = ""
     batch_id: str = field(default_factory=new_id)
     #: Identity of the root, to find earlier runs; empty: its name.
     root: str = ""
@@ -69,6 +72,8 @@ def start_batch(
         panel_sha=panel_sha(order.panel),
         is_whole=order.is_whole,
         revision=order.revision,
+        repository_url=order.repository_url,
+        repository_folder=order.repository_folder,
         then=dict(order.then),
     )
     review_context.store.open(head)

@@ -25,7 +25,9 @@ from ..batches.context import ReviewContext
 from ..batches.start import ReviewRequest, start_batch
 from ..panels import find_panel
 from ..requests import last_revision, request_for_sessions
-from ..sources.files import FileSelection, FileSource
+from ..sources.document_facts import source_of
+from ..sources.files import FileSelection
+from ..sources.origin import origin_of
 from ..sources.repository import Repository
 
 _OUTCOMES = {
@@ -105,12 +107,13 @@ class ScheduledReview:
         if review.since_last:
             since = last_revision(repository, root=name, panel=review.panel, archive=review_context.archive)
         chosen = FileSelection(include=review.include, exclude=review.exclude, since=since, base=review.base)
+        panel = find_panel(review.panel).with_model(review.model)
         return ReviewRequest(
             root_name=name,
-            panel=find_panel(review.panel).with_model(review.model),
-            source=FileSource(root, chosen),
+            panel=panel,
+            source=source_of(root, chosen, panel),
             is_whole=not (review.include or review.exclude or since or review.base),
-            revision="" if repository is None else repository.head(),
+            **origin_of(repository),
         )
 
 

@@ -33,6 +33,9 @@ class BatchHead(Frozen):
     is_whole: bool = False
     #: Reviewed git revision.
     revision: str = ""
+    #: Web address of the repository, and the root's folder in it; empty: not known.
+    repository_url: str = ""
+    repository_folder: str = ""
     #: Deliveries at its end; contains only names from the workers' settings.
     then: dict[str, JsonValue] = Field(default_factory=dict)
 

@@ -100,6 +100,14 @@ def files(  # noqa: PLR0913 - each is an option
             show_default="the path of the folder",
         ),
     ] = None,
+    repository_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Address of the repository, for links to lines in reports.",
+            show_default="the git remote origin",
+        ),
+    ] = None,
     everything: Everything = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -130,6 +138,7 @@ def files(  # noqa: PLR0913 - each is an option
         "include": include or (),
         "exclude": exclude or (),
         "root_name": root_name,
+        "repository_url": repository_url,
         "everything": everything,
     }
     wishes = ReviewOptions(

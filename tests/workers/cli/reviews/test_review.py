@@ -120,10 +120,18 @@ def test_only_changed_files_are_reviewed(worked: Terminal, project):
 
 @pytest.mark.long
 def test_other_panels_need_no_model(worked: Terminal, project):
-    (project / "notes.md").write_text("# Notes\n\nIt is is [here](#nowhere).\n")
+    (project / "notes.md").write_text(
+        "# Notes\n\nIt is is [here](#nowhere).\n\n[There](gone.md) is `clean_fille`.\n"
+    )
+    (project / "names.py").write_text("clean_file = 1\n")
     (project / "risky.py").write_text(RISKY)
     said = worked.call("review", str(project), "--panel", "document", "--json")
-    assert found(said) == {("notes.md", 3, "doubled-word"), ("notes.md", 3, "dead-link")}
+    assert found(said) == {
+        ("notes.md", 3, "doubled-word"),
+        ("notes.md", 3, "dead-link"),
+        ("notes.md", 5, "dead-link"),
+        ("notes.md", 5, "misspelled-name"),
+    }
     said = worked.call("review", str(project), "--panel", "pair", "--include", "*.py", "--json")
     assert ("risky.py", 4, "B602") in found(said)
 
@@ -179,7 +187,7 @@ def test_archived_sessions_are_reviewed(worked: Terminal):
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_interrupted_review_reports_its_findings(worked: Terminal, project):
+def test_running_review_shows_progress_and_may_be_interrupted(worked: Terminal, project):
     for number in range(60):
         (project / f"risky{number:03}.py").write_text(RISKY)
     running = worked.start("review", str(project), "--parallel", "1", "--json")
@@ -189,6 +197,11 @@ def test_interrupted_review_reports_its_findings(worked: Terminal, project):
         return newest[0]["items"].get("done", 0) if newest and newest[0]["state"] == "running" else 0
 
     until(lambda: reviewed() > 2, timeout_s=70, what="some files are reviewed")
+    (newest,) = worked.call("review", "list", "--limit", "1", "--json").json()
+    shown = worked.call("review", "show", newest["id"])
+    assert "of 61, 1 running, about" in shown.err, shown
+    progress = worked.call("review", "show", newest["id"], "--json").json()["progress"]
+    assert (progress["total"], progress["state"], progress["rest_s"] > 0) == (61, "running", True)
     said = running.interrupt().ended(timeout_s=50)
     assert said.code == 1, said
     assert "Interrupted: waiting for running items, then reporting the findings so far." in said.err
