@@ -106,7 +106,7 @@ def http_call(
                 raise TimeoutError("timed out")
             if isinstance(connection.sock, ssl.SSLSocket):
                 connection.sock.do_handshake()
-            connection.request(method, _path(parts), body, dict(headers))
+            connection.request(method, _path(parts), body or None, dict(headers))
             with connection.getresponse() as response:
                 read = response.read(max_bytes + 1) if max_bytes else b""
                 if is_cut.is_set():  # a connection closed at the deadline looks like a complete answer

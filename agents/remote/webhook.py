@@ -35,7 +35,9 @@ def post_webhook(target: HttpTarget, body: bytes, headers: Mapping[str, str]) ->
         return
     host = urlsplit(target.url).hostname
     if 300 <= answer.status < 400:
-        raise AgentFailed(f"{host} answered HTTP {answer.status}: redirects are not followed", retryable=False)
+        raise AgentFailed(
+            f"{host} answered HTTP {answer.status}: redirects are not followed", retryable=False
+        )
     raise AgentFailed(
         f"{host} answered HTTP {answer.status}",
         retryable=answer.is_transient,
