@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from pydantic import JsonValue, ValidationError
+
+from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent, invalid_input
 from ..models.review.panels import Panel
+from ..models.review.runs import DeliveryRequest
 from .batches.start import ReviewRequest
 from .panels import find_panel
 from .sources.archived_sessions import SessionSource
@@ -50,6 +53,10 @@ class HowToReview(TypedDict, total=False):
     root_name: str | None
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
+    #: Deliveries of the report, by their names in the deliveries file of the workers.
+    deliver: Sequence[str]
+    #: Number of the pull or merge request that gets comments; None: none does.
+    pull_request: int | None
 
 
 def request_for_files(
@@ -94,7 +101,26 @@ def request_for_files(
         everything=how.get("everything", False),
         is_whole=is_whole,
         revision="" if repository is None else repository.head(),
+        then=_deliveries(how.get("deliver", ()), how.get("pull_request"), root),
     )
+
+
+def _deliveries(names: Sequence[str], number: int | None, root: Path) -> dict[str, JsonValue]:
+    """Return the options of the deliveries at the end; empty without any."""
+    if not names:
+        return {}
+    pull_request = None if number is None else {"number": number, "folder": _folder_in_repository(root)}
+    try:
+        wanted = DeliveryRequest.model_validate({"deliver": tuple(names), "pull_request": pull_request})
+    except ValidationError as error:
+        raise invalid_input(error) from None
+    return wanted.model_dump(mode="json")
+
+
+def _folder_in_repository(root: Path) -> str:
+    work_tree = _work_tree(root)
+    below = Path() if work_tree is None else root.resolve().relative_to(work_tree)
+    return "" if below == Path() else below.as_posix()
 
 
 def resolve_panel(

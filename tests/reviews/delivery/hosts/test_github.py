@@ -303,7 +303,7 @@ def test_findings_are_uploaded_to_code_scanning(github):
 
 def test_missing_code_scanning_is_a_clear_error(github):
     github.has_code_scanning = False
-    with pytest.raises(DeliveryFailed, match="HTTP 403: .*Advanced Security must be enabled") as error:
+    with pytest.raises(DeliveryFailed, match=r"HTTP 403: .*Advanced Security must be enabled") as error:
         deliver(github, a_reviewed_pull(KEY), sarif=True)
     assert not error.value.retryable
     assert github.statuses

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 from servers.code_hosts.json_server import Answer, JsonServer, Refused, Route, hunk_lines, paged
 
@@ -41,8 +41,8 @@ class GitLab(JsonServer):
     """The project `example/shop`."""
 
     prefix = "/api/v4"
-    unauthorized = {"message": "401 Unauthorized"}
-    not_found = {"error": "404 Not Found"}
+    unauthorized: ClassVar[dict[str, str]] = {"message": "401 Unauthorized"}
+    not_found: ClassVar[dict[str, str]] = {"error": "404 Not Found"}
 
     def __init__(self) -> None:
         self.merge_requests: dict[int, MergeRequest] = {}

@@ -7,7 +7,7 @@ import re
 import threading
 from collections.abc import Callable, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 TOKEN = "ghp_a-token-of-the-test"
@@ -33,8 +33,8 @@ class JsonServer:
     """Answers each request by its route, after the answers that a test has put in front."""
 
     prefix = ""
-    unauthorized: Any = {"message": "Bad credentials"}
-    not_found: Any = {"message": "Not Found"}
+    unauthorized: ClassVar[dict[str, str]] = {"message": "Bad credentials"}
+    not_found: ClassVar[dict[str, str]] = {"message": "Not Found"}
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, Any]] = []
