@@ -119,12 +119,14 @@ class _Repository:
                 return
             after = page["pageInfo"]["endCursor"]
 
-    def write_summary(self, body: str, *, comment_id: str | None) -> None:
-        """Create the summary, or edit it."""
-        if comment_id is None:
-            self._api.call("POST", f"{self._path}/issues/{self.number}/comments", {"body": body})
-        else:
-            self._mutate("updateIssueComment", id=comment_id, body=body)
+    def create_summary(self, body: str) -> str:
+        """Create the summary, and return the id of the comment."""
+        path = f"{self._path}/issues/{self.number}/comments"
+        return str(self._api.call("POST", path, {"body": body}).data["node_id"])
+
+    def edit_summary(self, comment_id: str, body: str) -> None:
+        """Edit the summary."""
+        self._mutate("updateIssueComment", id=comment_id, body=body)
 
     def delete_summary(self, comment_id: str) -> None:
         """Delete a second summary."""
@@ -158,6 +160,10 @@ class _Repository:
             "updatePullRequestReviewComment", pullRequestReviewCommentId=comment.comment_id, body=body
         )
 
+    def delete_comment(self, comment: ExistingComment) -> None:
+        """Delete a comment."""
+        self._mutate("deletePullRequestReviewComment", id=comment.comment_id)
+
     def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
         """Resolve or reopen the thread of a comment, if the token may."""
         verb = "resolveReviewThread" if is_resolved else "unresolveReviewThread"
@@ -170,10 +176,14 @@ class _Repository:
         return answer.status == 200 and any(it["sha"] == head for it in answer.data["parents"])
 
     def set_status(self, revision: str, status: CommitStatus) -> None:
-        """Set the status of a commit."""
+        """Set the status of a commit; a repeated call sends nothing, because a commit may have 1,000 statuses."""
         state = {True: "success", False: "failure", None: "error"}[status.has_passed]
         data = {"state": state, "context": status.name, "description": status.description}
-        self._api.call("POST", f"{self._path}/statuses/{revision}", data)
+        path = f"{self._path}/commits/{revision}/status?per_page=100"
+        found = self._api.call("GET", path, accept=(404, 422))
+        known = found.data["statuses"] if found.status == 200 else ()
+        if not any(data == {name: it.get(name) for name in data} for it in known):
+            self._api.call("POST", f"{self._path}/statuses/{revision}", data)
 
     def upload_sarif(self, run: ReviewRun, revision: str, *, ref: str) -> None:
         """Upload the findings to code scanning."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from ..deliveries_file import GitlabEntry
 from ..payload import ReportPayload
@@ -29,9 +29,6 @@ from .publish import (
 )
 
 log = logging.getLogger(__name__)
-
-#: What GitLab answers if a pipeline has this status already.
-_SAME_STATUS = "cannot transition status"
 
 
 def deliver_to_gitlab(entry: GitlabEntry, report_payload: ReportPayload, *, token: str) -> None:
@@ -90,12 +87,13 @@ class _Project:
             if not file["deleted_file"]:
                 yield FileDiff(file["new_path"], file["old_path"], parse_patch(file["diff"] or ""))
 
-    def write_summary(self, body: str, *, comment_id: str | None) -> None:
-        """Create the summary, or edit it."""
-        if comment_id is None:
-            self._api.call("POST", f"{self._merge_request}/notes", {"body": body})
-        else:
-            self._api.call("PUT", f"{self._merge_request}/notes/{comment_id}", {"body": body})
+    def create_summary(self, body: str) -> str:
+        """Create the summary, and return the id of the note."""
+        return str(self._api.call("POST", f"{self._merge_request}/notes", {"body": body}).data["id"])
+
+    def edit_summary(self, comment_id: str, body: str) -> None:
+        """Edit the summary."""
+        self._api.call("PUT", f"{self._merge_request}/notes/{comment_id}", {"body": body})
 
     def delete_summary(self, comment_id: str) -> None:
         """Delete a second summary."""
@@ -126,8 +124,14 @@ class _Project:
 
     def edit_comment(self, comment: ExistingComment, body: str) -> None:
         """Edit a comment."""
-        path = f"{self._merge_request}/discussions/{comment.thread_id}/notes/{comment.comment_id}"
-        self._api.call("PUT", path, {"body": body})
+        self._api.call("PUT", self._note_of(comment), {"body": body})
+
+    def delete_comment(self, comment: ExistingComment) -> None:
+        """Delete a comment."""
+        self._api.call("DELETE", self._note_of(comment))
+
+    def _note_of(self, comment: ExistingComment) -> str:
+        return f"{self._merge_request}/discussions/{comment.thread_id}/notes/{comment.comment_id}"
 
     def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
         """Resolve or reopen the discussion of a comment, if the token may."""
@@ -142,15 +146,14 @@ class _Project:
         return answer.status == 200 and head in answer.data["parent_ids"]
 
     def set_status(self, revision: str, status: CommitStatus) -> None:
-        """Set the status of a commit."""
-        data = {
-            "state": "success" if status.has_passed else "failed",
-            "name": status.name,
-            "description": status.description,
-        }
-        answer = self._api.call("POST", f"{self._path}/statuses/{revision}", data, accept=(400,))
-        if answer.status == 400 and _SAME_STATUS not in answer.error.casefold():
-            raise self._api.failure(answer.status, answer.error)
+        """Set the status of a commit; a repeated call sends nothing, because GitLab may refuse the same status."""
+        state = "success" if status.has_passed else "failed"
+        text = {"name": status.name, "description": status.description}
+        path = f"{self._path}/repository/commits/{revision}/statuses?{urlencode({'name': status.name})}"
+        found = self._api.call("GET", path, accept=(404,))
+        known = found.data if found.status == 200 else ()
+        if not any(it["status"] == state and text == {name: it.get(name) for name in text} for it in known):
+            self._api.call("POST", f"{self._path}/statuses/{revision}", {"state": state, **text})
 
 
 def _comment(discussion_id: str, note: dict[str, Any], marker: FindingMarker) -> ExistingComment:

@@ -87,27 +87,32 @@ def plan_comments(
         existing: Comments of the run's series.
         rules: Rules for comments.
     """
-    series, unmatched = series_of(run), list(existing)
+    findings = _distinct(by_weight(run.open_findings))
+    matched = _match(findings, existing)
     create: list[NewComment] = []
     edit: list[CommentEdit] = []
     elsewhere: list[Finding] = []
-    matched = _match(run.open_findings, existing)
-    kept = len(matched)
-    for finding in by_weight(run.open_findings):
+    for finding in findings:
         comment, anchor = matched.get(id(finding)), find_anchor(finding, files)
-        if comment is None and (
-            anchor is None or not finding.severity.at_least(rules.least) or kept + len(create) >= rules.most
-        ):
-            elsewhere.append(finding)
-            continue
-        body = finding_body(finding, anchor, series=series, tag=rules.tag)
+        body = finding_body(finding, anchor, series=series_of(run), tag=rules.tag)
         if comment is not None:
-            unmatched.remove(comment)
             edit += _edit_open(comment, body, anchor)
-        elif anchor is not None:
+        elif (
+            anchor is not None
+            and finding.severity.at_least(rules.least)
+            and len(matched) + len(create) < rules.most
+        ):
             create.append(NewComment(finding, anchor, body))
-    edit += _edits_of_gone(run, files, unmatched)
-    return CommentPlan(create, edit, elsewhere, kept)
+        else:
+            elsewhere.append(finding)
+    taken = {it.comment_id for it in matched.values()}
+    edit += _edits_of_gone(run, files, [it for it in existing if it.comment_id not in taken])
+    return CommentPlan(create, edit, elsewhere, len(matched))
+
+
+def _distinct(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the findings without those that are equal to another one in the same line."""
+    return list({(it.fingerprint, it.start_line): it for it in reversed(findings)}.values())[::-1]
 
 
 def _match(findings: Sequence[Finding], existing: Sequence[ExistingComment]) -> dict[int, ExistingComment]:
@@ -148,6 +153,18 @@ def _edits_of_gone(
         for it in unmatched
         if not it.marker.is_gone and (it.path in reviewed or it.path not in files)
     ]
+
+
+def find_duplicates(existing: Sequence[ExistingComment]) -> list[ExistingComment]:
+    """Return all but the first of the open comments about the same finding on the same line."""
+    seen: set[tuple[str, int]] = set()
+    found: list[ExistingComment] = []
+    for it in existing:
+        if it.line is not None and not it.marker.is_gone:
+            place = (it.marker.fingerprint, it.line)
+            found += [it] if place in seen else []
+            seen.add(place)
+    return found
 
 
 def is_same_body(one: str, other: str) -> bool:

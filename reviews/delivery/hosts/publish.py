@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ....models.errors import DeliveryFailed
@@ -18,7 +18,15 @@ from ..deliveries_file import CodeHostEntry
 from ..payload import ReportPayload
 from .comments import SummaryMarker, series_of, summary_body
 from .diff import Anchor, FileDiff
-from .plan import CommentPlan, CommentRules, ExistingComment, NewComment, is_same_body, plan_comments
+from .plan import (
+    CommentPlan,
+    CommentRules,
+    ExistingComment,
+    NewComment,
+    find_duplicates,
+    is_same_body,
+    plan_comments,
+)
 
 log = logging.getLogger(__name__)
 
@@ -64,8 +72,12 @@ class CodeHost(Protocol):
         """Return the state of the pull request."""
         ...
 
-    def write_summary(self, body: str, *, comment_id: str | None) -> None:
-        """Create the summary, or edit it."""
+    def create_summary(self, body: str) -> str:
+        """Create the summary, and return the id of the comment."""
+        ...
+
+    def edit_summary(self, comment_id: str, body: str) -> None:
+        """Edit the summary."""
         ...
 
     def delete_summary(self, comment_id: str) -> None:
@@ -78,6 +90,10 @@ class CodeHost(Protocol):
 
     def edit_comment(self, comment: ExistingComment, body: str) -> None:
         """Edit a comment."""
+        ...
+
+    def delete_comment(self, comment: ExistingComment) -> None:
+        """Delete a second comment about the same finding."""
         ...
 
     def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
@@ -122,22 +138,31 @@ def publish(host: CodeHost, run: ReviewRun, entry: CodeHostEntry) -> str | None:
     Raises:
         DeliveryFailed: A part is missing; a repeated call adds it, and changes nothing else.
     """
-    state, series = host.read(), series_of(run)
-    summaries = [it for it in state.summaries if it.marker.series == series]
-    if any((it.marker.started, it.marker.run) > _order(run) for it in summaries):
+    state = _own_part(host, run)
+    if any((it.marker.started, it.marker.run) > _order(run) for it in state.summaries):
         log.info("review %s: a newer review was delivered before, not delivering it", run.id)
         return None
-    comments = [it for it in state.comments if it.marker.series == series]
     rules = CommentRules(least=entry.comments_from, most=entry.max_comments, tag=host.tag)
-    plan = plan_comments(run, state.files, comments, rules)
-    _write_summary(host, summaries, _body(run, plan))
+    plan = plan_comments(run, state.files, state.comments, rules)
+    summary_id = _write_summary(host, state.summaries, _body(run, plan))
     refused = _write_comments(host, plan)
     if refused:
-        current = [it for it in host.read().summaries if it.marker.series == series]
-        _write_summary(host, current, _body(run, plan, refused))
+        host.edit_summary(summary_id, _body(run, plan, refused))
+    if plan.create or not state.summaries:
+        _delete_duplicates(host, run)
     revision = _reviewed_commit(host, run, state.head)
     host.set_status(revision, status_of(run, entry))
     return revision
+
+
+def _own_part(host: CodeHost, run: ReviewRun) -> PullState:
+    """Return the state of the pull request with the comments of the run's series."""
+    state, series = host.read(), series_of(run)
+    return replace(
+        state,
+        comments=[it for it in state.comments if it.marker.series == series],
+        summaries=[it for it in state.summaries if it.marker.series == series],
+    )
 
 
 def _order(run: ReviewRun) -> tuple[str, str]:
@@ -150,13 +175,30 @@ def _body(run: ReviewRun, plan: CommentPlan, refused: Sequence[NewComment] = ())
     return summary_body(run, [*plan.elsewhere, *(it.finding for it in refused)], commented=commented)
 
 
-def _write_summary(host: CodeHost, summaries: Sequence[ExistingSummary], body: str) -> None:
+def _write_summary(host: CodeHost, summaries: Sequence[ExistingSummary], body: str) -> str:
+    """Create or edit the summary, delete any other, and return the id of its comment."""
     if not summaries:
-        host.write_summary(body, comment_id=None)
-    elif not is_same_body(summaries[0].body, body):
-        host.write_summary(body, comment_id=summaries[0].comment_id)
-    for second in summaries[1:]:
-        host.delete_summary(second.comment_id)
+        return host.create_summary(body)
+    first, *others = summaries
+    if not is_same_body(first.body, body):
+        host.edit_summary(first.comment_id, body)
+    for other in others:
+        host.delete_summary(other.comment_id)
+    return first.comment_id
+
+
+def _delete_duplicates(host: CodeHost, run: ReviewRun) -> None:
+    """Delete what another worker has written at the same time; both keep the same comments.
+
+    Nothing is created here: a host may not yet list what was created just now.
+    """
+    state = _own_part(host, run)
+    for comment in find_duplicates(state.comments):
+        host.delete_comment(comment)
+    newest = max(state.summaries, key=lambda it: (it.marker.started, it.marker.run), default=None)
+    for summary in state.summaries:
+        if summary is not newest:
+            host.delete_summary(summary.comment_id)
 
 
 def _write_comments(host: CodeHost, plan: CommentPlan) -> Sequence[NewComment]:

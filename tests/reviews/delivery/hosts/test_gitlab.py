@@ -132,6 +132,24 @@ def test_second_summary_is_deleted(gitlab):
     assert len(deliver(gitlab, a_reviewed_pull(KEY)).notes) == 1
 
 
+def test_what_another_worker_wrote_meanwhile_is_not_kept_twice(gitlab):
+    run = a_reviewed_pull(KEY)
+    found = deliver(gitlab, run)
+    theirs = [it["notes"][0] for it in found.discussions]
+    found.discussions.clear()
+
+    def other_worker(count):
+        if count == before + 1:  # the summary is written
+            for note in theirs:
+                more = {"position": note["position"]} if "position" in note else {}
+                gitlab.add(NUMBER, 7, note["body"], **more)
+
+    before = gitlab.changes
+    gitlab.stored = other_worker
+    deliver(gitlab, run)
+    assert (len(found.threads), len(found.notes)) == (1, 1)
+
+
 def test_status_is_for_the_head_of_a_merged_result(gitlab):
     deliver(gitlab, a_reviewed_pull(revision=MERGE))
     deliver(gitlab, a_reviewed_pull(revision=MERGE, state=RunState.PARTIAL))

@@ -66,6 +66,7 @@ class GitHub(JsonServer):
             ("POST", rf"{repo}/pulls/(\d+)/reviews", self._review),
             ("POST", rf"{repo}/issues/(\d+)/comments", self._comment),
             ("GET", rf"{repo}/commits/(\w+)", self._commit),
+            ("GET", rf"{repo}/commits/(\w+)/status", self._combined),
             ("POST", rf"{repo}/statuses/(\w+)", self._status),
             ("POST", rf"{repo}/code-scanning/sarifs", self._sarif),
             ("POST", r"/graphql", self._graphql),
@@ -133,6 +134,10 @@ class GitHub(JsonServer):
             raise Refused(422, {"message": f"No commit found for SHA: {sha}"})
         return 200, {"sha": sha, "parents": [{"sha": it} for it in self.commits[sha]]}
 
+    def _combined(self, sha: str, **_: Any) -> Answer:
+        newest = {it["context"]: it for known, it in self.statuses if known == sha}
+        return 200, {"sha": sha, "statuses": list(newest.values())}
+
     def _status(self, sha: str, *, body: dict[str, Any], **_: Any) -> Answer:
         if sha not in self.commits:
             raise Refused(422, {"message": f"No commit found for SHA: {sha}"})
@@ -182,6 +187,9 @@ class GitHub(JsonServer):
         wanted = set(fields.values())
         for pull in self.pulls.values():
             for thread in pull.threads:
+                if verb == "deletePullRequestReviewComment" and thread["comment"]["id"] in wanted:
+                    pull.threads.remove(thread)
+                    return self._done(verb)
                 if verb in ("resolveReviewThread", "unresolveReviewThread") and thread["id"] in wanted:
                     if not self.may_resolve:
                         return _graphql_error("FORBIDDEN", "Resource not accessible by integration")

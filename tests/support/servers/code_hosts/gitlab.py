@@ -64,10 +64,12 @@ class GitLab(JsonServer):
             ("POST", rf"{merge_request}/discussions", self._discuss),
             ("PUT", rf"{merge_request}/discussions/(\w+)", self._resolve),
             ("PUT", rf"{merge_request}/discussions/(\w+)/notes/(\d+)", self._edit_discussion),
+            ("DELETE", rf"{merge_request}/discussions/(\w+)/notes/(\d+)", self._delete_discussion),
             ("POST", rf"{merge_request}/notes", self._note),
             ("PUT", rf"{merge_request}/notes/(\d+)", self._edit),
             ("DELETE", rf"{merge_request}/notes/(\d+)", self._delete),
             ("GET", rf"{project}/repository/commits/(\w+)", self._commit),
+            ("GET", rf"{project}/repository/commits/(\w+)/statuses", self._statuses),
             ("POST", rf"{project}/statuses/(\w+)", self._status),
         ]
 
@@ -134,6 +136,14 @@ class GitLab(JsonServer):
         self.changed()
         return 200, note
 
+    def _delete_discussion(self, number: str, discussion_id: str, note_id: str, **_: Any) -> Answer:
+        discussion = self._find_discussion(number, discussion_id)
+        if discussion["notes"][0]["id"] != int(note_id):
+            raise Refused(404, {"message": "404 Note Not Found"})
+        self.find(number).discussions.remove(discussion)
+        self.changed()
+        return 204, None
+
     def _find_discussion(self, number: str, discussion_id: str) -> dict[str, Any]:
         for it in self.find(number).discussions:
             if it["id"] == discussion_id:
@@ -169,12 +179,18 @@ class GitLab(JsonServer):
             raise Refused(404, {"message": "404 Commit Not Found"})
         return 200, {"id": sha, "parent_ids": self.commits[sha]}
 
+    def _statuses(self, sha: str, *, query: dict[str, str], **_: Any) -> Answer:
+        newest = {it["name"]: it for known, it in self.statuses if known == sha}
+        found = [it for name, it in newest.items() if name == query["name"]]
+        return 200, [{**it, "status": it["state"]} for it in found]
+
     def _status(self, sha: str, *, body: dict[str, Any], **_: Any) -> Answer:
         if sha not in self.commits:
             raise Refused(404, {"message": "404 Commit Not Found"})
         if body["state"] not in ("pending", "running", "success", "failed", "canceled"):
             raise Refused(400, {"error": "state does not have a valid value"})
-        if any(it == (sha, body) for it in self.statuses):
+        newest = {it["name"]: it for known, it in self.statuses if known == sha}
+        if newest.get(body["name"]) == body:
             raise Refused(400, {"message": "Cannot transition status via :succeed from :success"})
         self.statuses.append((sha, body))
         self.changed()
