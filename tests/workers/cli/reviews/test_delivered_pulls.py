@@ -143,7 +143,7 @@ def test_killed_worker_leaves_no_duplicates(pulls, github, tree):
         "5",
     )
     running = pulls.start(*arguments, str(tree.folder / "services" / "shop"))
-    assert killed.wait(60)
+    until(killed.is_set, timeout_s=60, what="a worker is killed")
     second = worker_of(pulls, "w2")
     with connect(pulls.settings["redis_url"]) as client:
         for text in client.zrange(DELIVERIES, 0, -1):
