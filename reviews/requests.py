@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -101,15 +101,16 @@ def request_for_files(
         everything=how.get("everything", False),
         is_whole=is_whole,
         revision="" if repository is None else repository.head(),
-        then=_deliveries(how.get("deliver", ()), how.get("pull_request"), root),
+        then=_deliveries(how.get("deliver", ()), _pull_request(how.get("pull_request"), root)),
     )
 
 
-def _deliveries(names: Sequence[str], number: int | None, root: Path) -> dict[str, JsonValue]:
+def _deliveries(
+    names: Sequence[str], pull_request: Mapping[str, object] | None = None
+) -> dict[str, JsonValue]:
     """Return the options of the deliveries at the end; empty without any."""
     if not names:
         return {}
-    pull_request = None if number is None else {"number": number, "folder": _folder_in_repository(root)}
     try:
         wanted = DeliveryRequest.model_validate({"deliver": tuple(names), "pull_request": pull_request})
     except ValidationError as error:
@@ -117,10 +118,13 @@ def _deliveries(names: Sequence[str], number: int | None, root: Path) -> dict[st
     return wanted.model_dump(mode="json")
 
 
-def _folder_in_repository(root: Path) -> str:
+def _pull_request(number: int | None, root: Path) -> dict[str, object] | None:
+    """Return the reviewed pull request, with the place of the root in its repository."""
+    if number is None:
+        return None
     work_tree = _work_tree(root)
     below = Path() if work_tree is None else root.resolve().relative_to(work_tree)
-    return "" if below == Path() else below.as_posix()
+    return {"number": number, "folder": "" if below == Path() else below.as_posix()}
 
 
 def resolve_panel(
@@ -214,6 +218,8 @@ class HowToReviewSessions(TypedDict, total=False):
     everything: bool
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
+    #: Deliveries of the report, by their names in the deliveries file of the workers.
+    deliver: Sequence[str]
 
 
 def request_for_sessions(
@@ -251,4 +257,5 @@ def request_for_sessions(
         panel=panel,
         source=SessionSource(reader, ids, wanted, caps),
         everything=how.get("everything", False),
+        then=_deliveries(how.get("deliver", ())),
     )

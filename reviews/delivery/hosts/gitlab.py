@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from ....models.errors import DeliveryFailed
 from ..deliveries_file import GitlabEntry
 from ..payload import ReportPayload
 from .api import HostApi, checked_answers
@@ -69,6 +70,8 @@ class _Project:
         """Return the state of the merge request."""
         user = self._api.call("GET", "/user").data["id"]
         found = self._api.call("GET", self._merge_request).data
+        if not found["diff_refs"]:
+            raise DeliveryFailed(f"GitLab has not prepared the diff of merge request {self.number} yet")
         self._versions = found["diff_refs"]
         files = {it.path: it for it in self._files()}
         comments: list[ExistingComment] = []

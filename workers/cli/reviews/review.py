@@ -180,6 +180,7 @@ def sessions(  # noqa: PLR0913 - each is an option
     fail_on: FailOnOption = "low",
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
+    deliver: Deliver = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -199,6 +200,7 @@ def sessions(  # noqa: PLR0913 - each is an option
         "participant": participant,
         "newest": newest,
         "everything": everything,
+        "deliver": deliver or (),
     }
     wishes = ReviewOptions(
         formats=formats,

@@ -27,6 +27,7 @@ from symposia.models.review.findings import FindingStatus
 from symposia.models.review.runs import ItemState, ReviewRun, RunState
 from symposia.models.severity import Severity
 from symposia.reviews.delivery.destinations import Destinations
+from symposia.reviews.delivery.hosts import api
 from symposia.reviews.delivery.payload import ReportPayload
 
 KEY = on_line(2, "S105", severity=Severity.HIGH, replacement="key = read_key()")
@@ -394,6 +395,17 @@ def test_private_address_needs_an_allowed_network(github):
     with pytest.raises(DeliveryFailed, match="neither public nor"):
         deliver(github, a_reviewed_pull(KEY), networks=[])
     assert github.requests == []
+
+
+def test_delivery_is_bounded_in_time_and_size(github, monkeypatch):
+    monkeypatch.setattr(api, "MAX_ANSWER_BYTES", 10)
+    with pytest.raises(DeliveryFailed, match="answered more than 10 bytes") as error:
+        deliver(github, a_reviewed_pull(KEY))
+    assert not error.value.retryable
+    monkeypatch.setattr(api, "MAX_DELIVERY_S", 0)
+    with pytest.raises(DeliveryFailed, match="takes longer than 0 s, continuing later") as error:
+        deliver(github, a_reviewed_pull(KEY))
+    assert error.value.retryable
 
 
 def test_too_large_diff_leaves_findings_in_the_summary(github):

@@ -161,6 +161,13 @@ def test_run_without_a_merge_request_reports_its_commit(gitlab):
     assert [(sha, it["state"]) for sha, it in gitlab.statuses] == [(HEAD, "failed")]
 
 
+def test_merge_request_without_a_diff_is_retried(gitlab):
+    gitlab.merge_requests[NUMBER].is_prepared = False
+    with pytest.raises(DeliveryFailed, match="has not prepared the diff of merge request 5 yet") as error:
+        deliver(gitlab, a_reviewed_pull(KEY))
+    assert error.value.retryable
+
+
 @pytest.mark.parametrize(
     ("answer", "retryable", "after_s"),
     [

@@ -21,6 +21,8 @@ class MergeRequest:
     head: str
     files: dict[str, str]
     deleted: set[str] = field(default_factory=set)
+    #: False: GitLab has not compared the branches yet.
+    is_prepared: bool = True
     discussions: list[dict[str, Any]] = field(default_factory=list)
 
     @property
@@ -80,7 +82,8 @@ class GitLab(JsonServer):
 
     def _merge_request(self, number: str, **_: Any) -> Answer:
         found = self.find(number)
-        return 200, {"iid": int(number), "sha": found.head, "diff_refs": found.versions}
+        versions = found.versions if found.is_prepared else None
+        return 200, {"iid": int(number), "sha": found.head, "diff_refs": versions}
 
     def _diffs(self, number: str, *, query: dict[str, str], **_: Any) -> Answer:
         found = self.find(number)
