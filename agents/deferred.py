@@ -21,7 +21,8 @@ from ..models.text.ids import format_timestamp
 from ..models.turns.turn import TurnContext, TurnOutcome
 from ..models.turns.waiting import RemoteDelivery, WaitPolicy
 from .remote.entry import ExternalEntry, Webhooks
-from .remote.webhook import WebhookTarget, post_webhook, refusal, signed_headers
+from .remote.http_call import HttpTarget
+from .remote.webhook import post_webhook, refusal, signed_headers
 
 #: Maximum characters of an instruction in a question.
 MAX_QUESTION_CHARS = 10_000
@@ -93,7 +94,7 @@ class ExternalAgent:
         """
         body = delivery.body.encode()
         headers = signed_headers(self.secret(), delivery.message_id, body, now_s=int(time.time()))
-        target = WebhookTarget(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
+        target = HttpTarget(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
         post_webhook(target, body, headers)
 
     def refusal(self, headers: dict[str, str], body: bytes) -> str | None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from pydantic import JsonValue, ValidationError
+
+from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent, invalid_input
 from ..models.review.panels import Panel
+from ..models.review.runs import DeliveryRequest
 from .batches.start import ReviewRequest
 from .panels import find_panel
 from .sources.archived_sessions import SessionSource
@@ -54,6 +57,10 @@ class HowToReview(TypedDict, total=False):
     panels_file: Path | None
     #: Address of the repository, for links to lines; None: that of the remote `origin`.
     repository_url: str | None
+    #: Deliveries of the report, by their names in the deliveries file of the workers.
+    deliver: Sequence[str]
+    #: Number of the pull or merge request that gets comments; None: none does.
+    pull_request: int | None
 
 
 def request_for_files(
@@ -98,7 +105,30 @@ def request_for_files(
         everything=how.get("everything", False),
         is_whole=is_whole,
         **origin_of(repository, how.get("repository_url")),
+        then=_deliveries(how.get("deliver", ()), _pull_request(how.get("pull_request"), root)),
     )
+
+
+def _deliveries(
+    names: Sequence[str], pull_request: Mapping[str, object] | None = None
+) -> dict[str, JsonValue]:
+    """Return the options of the deliveries at the end; empty without any."""
+    if not names:
+        return {}
+    try:
+        wanted = DeliveryRequest.model_validate({"deliver": tuple(names), "pull_request": pull_request})
+    except ValidationError as error:
+        raise invalid_input(error) from None
+    return wanted.model_dump(mode="json")
+
+
+def _pull_request(number: int | None, root: Path) -> dict[str, object] | None:
+    """Return the reviewed pull request, with the place of the root in its repository."""
+    if number is None:
+        return None
+    work_tree = _work_tree(root)
+    below = Path() if work_tree is None else root.resolve().relative_to(work_tree)
+    return {"number": number, "folder": "" if below == Path() else below.as_posix()}
 
 
 def resolve_panel(
@@ -192,6 +222,8 @@ class HowToReviewSessions(TypedDict, total=False):
     everything: bool
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
+    #: Deliveries of the report, by their names in the deliveries file of the workers.
+    deliver: Sequence[str]
 
 
 def request_for_sessions(
@@ -229,4 +261,5 @@ def request_for_sessions(
         panel=panel,
         source=SessionSource(reader, ids, wanted, caps),
         everything=how.get("everything", False),
+        then=_deliveries(how.get("deliver", ())),
     )

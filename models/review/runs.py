@@ -173,6 +173,14 @@ def headline(run: ReviewRun) -> str:
 Formats = Annotated[tuple[ResourceName, ...], Field(max_length=10)]
 
 
+class PullRequest(Frozen):
+    """The pull request (in GitLab: merge request) that a run reviews. Deliveries name its repository."""
+
+    number: Annotated[int, Field(ge=1, le=2**53)]
+    #: The reviewed folder, relative to its repository; empty: the repository itself.
+    folder: Annotated[Text, Field(max_length=MAX_PATH)] = ""
+
+
 class DeliveryRequest(Frozen):
     """Deliveries requested by the starter of a batch. Other fields are ignored."""
 
@@ -184,6 +192,8 @@ class DeliveryRequest(Frozen):
     formats: Formats = ("markdown",)
     #: True: deliver only if a finding is new or gone, or the run was not completed.
     only_on_change: bool = False
+    #: None: the run does not review a pull request.
+    pull_request: PullRequest | None = None
 
 
 class DeliveryJob(Frozen):
@@ -192,5 +202,7 @@ class DeliveryJob(Frozen):
     run: Id
     to: ResourceName
     formats: Formats
+    #: Left out if there is none, so that a queued delivery has the same text in every version.
+    pull_request: Annotated[PullRequest | None, Field(exclude_if=lambda it: it is None)] = None
     #: Number of failed attempts.
     failed: Annotated[int, Field(ge=0, le=1_000)] = 0

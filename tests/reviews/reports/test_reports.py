@@ -203,13 +203,13 @@ def test_each_line_is_an_object_for_any_text(run: ReviewRun) -> None:
 def test_each_format_has_its_own_file() -> None:
     run = a_reported_run()
     told = report_files(run, [*formats(), SARIF])
-    names = ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.jsonl"]
+    names = ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.rdjson", "review.jsonl"]
     assert [it.name for it in told] == names
     texts = [render(run, it) for it in formats() if it is not ALIGNMENT]
     assert [it.text for it in told] == texts
     with pytest.raises(
         InvalidInput,
-        match="format: must be one of markdown, html, sarif, junit, jsonl: alignment is one file per session",
+        match="format: must be one of markdown, html, sarif, junit, rdjson, jsonl: alignment is one file per session",
     ):
         render(run, ALIGNMENT)
 

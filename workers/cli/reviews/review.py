@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 from ..common.options import AsJson
 from . import runs as reviews
 from .options import (
+    Deliver,
     Everything,
     FailOnOption,
     Formats,
@@ -22,6 +23,7 @@ from .options import (
     Model,
     Output,
     Parallel,
+    PullRequest,
     Verbose,
     WriteBaseline,
 )
@@ -117,6 +119,8 @@ def files(  # noqa: PLR0913 - each is an option
     fail_on: FailOnOption = "low",
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
+    deliver: Deliver = None,
+    pull_request: PullRequest = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -127,6 +131,7 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
+    from ....config.ci import find_pull_request
     from ....reviews.requests import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
@@ -140,6 +145,8 @@ def files(  # noqa: PLR0913 - each is an option
         "root_name": root_name,
         "repository_url": repository_url,
         "everything": everything,
+        "deliver": deliver or (),
+        "pull_request": find_pull_request() if pull_request is None else pull_request,
     }
     wishes = ReviewOptions(
         formats=formats,
@@ -182,6 +189,7 @@ def sessions(  # noqa: PLR0913 - each is an option
     fail_on: FailOnOption = "low",
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
+    deliver: Deliver = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -201,6 +209,7 @@ def sessions(  # noqa: PLR0913 - each is an option
         "participant": participant,
         "newest": newest,
         "everything": everything,
+        "deliver": deliver or (),
     }
     wishes = ReviewOptions(
         formats=formats,

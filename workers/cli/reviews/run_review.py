@@ -130,20 +130,26 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         wishes: Values of the options.
 
     Raises:
-        typer.Exit: with code 1 if a finding reaches `fail_on`, or the run did not complete.
+        typer.Exit: with code 1 if a finding reaches `fail_on`, the run did not complete, or its report was not
+            delivered.
     """
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
     asked = LocalReviewRequest(order=order, limits=limits, parallel=wishes.parallel)
     with ReviewProgress(console(stderr=True), verbose=wishes.verbose, as_json=wishes.as_json) as progress:
-        run, transcript = run_local_review(asked, progress)
+        review = run_local_review(asked, progress)
+    run = review.run
     if wishes.write_baseline is not None:
         wishes.write_baseline.write_text(baseline_of(run.findings), encoding="utf-8")
     if known is not None:
         run = with_baseline(run, known)
-    write_reports(run, reports, as_json=wishes.as_json, transcript=transcript)
+    write_reports(run, reports, as_json=wishes.as_json, transcript=review.transcript)
     print_findings(run, reports, as_json=wishes.as_json)
+    for line in review.undelivered:
+        console(stderr=True).print(printable(f"Delivery failed: {line}"), style="red")
+    if review.undelivered:
+        raise typer.Exit(1)
     _exit(run, wishes.fail_on)
 
 

@@ -77,7 +77,7 @@ def test_reports_are_written_and_shown_in_all_formats(worked: Terminal, project)
     said = worked.call("review", str(project), "--format", "all", "-o", str(out), "--fail-on", "high")
     assert said.code == 0, said
     assert "wasteful.py:1 medium F401" in said.out
-    names = {"review.html", "review.jsonl", "review.junit.xml", "review.md", "review.sarif"}
+    names = {"review.html", "review.jsonl", "review.junit.xml", "review.md", "review.rdjson", "review.sarif"}
     assert {path.name for path in out.iterdir()} == names
     assert json.loads((out / "review.sarif").read_text())["runs"][0]["results"]
     listed = worked.call("review", "list", "--json").json()
@@ -249,6 +249,7 @@ def test_worker_runs_no_code_of_the_reviewed_folder(bare: Terminal):
         (["--since", "v1"], "since: requires a folder in a git repository"),
         (["--baseline", "nowhere"], "baseline: cannot be read"),
         (["--format", "html", "--format", "sarif"], "output: requires a folder for several reports"),
+        (["--deliver", "../x"], "deliver[0]: "),
         (["--model", "nobody"], "panel code: must be a registered agent"),
     ],
 )
