@@ -16,7 +16,7 @@ from ....models.review.findings import Finding
 from ....models.review.runs import ItemState, ReviewRun, RunState, headline
 from ....models.text.ids import format_timestamp
 from .diff import Anchor
-from .text import fenced, plain_text
+from .text import fenced, is_visible, plain_text
 
 #: Maximum characters of a summary; GitHub takes 65,536.
 MAX_SUMMARY = 60_000
@@ -91,8 +91,9 @@ def finding_body(finding: Finding, anchor: Anchor | None, *, series: str, tag: S
     """
     parts = [f"**{finding.severity.value}** {plain_text(finding.rule)}: {plain_text(finding.message)}"]
     parts += [plain_text(it) for it in (finding.why, finding.suggestion) if it.strip()]
-    if finding.replacement is not None and anchor is not None and anchor.is_exact:
-        parts.append(fenced(tag(anchor), finding.replacement))
+    code = finding.replacement
+    if code is not None and anchor is not None and anchor.is_exact and is_visible(code):
+        parts.append(fenced(tag(anchor), code))
     if finding.agents:
         parts.append(f"Reported by {', '.join(map(plain_text, finding.agents))}.")
     return "\n\n".join([*parts, str(FindingMarker(series, finding.fingerprint))])

@@ -22,8 +22,11 @@ _SPECIAL = re.compile(
 
 
 def plain_text(said: str, *, most: int = MAX_TEXT) -> str:
-    """Return text in one line of Markdown that a code host shows as it is; text over `most` characters is cut."""
-    line = " ".join(said.split())
+    """Return text in one line of Markdown that a code host shows as it is.
+
+    Text over `most` characters is cut. Invisible characters become blanks.
+    """
+    line = " ".join("".join(it if it.isprintable() else " " for it in said).split())
     line = line if len(line) <= most else f"{line[: most - 1]}…"
     text = ""
     for piece in _pieces(line):
@@ -51,6 +54,11 @@ def _escape(text: str) -> str:
         return text
     start = text.index(stripped)
     return f"{text[:start]}{escape_text(stripped)}{text[start + len(stripped) :]}"
+
+
+def is_visible(code: str) -> bool:
+    """Return whether code has no invisible character, such as one that changes the writing direction."""
+    return all(it.isprintable() or it in "\n\t" for it in code)
 
 
 def fenced(language: str, text: str) -> str:

@@ -63,7 +63,8 @@ def test_text_in_comments_is_complete(said: str) -> None:
     shown = "".join(
         it.content for it in parts(plain_text(said)) if it.type in ("text", "code_inline", "text_special")
     )
-    assert re.sub(r"[`\s\x00]", "", shown) == re.sub(r"[`\s\x00]", "", said.replace("\x00", "\ufffd"))
+    visible = "".join(it for it in said if it.isprintable())
+    assert re.sub(r"[`\s]", "", shown) == re.sub(r"[`\s]", "", visible)
 
 
 @given(hostile, hostile, hostile)
@@ -71,8 +72,9 @@ def test_no_text_ends_a_suggestion_or_makes_a_marker(message: str, why: str, rep
     finding = on_line(2, message=message, why=why, replacement=replacement)
     body = finding_body(finding, find_anchor(finding, FILES), series=SERIES, tag=lambda _: "suggestion")
     assert find_marker(body) == FindingMarker(SERIES, finding.fingerprint)
-    (block,) = [it for it in parts(body) if it.type == "fence"]
-    assert (block.info, block.content) == ("suggestion", f"{replacement}\n" if replacement else "")
+    blocks = [(it.info, it.content) for it in parts(body) if it.type == "fence"]
+    is_visible = all(it.isprintable() or it == "\n" for it in replacement)
+    assert blocks == ([("suggestion", f"{replacement}\n")] if is_visible else [])
     marker = find_marker(body)
     assert isinstance(marker, FindingMarker)
     gone = find_marker(gone_body(body, marker, revision="a" * 40))
@@ -109,6 +111,13 @@ def test_roots_and_panels_have_series_of_their_own() -> None:
     runs = [a_reviewed_pull(), a_reviewed_pull(panel="other"), a_reviewed_pull(root_name="other")]
     assert len({series_of(it) for it in runs}) == 3
     assert series_of(runs[0]) == series_of(a_reviewed_pull())
+
+
+def test_invisible_code_is_not_suggested() -> None:
+    hidden = on_line(2, replacement="if is_admin:\u202e \u2066# begin")
+    body = finding_body(hidden, find_anchor(hidden, FILES), series=SERIES, tag=lambda _: "suggestion")
+    assert "suggestion" not in body
+    assert plain_text("a\u202eb\x1b[31m") == "a b \\[31m"
 
 
 def test_empty_replacement_is_an_empty_block() -> None:

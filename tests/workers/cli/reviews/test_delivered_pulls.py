@@ -72,6 +72,7 @@ def push(github: GitHub, tree: GitTree, text: str) -> str:
 
 
 def worker_of(terminal: Terminal, name: str) -> LiveWorker:
+    """Start a worker; the caller closes it."""
     worker = LiveWorker(name, terminal.folder, terminal.environment, app="symposia.workers", concurrency=4)
     redis = connect(terminal.settings["redis_url"])
     until(lambda: any(name in it.name for it in WorkerPresence(redis).list_alive()), what="a worker is there")
@@ -155,6 +156,7 @@ def test_killed_worker_leaves_no_duplicates(pulls, github, tree):
     assert {("services/shop/app.py", 1), ("services/shop/app.py", 5)} <= set(open_places(pull))
     assert len(open_places(pull)) == len(set(open_places(pull)))
     second.close()
+    first.close()
 
 
 @pytest.mark.long
