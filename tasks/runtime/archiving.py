@@ -8,7 +8,8 @@ Redis.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -86,14 +87,18 @@ class Archiver:
         self._reader = SnapshotReader(client)
         self._times = times
 
-    def archive_due(self) -> int:
+    def archive_due(self, *, rest: Callable[[float], object] = lambda _: None) -> int:
         """Archive every session that is due; return the number of archived sessions.
+
+        Args:
+            rest: Function that is called after each batch with the seconds that it took.
 
         Raises:
             ArchiveUnavailable, RedisUnavailable: Entries that were not written stay in the archive queue.
         """
         written = 0
         while claimed := self._queue.claim(limit=BATCH, hold_ms=HOLD_MS):
+            began = time.monotonic()
             try:
                 self.target.prepare()
                 written += self._archive_all(claimed)
@@ -102,6 +107,7 @@ class Archiver:
                 for session_id in claimed:
                     self._queue.reschedule(session_id, self._index.now_ms())
                 raise
+            rest(time.monotonic() - began)
         return written
 
     def _archive_all(self, session_ids: Sequence[str]) -> int:
