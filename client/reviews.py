@@ -34,6 +34,9 @@ class ReviewMethods(BaseClient):
         everything: bool = False,
         root_name: str | None = None,
         panels_file: Path | None = None,
+        config: Sequence[str | Path] | None = None,
+        branch: str | None = None,
+        against: str = "last",
     ) -> ReviewJob:
         """Review files of this machine with a panel, each in its own session.
 
@@ -48,6 +51,11 @@ class ReviewMethods(BaseClient):
             everything: Include files that have not changed since this panel's last review of them.
             root_name: The name of the root in runs and reports. None: the folder's name.
             panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
+            config: Files with settings of ruff or bandit instead of the project's own. None: the project's
+                own; empty: none.
+            branch: The branch of the run. None: the checked-out branch.
+            against: The branch whose last runs decide which findings are new. `last`: the last runs of any
+                branch.
 
         Returns:
             The review.
@@ -72,6 +80,9 @@ class ReviewMethods(BaseClient):
             everything=everything,
             root_name=root_name,
             panels_file=panels_file,
+            config=config,
+            branch=branch,
+            against=against,
         )
         return self._start(order)
 

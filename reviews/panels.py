@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
+from ..models.review.tool_settings import ToolSettings
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")
@@ -53,10 +54,19 @@ def panel_reviews(panel: Panel, path: str) -> bool:
     return not panel.files or any(fnmatchcase(name, pattern) for pattern in panel.files)
 
 
-def panel_sha(panel: Panel) -> str:
-    """Return the key of a panel's stored findings; it includes the program versions on this machine."""
+def panel_sha(panel: Panel, settings: ToolSettings = ToolSettings()) -> str:  # noqa: B008 - frozen
+    """Return the key of a panel's stored findings.
+
+    It includes the versions of the programs on this machine and the settings of the reviewed project.
+    """
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
-    return panel.sha(*(f"{name} {_version(name)}" for name in names))
+    versions = [f"{name} {_version(name)}" for name in names]
+    return panel.sha(*versions, *([f"settings {settings.sha}"] if settings.is_used else []))
+
+
+def uses_project_settings(panel: Panel) -> bool:
+    """Return whether a program of the panel reads the settings of the reviewed project."""
+    return not _PROGRAMS.keys().isdisjoint(panel.agents)
 
 
 @cache

@@ -111,13 +111,21 @@ class ReviewReader:
                     )
         return known
 
-    def previous_findings(self, root: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
+    def previous_findings(
+        self, root: str, panel: str, *, branch: str | None = None, without: str | None = None
+    ) -> tuple[Finding, ...]:
         """Return the findings of the last review of each path, except paths that have been removed since.
 
-        Findings are neither merged nor filtered by status. `without` is the id of a run to exclude.
+        Findings are neither merged nor filtered by status. `branch`: only runs of this branch. `without` is
+        the id of a run to exclude.
         """
+        runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
+        if branch is not None:
+            runs = runs.where(REVIEW_RUN.c.branch == branch)
+        if without is not None:
+            runs = runs.where(REVIEW_RUN.c.run_id != without)
         with self._database.reading() as connection:
-            found = connection.execute(_latest_findings(root, panel, without))
+            found = connection.execute(_latest_findings(runs))
             return tuple(finding for (text,) in found for finding in parse_findings(text))
 
     def last_revision(self, root: str, panel: str) -> str | None:
@@ -156,11 +164,8 @@ def _newest_results(keys: Sequence[str]) -> Select[Any]:
     return select(table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id).join(newest, same)
 
 
-def _latest_findings(root: str, panel: str, without: str | None) -> Select[Any]:
-    """Return the query for the findings of the newest item of each path, except files removed since."""
-    runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
-    if without is not None:
-        runs = runs.where(REVIEW_RUN.c.run_id != without)
+def _latest_findings(runs: Select[Any]) -> Select[Any]:
+    """Return the query for the findings of the newest item of each path in `runs`, except files removed since."""
     item, finding = REVIEW_ITEM.c, FINDING.c
     touched = union(
         select(item.path, item.run).where(item.run.in_(runs), item.state.in_(_REVIEWED)),

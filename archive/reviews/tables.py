@@ -44,6 +44,7 @@ class ReviewRunRow(Table, table=True):
     started_ms: int = Field(sa_type=Big)
     ended_ms: int | None = Field(default=None, sa_type=Big)
     revision: str
+    branch: str
     summary: str
     #: Skipped items, as JSON.
     skipped: str
@@ -107,7 +108,8 @@ class FindingRow(Table, table=True):
     #: Participant ids, as JSON.
     agents: str
     aliases: str
-    #: Other fields, as JSON: columns, why, replacement, quote, excerpt, verification.
+    #: Other fields, as JSON: columns, why, replacement, quote, excerpt, verification,
+    #: suppression.
     details: str
 
 
@@ -118,7 +120,9 @@ FINDING = METADATA.tables["finding"]
 
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
-_DETAILS = frozenset({"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification"})
+_DETAILS = frozenset(
+    {"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification", "suppression"}
+)
 _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
@@ -140,6 +144,7 @@ def run_row(run: ReviewRun) -> Row:
         "started_ms": ms_from_moment(run.started_at),
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
+        "branch": storable_text(run.branch),
         "summary": storable_text(run.summary),
         "skipped": _SKIPPED.dump_json(run.skipped).decode(),
         **_counts(run.usage),
@@ -187,6 +192,7 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
         started_at=moment_from_ms(row["started_ms"]),
         ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
         revision=row["revision"],
+        branch=row["branch"],
         summary=row["summary"],
         skipped=_SKIPPED.validate_json(row["skipped"]),
         usage=_usage(row),

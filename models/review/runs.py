@@ -120,6 +120,8 @@ class ReviewRun(Frozen):
     summary: Text = ""
     #: The reviewed git revision; empty: no revision.
     revision: Text = ""
+    #: The reviewed git branch; empty: none, or not known.
+    branch: Text = ""
 
     @property
     def open_findings(self) -> tuple[Finding, ...]:

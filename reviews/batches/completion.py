@@ -97,6 +97,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         usage=_sum(result.usage for result in results),
         summary=_summary(results, view.reason),
         revision=head.revision,
+        branch=head.branch,
     )
 
 
@@ -125,7 +126,7 @@ def _previous(review_context: ReviewContext, head: BatchHead, view: BatchView) -
         review_context.archive.prepare()
         root = head.root or head.root_name
         return review_context.archive.review_reader.previous_findings(
-            root, head.panel.name, without=head.batch_id
+            root, head.panel.name, branch=head.against or None, without=head.batch_id
         )
     except ArchiveUnavailable:
         if not _archive_timed_out(review_context, view):

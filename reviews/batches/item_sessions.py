@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
+from pydantic import JsonValue
+
 from ...agents.reviewers.code import fence_text, fenced_blocks
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
@@ -22,6 +24,7 @@ from ...models.text.ids import derived_id
 from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
+from ..inline_ignores import with_ignores
 from ..sources.archived_sessions import REVIEW_TAG
 from .context import REVIEW_PARAMETER
 
@@ -97,10 +100,15 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         limits=panel.limits,
         protocol=panel.protocol,
         messages=[opening],
-        parameters={
-            REVIEW_PARAMETER: {"batch": head.batch_id, "item": record.number, "path": record.item.path}
-        },
+        parameters={REVIEW_PARAMETER: _parameter(head, record)},
     )
+
+
+def _parameter(head: BatchHead, record: ItemRecord) -> dict[str, JsonValue]:
+    """Return what the session's agents are told about the item: its path, and the settings of its project."""
+    path = record.item.path
+    parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": path}
+    return parameter | ({"settings": head.settings.for_path(path)} if head.settings.is_used else {})
 
 
 def _participant(seat: Seat) -> dict[str, str]:
@@ -164,7 +172,7 @@ def _findings(said: Iterable[ReviewerAnswer], messages: Sequence[Message]) -> tu
     """Return all findings with their lines, each once per reviewer."""
     text = next((body for it in messages[:1] for _, body in fenced_blocks(it.content)), "")
     found = dict.fromkeys(finding for one in said for finding in one.findings)
-    return with_snippets(found, text) if text else tuple(found)
+    return with_ignores(with_snippets(found, text), text) if text else tuple(found)
 
 
 def _summary(said: Sequence[ReviewerAnswer]) -> str:

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from ...models.errors import ReviewNotFound
 from ...models.review.panels import Panel
 from ...models.review.runs import ItemResult, ItemState, ReadItem, SkippedItem
+from ...models.review.tool_settings import ToolSettings
 from ...models.text.ids import new_id
 from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..panels import panel_reviews, panel_sha
@@ -38,11 +39,16 @@ class ReviewRequest:
     everything: bool = False
     #: True if the source covers the whole root.
     is_whole: bool = False
-    #: Reviewed git revision.
+    #: Reviewed git revision, and its branch.
     revision: str = ""
+    branch: str = ""
+    #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
+    against: str = ""
     batch_id: str = field(default_factory=new_id)
     #: Identity of the root, to find earlier runs; empty: its name.
     root: str = ""
+    #: Settings of the reviewed project for ruff and bandit.
+    settings: ToolSettings = ToolSettings()  # noqa: RUF009 - frozen
     #: Options of the deliveries at the end.
     then: Mapping[str, JsonValue] = field(default_factory=dict)
 
@@ -66,13 +72,17 @@ def start_batch(
         root_name=order.root_name,
         root=order.root,
         panel=order.panel,
-        panel_sha=panel_sha(order.panel),
+        panel_sha=panel_sha(order.panel, order.settings),
+        settings=order.settings.model_copy(update={"notes": ()}),
         is_whole=order.is_whole,
         revision=order.revision,
+        branch=order.branch,
+        against=order.against,
         then=dict(order.then),
     )
     review_context.store.open(head)
     handing = _ItemUploader(review_context, head, everything=order.everything)
+    handing.skipped += order.settings.notes
     for chunk in _chunks(order.source):
         handing.add_chunk(chunk)
         on_read(handing.total)

@@ -24,7 +24,7 @@ from ..batches.completion import read_run
 from ..batches.context import ReviewContext
 from ..batches.start import ReviewRequest, start_batch
 from ..panels import find_panel
-from ..requests import last_revision, request_for_sessions
+from ..requests import last_revision, project_settings, request_for_sessions
 from ..sources.files import FileSelection, FileSource
 from ..sources.repository import Repository
 
@@ -105,12 +105,15 @@ class ScheduledReview:
         if review.since_last:
             since = last_revision(repository, root=name, panel=review.panel, archive=review_context.archive)
         chosen = FileSelection(include=review.include, exclude=review.exclude, since=since, base=review.base)
+        panel = find_panel(review.panel).with_model(review.model)
         return ReviewRequest(
             root_name=name,
-            panel=find_panel(review.panel).with_model(review.model),
+            panel=panel,
             source=FileSource(root, chosen),
+            settings=project_settings(panel, root),
             is_whole=not (review.include or review.exclude or since or review.base),
             revision="" if repository is None else repository.head(),
+            branch="" if repository is None else repository.branch(),
         )
 
 

@@ -130,6 +130,13 @@ class Repository:
         except GitFailed:
             return ""
 
+    def branch(self) -> str:
+        """Return the checked-out branch; empty: a commit is checked out, or git failed."""
+        try:
+            return self._git.run("symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").strip()
+        except GitFailed:
+            return ""
+
     def has_commit(self, revision: str) -> bool:
         """Return whether it names an existing commit."""
         try:

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 
 from ...models.review.panels import Panel
 from ...models.review.runs import Item, ItemState, SkippedItem
+from ...models.review.tool_settings import ToolSettings
 from ...models.text.ids import Id
 from ...models.turns.turn import Frozen
 
@@ -31,8 +32,13 @@ class BatchHead(Frozen):
     skipped: tuple[SkippedItem, ...] = ()
     #: True if it covers the whole root.
     is_whole: bool = False
-    #: Reviewed git revision.
+    #: Reviewed git revision, and its branch.
     revision: str = ""
+    branch: str = ""
+    #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
+    against: str = ""
+    #: Settings of the reviewed project for ruff and bandit.
+    settings: ToolSettings = ToolSettings()
     #: Deliveries at its end; contains only names from the workers' settings.
     then: dict[str, JsonValue] = Field(default_factory=dict)
 

@@ -13,6 +13,9 @@ from typer.core import TyperGroup
 from ..common.options import AsJson
 from . import runs as reviews
 from .options import (
+    Against,
+    Branch,
+    Config,
     Everything,
     FailOnOption,
     Formats,
@@ -20,6 +23,7 @@ from .options import (
     MaxTokens,
     MaxUsd,
     Model,
+    NoConfig,
     Output,
     Parallel,
     Verbose,
@@ -100,6 +104,10 @@ def files(  # noqa: PLR0913 - each is an option
             show_default="the path of the folder",
         ),
     ] = None,
+    config: Config = None,
+    no_config: NoConfig = False,
+    branch: Branch = None,
+    against: Against = "last",
     everything: Everything = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -119,6 +127,8 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
+    if config and no_config:
+        raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
     from ....reviews.requests import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
@@ -129,6 +139,9 @@ def files(  # noqa: PLR0913 - each is an option
         "base": base,
         "include": include or (),
         "exclude": exclude or (),
+        "config": () if no_config else config,
+        "branch": branch,
+        "against": against,
         "root_name": root_name,
         "everything": everything,
     }

@@ -13,9 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.progress import Progress as Bars
 
 from ....models.errors import InvalidInput
+from ....models.review.gate import Gate
 from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
-from ....models.severity import Severity
 from ....reviews.batches.start import ReviewRequest
 from ....reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
 from ....state.reviews.records import BatchView
@@ -129,5 +129,5 @@ def _exit(run: ReviewRun, fail_on: str) -> None:
     """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
     if run.state is not RunState.COMPLETED:
         raise typer.Exit(1)
-    if fail_on != NEVER and run.has_finding_at_least(Severity(fail_on)):
+    if fail_on != NEVER and Gate.parse(fail_on).fails(run):
         raise typer.Exit(1)

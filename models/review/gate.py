@@ -1,0 +1,47 @@
+"""A gate: the least severity of open findings that fails a run, of all findings or of new ones only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from ..severity import Severity
+from .findings import Finding, FindingStatus
+from .runs import ReviewRun
+
+_NEW = "new"
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Written as a severity (`high`), or as `new:high`; `new` is `new:low`."""
+
+    least: Severity
+    #: True: only findings that are new count.
+    new_only: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return the gate of a text.
+
+        Raises:
+            ValueError: The text is no gate; the message is a rule.
+        """
+        first, colon, rest = text.partition(":")
+        name = (rest if colon else Severity.LOW.value) if first == _NEW else text
+        try:
+            return cls(Severity(name), new_only=first == _NEW)
+        except ValueError:
+            names = ", ".join(it.value for it in Severity)
+            raise ValueError(f"must be a severity ({names}), `new:SEVERITY` or `new`") from None
+
+    def __str__(self) -> str:
+        return f"{_NEW}:{self.least.value}" if self.new_only else self.least.value
+
+    def fails(self, run: ReviewRun) -> bool:
+        """Return whether an open finding of the run reaches the gate."""
+        return any(map(self._reaches, run.open_findings))
+
+    def _reaches(self, finding: Finding) -> bool:
+        is_counted = not self.new_only or finding.status is FindingStatus.NEW
+        return is_counted and finding.severity.at_least(self.least)
