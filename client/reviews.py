@@ -13,7 +13,7 @@ from .base import BaseClient
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..archive.results import ResultPage
+    from ..archive.results import ResultPage, TrendPoint
     from ..reviews.batches.start import ReviewRequest
     from ..reviews.job import ReviewJob
     from ..reviews.review_list import ListedReview
@@ -160,6 +160,33 @@ class ReviewMethods(BaseClient):
         from ..reviews.review_list import review_page
 
         return review_page(self._parts.reviews, limit=limit, after=after)
+
+    def review_trend(
+        self,
+        root: str | None = None,
+        *,
+        panel: str | None = None,
+        branch: str | None = None,
+        limit: int = 20,
+    ) -> list[TrendPoint]:
+        """Return the counts of findings over the last archived reviews of a root by one panel.
+
+        Args:
+            root: Name of the root. None: that of the newest review.
+            panel: Name of the panel. None: that of the newest review of the root.
+            branch: Only reviews of this branch. None: of any branch.
+            limit: Maximum number of reviews, the newest.
+
+        Returns:
+            The reviews, the oldest first; none without an archive.
+
+        Raises:
+            ArchiveUnavailable: The archive does not answer.
+        """
+        archive = self._parts.sessions.archive
+        if archive is None or archive.open_reader() is None:
+            return []
+        return archive.review_reader.trend(root, panel, branch=branch, limit=limit)
 
     def get_review(self, batch_id: str) -> ReviewJob:
         """Return a review that was started before, in any process. With a whole id, nothing is read yet.

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -24,6 +24,8 @@ MAX_BYTES = 1_048_576
 _SHIPPED = Path(__file__).with_name("panels.toml")
 #: Programs whose version affects the findings of a panel, by the agents that run them.
 _PROGRAMS = {"ruff": ("ruff",), "bandit": ("bandit",), "inspector": ("bandit", "ruff")}
+#: Built-in agents whose program may be missing on this machine: then their tools are left out.
+_OPTIONAL_PROGRAMS = {"shellcheck": "shellcheck", "eslint": "eslint"}
 
 
 def load_panels(path: Path | None = None) -> dict[str, Panel]:
@@ -48,12 +50,6 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
     return panels[name]
 
 
-def panel_reviews(panel: Panel, path: str) -> bool:
-    """Return whether a panel reviews files of that name."""
-    name = path.rpartition("/")[2]
-    return not panel.files or any(fnmatchcase(name, pattern) for pattern in panel.files)
-
-
 def panel_sha(panel: Panel, settings: ToolSettings = ToolSettings()) -> str:  # noqa: B008 - frozen
     """Return the key of a panel's stored findings.
 
@@ -62,6 +58,12 @@ def panel_sha(panel: Panel, settings: ToolSettings = ToolSettings()) -> str:  # 
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
     versions = [f"{name} {_version(name)}" for name in names]
     return panel.sha(*versions, *([f"settings {settings.sha}"] if settings.is_used else []))
+
+
+def missing_tools(panel: Panel) -> tuple[str, ...]:
+    """Return the agents of the panel's tools whose program is not installed on this machine."""
+    programs = ((tool.agent, _OPTIONAL_PROGRAMS.get(tool.agent)) for tool in panel.tools)
+    return tuple(agent for agent, program in programs if program and shutil.which(program) is None)
 
 
 def uses_project_settings(panel: Panel) -> bool:

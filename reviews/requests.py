@@ -111,9 +111,7 @@ def request_for_files(
     )
 
 
-def project_settings(
-    panel: Panel, root: Path, config: Sequence[str | Path] | None = None
-) -> ToolSettings:
+def project_settings(panel: Panel, root: Path, config: Sequence[str | Path] | None = None) -> ToolSettings:
     """Return the settings with which the programs of a panel review the files of a root.
 
     `config`: files that replace those of the project; None: the project's own; empty: none.

@@ -246,7 +246,17 @@ def _findings(
     with workspace(code, settings) as folder:
         done = subprocess.run(
             # -P: a reviewed file may have the name of a module that the tool imports.
-            [sys.executable, "-P", "-m", name, *options, *tool.arguments, *tool.options(settings), "--", *code],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                name,
+                *options,
+                *tool.arguments,
+                *tool.options(settings),
+                "--",
+                *code,
+            ],
             cwd=folder,
             capture_output=True,
             text=True,

@@ -31,7 +31,7 @@ def is_safe_path(path: str) -> bool:
     """Return whether a file of this path can be written below the temporary folder."""
     parts = path.split("/")
     is_plain = path.isprintable() and "\\" not in path and 0 < len(path) <= _MAX_PATH
-    return is_plain and all(it not in ("", ".", "..") and len(it.encode()) <= 255 for it in parts)  # noqa: PLR2004 - of Linux
+    return is_plain and all(it not in ("", ".", "..") and len(it.encode()) <= 255 for it in parts)
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def workspace(files: Mapping[str, str], settings: Mapping[str, Any]) -> Iterator
     # The folder's name is a valid package name: the findings must depend on the code only.
     with TemporaryDirectory(prefix="code_", dir=Path.cwd()) as name:
         folder = Path(name)
-        for path in _layout(settings):
+        for path in settings.get("modules") or ():  # folders end with `/`
             _put(folder, path, "")
         for path, table in _tables(settings).items():
             _put(folder, path, to_toml(table))
@@ -62,13 +62,6 @@ def bandit_options(settings: Mapping[str, Any]) -> list[str]:
         f"--confidence-level={table.get('confidence', DEFAULT_CONFIDENCE)}",
     ]
     return [*levels, f"--configfile={_BANDIT_FILE}"] if table else levels
-
-
-def _layout(settings: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the paths of empty modules, and of folders (ended by `/`)."""
-    for folder in settings.get("packages") or ():
-        yield f"{folder}/__init__.py" if folder else "__init__.py"
-    yield from settings.get("modules") or ()
 
 
 def _tables(settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

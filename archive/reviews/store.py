@@ -17,7 +17,7 @@ from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import Item, ItemState, ReviewRun, RunState
 from ..engine import Database
 from ..inserts import insert_into
-from ..results import MAX_PAGE_SIZE, CachedResult, ListedRun, PagePosition, ResultPage
+from ..results import MAX_PAGE_SIZE, CachedResult, ListedRun, PagePosition, ResultPage, TrendPoint
 from .tables import (
     FINDING,
     REVIEW_ITEM,
@@ -29,6 +29,7 @@ from .tables import (
     run_from_rows,
     run_row,
 )
+from .trends import read_trend
 
 #: Maximum number of items per query.
 _BATCH_SIZE = 500
@@ -127,6 +128,21 @@ class ReviewReader:
         with self._database.reading() as connection:
             found = connection.execute(_latest_findings(runs))
             return tuple(finding for (text,) in found for finding in parse_findings(text))
+
+    def trend(
+        self,
+        root: str | None = None,
+        panel: str | None = None,
+        *,
+        branch: str | None = None,
+        limit: int = 20,
+    ) -> list[TrendPoint]:
+        """Return the last runs of a root by a panel with their findings, the oldest first.
+
+        `root`: its name or identity. Without root, panel or branch: those of the newest run that fits.
+        """
+        with self._database.reading() as connection:
+            return read_trend(connection, root, panel, branch=branch, limit=limit)
 
     def last_revision(self, root: str, panel: str) -> str | None:
         """Return the git revision of the newest completed run of a root; None: there is none."""

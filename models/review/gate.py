@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Annotated, Self
+
+from pydantic import AfterValidator
 
 from ..severity import Severity
 from .findings import Finding, FindingStatus
-from .runs import ReviewRun
 
 _NEW = "new"
 
@@ -38,10 +40,18 @@ class Gate:
     def __str__(self) -> str:
         return f"{_NEW}:{self.least.value}" if self.new_only else self.least.value
 
-    def fails(self, run: ReviewRun) -> bool:
-        """Return whether an open finding of the run reaches the gate."""
-        return any(map(self._reaches, run.open_findings))
+    def fails(self, findings: Iterable[Finding]) -> bool:
+        """Return whether an open finding reaches the gate."""
+        return any(map(self._reaches, findings))
 
     def _reaches(self, finding: Finding) -> bool:
-        is_counted = not self.new_only or finding.status is FindingStatus.NEW
+        is_counted = finding.is_open and (not self.new_only or finding.status is FindingStatus.NEW)
         return is_counted and finding.severity.at_least(self.least)
+
+
+def _normalise(text: str) -> str:
+    return str(Gate.parse(text))
+
+
+#: A gate as text.
+GateText = Annotated[str, AfterValidator(_normalise)]

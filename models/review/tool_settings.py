@@ -8,7 +8,9 @@ modules from installed ones.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import PurePosixPath
 
 from pydantic import Field, JsonValue
@@ -16,6 +18,10 @@ from pydantic import Field, JsonValue
 from ..protocol.base import Text
 from ..turns.turn import Frozen
 from .runs import SkippedItem
+
+#: Words after `from` and `import`, also in a text with line numbers, and the names of modules in them.
+_IMPORT = re.compile(r"\b(?:from|import)[ \t]+([\w., \t]+)")
+_NAME = re.compile(r"[^\W\d][\w.]*\w|[^\W\d]")
 
 #: A table of settings.
 Table = dict[str, JsonValue]
@@ -32,30 +38,55 @@ class ToolSettings(Frozen):
     bandit: dict[str, Table] = Field(default_factory=dict)
     #: `requires-python` of projects by folder.
     python: dict[str, Text] = Field(default_factory=dict)
-    #: Folders with an `__init__.py`.
-    packages: tuple[Text, ...] = ()
-    #: By folder with a table of ruff, and for the root: what is importable there. Folders end with `/`.
-    modules: dict[str, tuple[Text, ...]] = Field(default_factory=dict)
+    #: Modules of the project: paths of Python files.
+    modules: tuple[Text, ...] = ()
     #: Files of settings that are not used, and why.
     notes: tuple[SkippedItem, ...] = ()
 
-    def for_path(self, path: str) -> Table:
-        """Return the settings that concern one file, in the form of the session parameter."""
+    def for_path(self, path: str, text: str) -> Table:
+        """Return the settings that concern one file, in the form of the session parameter.
+
+        `text`: text of the file, or a message that contains it. Of the project's modules, those are returned
+        that it may import.
+        """
         files = self._ruff_chain(path)
-        nearest = next(iter(files), "")
-        packages = set(self.packages)
+        folders = list(_folders(path))
+        modules = frozenset(self.modules)
+        packages = [f"{it}/__init__.py" if it else "__init__.py" for it in folders]
+        imported = self._imported(text, self._sources(files))
         return {
             "ruff": {name: self.ruff[name] for name in files},
-            "bandit": _nearest(self.bandit, path) or {},
-            "python": {folder: self.python[folder] for folder in _folders(path) if folder in self.python},
-            "packages": [folder for folder in _folders(path) if folder in packages],
-            "modules": list(self.modules.get(_parent(nearest), ())),
+            "bandit": _nearest(self.bandit, folders) or {},
+            "python": {folder: self.python[folder] for folder in folders if folder in self.python},
+            "modules": [
+                it for it in dict.fromkeys([*packages, *imported]) if it.endswith("/") or it in modules
+            ],
         }
+
+    def _sources(self, files: Sequence[str]) -> list[str]:
+        """Return the folders from which ruff resolves imports, by the nearest table that names any."""
+        for name in files:
+            given = self.ruff[name].get("src")
+            if isinstance(given, list):
+                joined = [join_below(_parent(name), it) for it in given if isinstance(it, str)]
+                return [it for it in joined if it is not None]
+        folder = _parent(next(iter(files), ""))
+        return [it for it in (folder, join_below(folder, "src")) if it is not None]
+
+    def _imported(self, text: str, sources: Iterable[str]) -> Iterator[str]:
+        """Yield files and folders (ended by `/`) to which imports in the text may refer."""
+        names = {it for words in _IMPORT.findall(text) for it in _NAME.findall(words)}
+        folders = {f"{folder}/" for module in self.modules for folder in _folders(module) if folder}
+        for name, source in product(sorted(names), sources):
+            place = "/".join([*filter(None, [source]), *name.split(".")])
+            yield from (f"{place}.py", f"{place}/__init__.py")
+            if f"{place}/" in folders:
+                yield f"{place}/"
 
     @property
     def is_used(self) -> bool:
         """Return whether there is anything for the programs."""
-        return bool(self.ruff or self.bandit or self.python or self.packages or any(self.modules.values()))
+        return bool(self.ruff or self.bandit or self.python or self.modules)
 
     @property
     def sha(self) -> str:
@@ -64,9 +95,7 @@ class ToolSettings(Frozen):
 
     def _ruff_chain(self, path: str) -> list[str]:
         """Return the nearest file of ruff and those that it extends, the nearest first."""
-        names = (
-            f"{folder}/{name}" if folder else name for folder in _folders(path) for name in RUFF_FILES
-        )
+        names = (f"{folder}/{name}" if folder else name for folder in _folders(path) for name in RUFF_FILES)
         chain: list[str] = []
         current = next((name for name in names if name in self.ruff), None)
         while current in self.ruff and current not in chain:
@@ -101,5 +130,5 @@ def _parent(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _nearest(tables: Mapping[str, Table], path: str) -> Table | None:
-    return next((tables[folder] for folder in _folders(path) if folder in tables), None)
+def _nearest(tables: Mapping[str, Table], folders: Iterable[str]) -> Table | None:
+    return next((tables[folder] for folder in folders if folder in tables), None)

@@ -5,18 +5,19 @@ Items are uploaded in chunks, so a source of any size needs only the memory of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from ...models.errors import ReviewNotFound
-from ...models.review.panels import Panel
+from ...models.review.panels import Panel, PanelTool
 from ...models.review.runs import ItemResult, ItemState, ReadItem, SkippedItem
 from ...models.review.tool_settings import ToolSettings
 from ...models.text.ids import new_id
 from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
-from ..panels import panel_reviews, panel_sha
+from ..panels import missing_tools, panel_sha
 from .batch import advance_batch
 from .context import ReviewContext
 
@@ -67,12 +68,14 @@ def start_batch(
     if _is_there(review_context, order.batch_id):
         advance_batch(review_context, order.batch_id)
         return order.batch_id
+    missing = missing_tools(order.panel)
+    panel = order.panel.without_tools(missing)
     head = BatchHead(
         batch_id=order.batch_id,
         root_name=order.root_name,
         root=order.root,
-        panel=order.panel,
-        panel_sha=panel_sha(order.panel, order.settings),
+        panel=panel,
+        panel_sha=panel_sha(panel, order.settings),
         settings=order.settings.model_copy(update={"notes": ()}),
         is_whole=order.is_whole,
         revision=order.revision,
@@ -81,14 +84,17 @@ def start_batch(
         then=dict(order.then),
     )
     review_context.store.open(head)
-    handing = _ItemUploader(review_context, head, everything=order.everything)
+    absent = tuple(tool for tool in order.panel.tools if tool.agent in missing)
+    handing = _ItemUploader(review_context, head, absent=absent, everything=order.everything)
     handing.skipped += order.settings.notes
     for chunk in _chunks(order.source):
         handing.add_chunk(chunk)
         on_read(handing.total)
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     review_context.index.add_batch(head.batch_id, review_context.store.now_ms())
-    head = head.model_copy(update={"skipped": tuple(handing.skipped)})
+    head = head.model_copy(
+        update={"skipped": tuple(handing.skipped), "missing_tools": dict(handing.missed_tools)}
+    )
     review_context.store.start(head, total=handing.total, unchanged=handing.unchanged)
     advance_batch(review_context, head.batch_id)
     return head.batch_id
@@ -115,10 +121,20 @@ def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem 
 class _ItemUploader:
     """Upload of the read items, chunk by chunk."""
 
-    def __init__(self, review_context: ReviewContext, head: BatchHead, *, everything: bool) -> None:
+    def __init__(
+        self,
+        review_context: ReviewContext,
+        head: BatchHead,
+        *,
+        absent: tuple[PanelTool, ...] = (),
+        everything: bool = False,
+    ) -> None:
         self.total = 0
         self.unchanged = 0
         self.skipped: list[SkippedItem] = []
+        #: Number of items by tool that would have reviewed them, but is not installed.
+        self.missed_tools: Counter[str] = Counter()
+        self._absent = absent
         self._bytes = 0
         self._context = review_context
         self._head = head
@@ -148,13 +164,23 @@ class _ItemUploader:
                 self._context.store.add(self._head.batch_id, self.total, read.item, read.text)
 
     def _is_wanted(self, read: ReadItem) -> bool:
-        if not panel_reviews(self._head.panel, read.item.path):
-            return self._skip(
-                SkippedItem(
-                    path=read.item.path, reason=f"the panel reviews {', '.join(self._head.panel.files)} only"
-                )
-            )
+        missed = [tool.agent for tool in self._absent if tool.reviews(read.item.path)]
+        if not self._head.panel.reviews(read.item.path):
+            self.missed_tools.update(missed)
+            return self._skip(SkippedItem(path=read.item.path, reason=self._reason(missed)))
+        if read.text.strip():
+            self.missed_tools.update(missed)
         return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
+
+    def _reason(self, missed: Sequence[str]) -> str:
+        """Return why the panel does not review an item."""
+        panel = self._head.panel
+        if missed:
+            return f"not installed: {', '.join(missed)}"
+        names = panel.files or dict.fromkeys(name for tool in panel.tools for name in tool.files)
+        if panel.has_model or not names:
+            return f"the panel does not review {', '.join(panel.exclude)}"
+        return f"the panel reviews {', '.join(names)} only"
 
     def _skip(self, skipped: SkippedItem) -> bool:
         """Record a skipped item; return False, because there is nothing to review."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput, ReviewNotFound
+from ...models.review.gate import Gate
 from ...models.review.runs import RunState, headline
 from ...models.schedules.schedule import (
     ReviewAction,
@@ -83,8 +84,8 @@ class ScheduledReview:
         except ReviewNotFound:
             return None
         outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
-        least = None if schedule.review is None else schedule.review.fail_on
-        if outcome is RunOutcome.COMPLETED and least is not None and run.has_finding_at_least(least):
+        gate = None if schedule.review is None else schedule.review.fail_on
+        if outcome is RunOutcome.COMPLETED and gate is not None and Gate.parse(gate).fails(run.findings):
             outcome = RunOutcome.FINDINGS
         return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
 
@@ -114,6 +115,7 @@ class ScheduledReview:
             is_whole=not (review.include or review.exclude or since or review.base),
             revision="" if repository is None else repository.head(),
             branch="" if repository is None else repository.branch(),
+            against=review.against or "",
         )
 
 

@@ -7,7 +7,7 @@ Nothing is executed or imported, and nothing outside the root is read (`extend` 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,10 @@ from ...models.review.tool_settings import RUFF_FILES, Table, ToolSettings, join
 from .sandboxed_folder import SandboxedFolder
 from .settings_files import BANDIT_FILES, read_tables
 
-#: Maximum bytes of a file of settings, characters of all settings as JSON, and names of modules of a folder.
+#: Maximum bytes of a file of settings, characters of all settings as JSON, and modules.
 MAX_FILE_BYTES = 262_144
 MAX_CHARACTERS = 131_072
-MAX_MODULES = 1_000
+MAX_MODULES = 5_000
 
 
 def read_project_settings(root: Path, paths: Iterable[str | SkippedItem]) -> ToolSettings:
@@ -58,8 +58,7 @@ def read_given_settings(files: Sequence[Path], paths: Iterable[str | SkippedItem
         ruff=tree,
         bandit={} if bandit is None else {"": bandit},
         python=python,
-        packages=_packages(names),
-        modules={"": _modules(names, "", ruff or {})},
+        modules=_modules(names),
     )
 
 
@@ -78,14 +77,11 @@ class _Reader:
         for path in self._files:
             if path.rpartition("/")[2] in named:
                 self._load(path)
-        ruff = self._ruff_tables()
-        modules = {_parent(path): _modules(self._files, _parent(path), table) for path, table in ruff.items()}
         return ToolSettings(
-            ruff=ruff,
+            ruff=self._ruff_tables(),
             bandit=self._bandit_tables(),
             python={_parent(path): it["python"] for path, it in self._read.items() if "python" in it},
-            packages=_packages(self._files),
-            modules={"": _modules(self._files, "", {}), **modules},
+            modules=_modules(self._files),
             notes=tuple(self._notes),
         )
 
@@ -131,27 +127,10 @@ class _Reader:
         self._notes.append(SkippedItem(path=path, reason=reason))
 
 
-def _packages(files: Iterable[str]) -> tuple[str, ...]:
-    return tuple(_parent(path) for path in files if _name(path) == "__init__.py")
-
-
-def _modules(files: Iterable[str], folder: str, table: Table) -> tuple[str, ...]:
-    """Return what can be imported from the source folders of a table of ruff, which lies in `folder`."""
-    given = table.get("src")
-    sources = [join_below(folder, it) for it in (given if isinstance(given, list) else [".", "src"]) if isinstance(it, str)]
-    prefixes = [f"{it}/" if it else "" for it in sources if it is not None]
-    found = dict.fromkeys(it for path in files for it in _importable(path, prefixes))
-    return tuple(found)[:MAX_MODULES]
-
-
-def _importable(path: str, prefixes: Iterable[str]) -> Iterator[str]:
-    for prefix in prefixes:
-        if path.startswith(prefix):
-            first, slash, _ = path[len(prefix) :].partition("/")
-            if slash and first.isidentifier():
-                yield f"{prefix}{first}/"
-            elif first.endswith(".py"):
-                yield f"{prefix}{first}"
+def _modules(files: Iterable[str]) -> tuple[str, ...]:
+    """Return the Python files, those of the upper folders first if there are too many."""
+    found = sorted((it for it in files if it.endswith(".py")), key=lambda it: (it.count("/"), it))
+    return tuple(found[:MAX_MODULES])
 
 
 def _bounded(settings: ToolSettings) -> ToolSettings:
@@ -159,7 +138,9 @@ def _bounded(settings: ToolSettings) -> ToolSettings:
     tables = settings.model_dump(mode="json", include={"ruff", "bandit"})
     if len(json.dumps(tables)) <= MAX_CHARACTERS:
         return settings
-    note = SkippedItem(path=".", reason=f"settings not used: longer than {MAX_CHARACTERS:,} characters in total")
+    note = SkippedItem(
+        path=".", reason=f"settings not used: longer than {MAX_CHARACTERS:,} characters in total"
+    )
     return settings.model_copy(update={"ruff": {}, "bandit": {}, "notes": (*settings.notes, note)})
 
 

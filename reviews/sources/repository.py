@@ -133,7 +133,9 @@ class Repository:
     def branch(self) -> str:
         """Return the checked-out branch; empty: a commit is checked out, or git failed."""
         try:
-            return self._git.run("symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").strip()
+            return (
+                self._git.run("symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").strip()
+            )
         except GitFailed:
             return ""
 

@@ -21,14 +21,50 @@ BANDIT_FILES = ("bandit.yaml", "bandit.yml", "bandit.toml", "pyproject.toml", ".
 _MAX_DEPTH = 5
 
 _RULE_KEYS = frozenset(
-    """select ignore extend-select extend-ignore per-file-ignores extend-per-file-ignores external task-tags
-    typing-modules allowed-confusables dummy-variable-rgx explicit-preview-rules logger-objects preview
-    ignore-init-module-imports future-annotations typing-extensions isort mccabe pep8-naming pycodestyle
-    pydocstyle pydoclint pyflakes pylint pyupgrade ruff""".split()
+    [
+        "select",
+        "ignore",
+        "extend-select",
+        "extend-ignore",
+        "per-file-ignores",
+        "extend-per-file-ignores",
+        "external",
+        "task-tags",
+        "typing-modules",
+        "allowed-confusables",
+        "dummy-variable-rgx",
+        "explicit-preview-rules",
+        "logger-objects",
+        "preview",
+        "ignore-init-module-imports",
+        "future-annotations",
+        "typing-extensions",
+        "isort",
+        "mccabe",
+        "pep8-naming",
+        "pycodestyle",
+        "pydocstyle",
+        "pydoclint",
+        "pyflakes",
+        "pylint",
+        "pyupgrade",
+        "ruff",
+    ]
 )
 _RUFF_KEYS = _RULE_KEYS | frozenset(
-    """extend lint line-length indent-width target-version per-file-target-version builtins
-    namespace-packages src exclude extend-exclude""".split()
+    [
+        "extend",
+        "lint",
+        "line-length",
+        "indent-width",
+        "target-version",
+        "per-file-target-version",
+        "builtins",
+        "namespace-packages",
+        "src",
+        "exclude",
+        "extend-exclude",
+    ]
 )
 #: Numbers of bandit's INI file (`level = 2` is `-ll`).
 _LEVELS = {"1": "low", "2": "medium", "3": "high"}
@@ -102,9 +138,7 @@ def _ruff(given: Mapping[str, Any]) -> Table:
 
 def _safe(given: Mapping[str, Any], keys: frozenset[str]) -> Table:
     safe = keys - {"lint"}
-    return {
-        key: _plain(value) for key, value in given.items() if key in safe or key.startswith("flake8-")
-    }
+    return {key: _plain(value) for key, value in given.items() if key in safe or key.startswith("flake8-")}
 
 
 def _bandit(given: Mapping[Any, Any]) -> Table:

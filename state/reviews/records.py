@@ -30,6 +30,8 @@ class BatchHead(Frozen):
     panel: Panel
     panel_sha: str
     skipped: tuple[SkippedItem, ...] = ()
+    #: Tools that are not installed: agent, and the number of items that it would have reviewed.
+    missing_tools: dict[str, int] = Field(default_factory=dict)
     #: True if it covers the whole root.
     is_whole: bool = False
     #: Reviewed git revision, and its branch.

@@ -129,5 +129,5 @@ def _exit(run: ReviewRun, fail_on: str) -> None:
     """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
     if run.state is not RunState.COMPLETED:
         raise typer.Exit(1)
-    if fail_on != NEVER and Gate.parse(fail_on).fails(run):
+    if fail_on != NEVER and Gate.parse(fail_on).fails(run.findings):
         raise typer.Exit(1)
