@@ -66,7 +66,9 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
         "ruff": _reviewer("ruff"),
         "bandit": _reviewer("bandit"),
         "inspector": _reviewer("inspector"),
-        "shellcheck": _program("shellcheck", "--norc", "--format=json1", "--", "{file}"),
+        "shellcheck": _program(
+            "shellcheck", "--norc", "--exclude=SC1090,SC1091", "--format=json1", "--", "{file}"
+        ),
         "eslint": _program("eslint", "--no-config-lookup", "--format=json", *_ESLINT_RULES, "--", "{file}"),
         "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:judge"),
         "clarity": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:clarity"),

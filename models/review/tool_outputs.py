@@ -16,7 +16,7 @@ _SARIF_LEVELS = {"error": "high", "warning": "medium", "note": "low", "none": "i
 #: Least `security-severity` of a severity, as code hosts read it.
 _SECURITY = ((9.0, "critical"), (7.0, "high"), (4.0, "medium"), (0.1, "low"))
 _SHELLCHECK_LEVELS = {"error": "high", "warning": "medium", "info": "low", "style": "info"}
-_ESLINT_LEVELS = {1: "low", 2: "medium"}
+_ESLINT_LEVELS = {"1": "low", "2": "medium"}
 
 
 def read_tool_output(data: object) -> list[Entry] | None:
@@ -57,7 +57,7 @@ def _eslint(files: Iterable[Mapping[str, Any]]) -> Iterator[Entry]:
         yield {
             **_lines(it.get("line"), it.get("endLine"), it.get("column"), it.get("endColumn")),
             "rule": it.get("ruleId") or ("syntax" if is_fatal else "eslint"),
-            "severity": "high" if is_fatal else _ESLINT_LEVELS.get(it.get("severity", 2), "medium"),
+            "severity": "high" if is_fatal else _ESLINT_LEVELS.get(str(it.get("severity")), "medium"),
             "message": it.get("message"),
             "confidence": 1.0,
         }
@@ -119,7 +119,8 @@ def _sarif_message(result: Mapping[str, Any], rule: Mapping[str, Any]) -> str:
     message = _object(result.get("message"))
     named = _object(_object(rule.get("messageStrings")).get(str(message.get("id"))))
     words = _text(message) or _text(named) or _text(rule.get("shortDescription"))
-    for number, value in enumerate(message.get("arguments") or ()):
+    arguments = message.get("arguments")
+    for number, value in enumerate(arguments if isinstance(arguments, list) else ()):
         words = words.replace(f"{{{number}}}", str(value))
     return words
 
