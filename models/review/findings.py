@@ -138,6 +138,14 @@ class Finding(Frozen):
         return self.status not in (FindingStatus.GONE, FindingStatus.SUPPRESSED)
 
     @property
+    def suppressed_by(self) -> str:
+        """What suppresses the finding: `the baseline`, or `a comment` with its reason; empty: nothing."""
+        if self.suppression is not None:
+            reason = " ".join(self.suppression.reason.split())
+            return f"a comment: {reason}" if reason else "a comment"
+        return "the baseline" if self.status is FindingStatus.SUPPRESSED else ""
+
+    @property
     def place(self) -> str:
         """`path:line`, `path:from-to`, or the path alone."""
         if self.start_line == 0:

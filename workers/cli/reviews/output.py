@@ -122,7 +122,7 @@ def _line(finding: Finding) -> Text:
     who = ", ".join(finding.agents)
     new = " new" if finding.status is FindingStatus.NEW else ""
     if finding.suppression is not None:
-        new = f" suppressed: {' '.join(finding.suppression.reason.split()) or 'no reason given'}"
+        new = f" suppressed by {finding.suppressed_by}"
     return Text.assemble(
         (printable(finding.place), "bold"),
         " ",

@@ -116,7 +116,7 @@ def test_ignored_findings_are_listed_with_their_reason(worked: Terminal, project
     said = worked.call("review", str(project))
     assert said.code == 0, said
     assert "no findings (1 suppressed)" in said.out
-    assert "suppressed: our own text" in said.out
+    assert "suppressed by a comment: our own text" in said.out
 
 
 def test_scripts_are_reviewed_where_shellcheck_is_installed(worked: Terminal, project):
