@@ -13,8 +13,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from ..gate import GateText
 from ..protocol.base import NonBlank, ProtocolObject
-from ..review.gate import GateText
 from ..text.ids import Id, derived_id
 from ..turns.turn import Frozen, Usage
 from .recurrence import Recurrence

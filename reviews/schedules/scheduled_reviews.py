@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput, ReviewNotFound
-from ...models.review.gate import Gate
+from ...models.gate import Gate
 from ...models.review.runs import RunState, headline
 from ...models.schedules.schedule import (
     ReviewAction,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ....models.review.gate import Gate
+from ....models.gate import Gate
 from ....reviews.reports.formats import ALL, formats
 
 #: Value of --fail-on with which no finding fails the run.

@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.progress import Progress as Bars
 
 from ....models.errors import InvalidInput
-from ....models.review.gate import Gate
+from ....models.gate import Gate
 from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
 from ....reviews.batches.start import ReviewRequest

@@ -4,14 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Self
+from typing import Annotated, Protocol, Self
 
 from pydantic import AfterValidator
 
-from ..severity import Severity
-from .findings import Finding, FindingStatus
+from .severity import Severity
 
 _NEW = "new"
+
+
+class Gated(Protocol):
+    """A finding, as far as a gate knows it. Schedules use gates too, and know no findings."""
+
+    @property
+    def severity(self) -> Severity:
+        """Its severity."""
+        ...
+
+    @property
+    def status(self) -> str | None:
+        """`new` if an earlier run did not have it."""
+        ...
+
+    @property
+    def is_open(self) -> bool:
+        """True if it is neither gone nor suppressed."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +58,12 @@ class Gate:
     def __str__(self) -> str:
         return f"{_NEW}:{self.least.value}" if self.new_only else self.least.value
 
-    def fails(self, findings: Iterable[Finding]) -> bool:
+    def fails(self, findings: Iterable[Gated]) -> bool:
         """Return whether an open finding reaches the gate."""
         return any(map(self._reaches, findings))
 
-    def _reaches(self, finding: Finding) -> bool:
-        is_counted = finding.is_open and (not self.new_only or finding.status is FindingStatus.NEW)
+    def _reaches(self, finding: Gated) -> bool:
+        is_counted = finding.is_open and (not self.new_only or finding.status == _NEW)
         return is_counted and finding.severity.at_least(self.least)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from review_tools.values import a_finding
+from symposia.models.gate import Gate
 from symposia.models.review.findings import FindingStatus
-from symposia.models.review.gate import Gate
 from symposia.models.severity import Severity
 
 
