@@ -15,7 +15,6 @@ from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
-from ..models.review.tool_settings import ToolSettings
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")
@@ -50,14 +49,10 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
     return panels[name]
 
 
-def panel_sha(panel: Panel, settings: ToolSettings = ToolSettings()) -> str:  # noqa: B008 - frozen
-    """Return the key of a panel's stored findings.
-
-    It includes the versions of the programs on this machine and the settings of the reviewed project.
-    """
+def panel_sha(panel: Panel) -> str:
+    """Return the key of a panel's stored findings; it includes the program versions on this machine."""
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
-    versions = [f"{name} {_version(name)}" for name in names]
-    return panel.sha(*versions, *([f"settings {settings.sha}"] if settings.is_used else []))
+    return panel.sha(*(f"{name} {_version(name)}" for name in names))
 
 
 def missing_tools(panel: Panel) -> tuple[str, ...]:

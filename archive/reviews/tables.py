@@ -127,8 +127,8 @@ _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
 def cache_key(panel_sha: str, item: Item) -> str:
-    """Return a hash of everything that a panel's findings depend on: panel, item, text and relevant lines."""
-    identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    """Return a hash of what a panel's findings depend on: panel, item, text, relevant lines and settings."""
+    identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed, item.settings_sha)
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 

@@ -44,6 +44,8 @@ class Item(Frozen):
     size: Annotated[int, Field(ge=0)]
     #: Changed lines from 1, first and last of each range included; None: all of it counts.
     changed: tuple[tuple[int, int], ...] | None = None
+    #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
+    settings_sha: Text = ""
 
 
 class ReadItem(Frozen):

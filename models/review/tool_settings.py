@@ -8,6 +8,7 @@ modules from installed ones.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
@@ -88,10 +89,12 @@ class ToolSettings(Frozen):
         """Return whether there is anything for the programs."""
         return bool(self.ruff or self.bandit or self.python or self.modules)
 
-    @property
-    def sha(self) -> str:
-        """16 hexadecimal digits that change with the settings."""
-        return hashlib.sha256(self.model_dump_json(exclude={"notes"}).encode()).hexdigest()[:16]
+    def sha_for_path(self, path: str, text: str) -> str:
+        """Return 16 hexadecimal digits that change with what concerns a file; empty: there is nothing."""
+        if not self.is_used:
+            return ""
+        content = json.dumps(self.for_path(path, text), sort_keys=True)
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def _ruff_chain(self, path: str) -> list[str]:
         """Return the nearest file of ruff and those that it extends, the nearest first."""

@@ -75,7 +75,7 @@ def start_batch(
         root_name=order.root_name,
         root=order.root,
         panel=panel,
-        panel_sha=panel_sha(panel, order.settings),
+        panel_sha=panel_sha(panel),
         settings=order.settings.model_copy(update={"notes": ()}),
         is_whole=order.is_whole,
         revision=order.revision,
@@ -143,7 +143,7 @@ class _ItemUploader:
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
         reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
-        wanted = [it for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
+        wanted = [self._with_settings(it) for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
         known = self._known(wanted)
         for read in wanted:
             if self.total >= MAX_ITEMS:
@@ -171,6 +171,10 @@ class _ItemUploader:
         if read.text.strip():
             self.missed_tools.update(missed)
         return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
+
+    def _with_settings(self, read: ReadItem) -> ReadItem:
+        sha = self._head.settings.sha_for_path(read.item.path, read.text)
+        return read.model_copy(update={"item": read.item.model_copy(update={"settings_sha": sha})})
 
     def _reason(self, missed: Sequence[str]) -> str:
         """Return why the panel does not review an item."""

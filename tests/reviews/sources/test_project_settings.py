@@ -166,9 +166,16 @@ def test_bad_named_file_is_refused(tmp_path, text, said):
         read_given_settings([path], [])
 
 
-def test_settings_change_the_hash(project):
-    one = project(**{"ruff.toml": "line-length = 70\n"})
-    assert one.sha != project(**{"ruff.toml": "line-length = 71\n"}).sha
+def test_hash_changes_with_the_settings_of_a_file_only(project):
+    def hashes(found):
+        return [found.sha_for_path(it, "import shop\n") for it in ("a.py", "lib/b.py")]
+
+    first = hashes(project(**{"ruff.toml": "line-length = 70\n", "lib/ruff.toml": "", "other.py": ""}))
+    assert hashes(project(**{"another.py": ""})) == first
+    changed = hashes(project(**{"lib/ruff.toml": "line-length = 71\n"}))
+    assert (changed[0], changed[1] != first[1]) == (first[0], True)
+    assert hashes(project(**{"shop.py": ""}))[0] != first[0]
+    assert hashes(ToolSettings()) == ["", ""]
 
 
 _PARTS = st.lists(st.sampled_from(["..", ".", "a", "b", ""]), max_size=6).map("/".join)

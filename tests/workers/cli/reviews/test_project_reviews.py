@@ -133,7 +133,7 @@ def test_missing_tool_is_named_once(worked: Terminal, project, monkeypatch):
         (project / name).write_text("echo hello\n")
     empty = project / "bin"
     empty.mkdir()
-    monkeypatch.setitem(worked.environment, "PATH", str(empty))
+    monkeypatch.setenv("PATH", str(empty))
     said = worked.call("review", str(project), "--json")
     assert said.code == 0, said
     assert said.json()["summary"] == "1 items: 1 done. Not installed: shellcheck (2 files)."
