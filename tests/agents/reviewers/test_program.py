@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 
@@ -65,9 +66,18 @@ def test_program_that_prints_sarif_reviews_a_file(review, todos):
 def test_shellcheck_reviews_a_script(review):
     if shutil.which("shellcheck") is None:
         pytest.skip("shellcheck is not installed: make debian-packages")
-    found = review(Registry(), "shellcheck", SCRIPT)
+    found = review(Registry(getenv=os.environ.get), "shellcheck", SCRIPT)
     assert [(it.rule, it.start_line) for it in found] == [("SC2086", 3)]
-    assert review(Registry(), "shellcheck", "#!/bin/sh\necho hello\n") == ()
+    assert review(Registry(getenv=os.environ.get), "shellcheck", "#!/bin/sh\necho hello\n") == ()
+
+
+def test_eslint_reviews_a_script(review):
+    if shutil.which("eslint") is None:
+        pytest.skip("eslint is not installed: npm install --global eslint")
+    found = review(
+        Registry(getenv=os.environ.get), "eslint", 'const a = { x: 1, x: 2 };\neval("1");\n', "web/a.js"
+    )
+    assert [(it.rule, it.start_line) for it in found] == [("no-dupe-keys", 1), ("no-eval", 2)]
 
 
 def test_missing_program_fails_the_turn(review):
