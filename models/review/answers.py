@@ -3,7 +3,8 @@
     {"findings": [{"line": 3, "end_line": 4, "rule": "S105", "severity": "high", "message": "...",
                    "suggestion": "...", "confidence": 0.8}], "summary": "..."}
 
-The object is the whole message or a fenced block of it. A message without such an object has no findings;
+The object is the whole message or a fenced block of it. The output of an analysis program may stand in its
+place: see `tool_outputs`. A message without such an object has no findings;
 its text is the summary.
 """
 
@@ -19,6 +20,7 @@ from pydantic_core import from_json
 
 from ..severity import Severity
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_RULE, MAX_SUGGESTION, Finding
+from .tool_outputs import read_tool_output
 
 #: Findings that are taken from one message.
 MAX_FINDINGS = 500
@@ -78,6 +80,8 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
             data = from_json(candidate, allow_inf_nan=False)
         except ValueError:
             continue
+        if (entries := read_tool_output(data)) is not None:
+            return {"findings": entries}, rest
         if isinstance(data, list) and data and all(isinstance(it, dict) for it in data):
             return {"findings": data}, rest
         if isinstance(data, dict) and ("findings" in data or "summary" in data):

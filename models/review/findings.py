@@ -44,7 +44,7 @@ class FindingStatus(StrEnum):
     NEW = "new"
     STILL = "still"
     GONE = "gone"
-    #: The baseline knows it.
+    #: The baseline knows it, or a comment in the text suppresses it.
     SUPPRESSED = "suppressed"
 
 
@@ -73,6 +73,13 @@ class Verification(Frozen):
     reason: Annotated[Text, Field(max_length=MAX_MESSAGE)] = ""
 
 
+class Suppression(Frozen):
+    """A comment in the text suppresses the finding."""
+
+    #: Why, in the words of the comment; empty: it gives no reason.
+    reason: Annotated[Text, Field(max_length=MAX_MESSAGE)] = ""
+
+
 class Finding(Frozen):
     """One problem, and the participants who report it."""
 
@@ -98,6 +105,8 @@ class Finding(Frozen):
     excerpt: Excerpt | None = None
     #: None: no second reviewer has seen it.
     verification: Verification | None = None
+    #: None: no comment in the text suppresses it.
+    suppression: Suppression | None = None
     #: Participant ids of all who found it.
     agents: tuple[Text, ...] = ()
     #: Confidence of the agents, from 0 to 1.
@@ -127,6 +136,14 @@ class Finding(Frozen):
     def is_open(self) -> bool:
         """True if the finding is neither gone nor suppressed."""
         return self.status not in (FindingStatus.GONE, FindingStatus.SUPPRESSED)
+
+    @property
+    def suppressed_by(self) -> str:
+        """What suppresses the finding: `the baseline`, or `a comment` with its reason; empty: nothing."""
+        if self.suppression is not None:
+            reason = " ".join(self.suppression.reason.split())
+            return f"a comment: {reason}" if reason else "a comment"
+        return "the baseline" if self.status is FindingStatus.SUPPRESSED else ""
 
     @property
     def place(self) -> str:

@@ -47,6 +47,8 @@ class Item(Frozen):
     changed: tuple[tuple[int, int], ...] | None = None
     #: What its repository contradicts, for documents.
     facts: RepositoryFacts | None = None
+    #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
+    settings_sha: Text = ""
 
 
 class ReadItem(Frozen):
@@ -129,6 +131,8 @@ class ReviewRun(Frozen):
     summary: Text = ""
     #: The reviewed git revision; empty: no revision.
     revision: Text = ""
+    #: The reviewed git branch; empty: none, or not known.
+    branch: Text = ""
     #: Web address of the repository (`code_links.web_address`); empty: not known.
     repository_url: Text = ""
     #: The root's folder in the repository, relative to it; empty: the repository itself.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from ...models.errors import ArchiveUnavailable, ReviewNotFound
@@ -95,8 +95,9 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         results=results,
         skipped=head.skipped,
         usage=_sum(result.usage for result in results),
-        summary=_summary(results, view.reason),
+        summary=_summary(results, view.reason, head.missing_tools),
         revision=head.revision,
+        branch=head.branch,
         repository_url=head.repository_url,
         repository_folder=head.repository_folder,
     )
@@ -113,10 +114,15 @@ def _sum(usages: Iterable[Usage]) -> Usage:
     return sum(usages, start=Usage())
 
 
-def _summary(results: Sequence[ItemResult], reason: str) -> str:
+def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, int]) -> str:
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     words = f"{len(results)} items: {', '.join(parts)}." if results else "Nothing to review."
+    if missing:
+        listed = ", ".join(
+            f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()
+        )
+        words = f"{words} Not installed: {listed}."
     return f"{words} Stopped: {reason}." if reason else words
 
 
@@ -127,7 +133,7 @@ def _previous(review_context: ReviewContext, head: BatchHead, view: BatchView) -
         review_context.archive.prepare()
         root = head.root or head.root_name
         return review_context.archive.review_reader.previous_findings(
-            root, head.panel.name, without=head.batch_id
+            root, head.panel.name, branch=head.against or None, without=head.batch_id
         )
     except ArchiveUnavailable:
         if not _archive_timed_out(review_context, view):

@@ -10,12 +10,12 @@ from pathlib import PurePosixPath
 from pydantic import JsonValue
 
 from ...agents.reviewers.code import fence_text, fenced_blocks
-from ...models.protocol.collab import CollabStatus
+from ...models.protocol.collab import CollabMode, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
 from ...models.review.findings import Finding, with_snippets
-from ...models.review.panels import Seat
+from ...models.review.panels import Panel, Seat
 from ...models.review.runs import Item, ItemResult, ItemState
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
@@ -24,6 +24,7 @@ from ...models.text.ids import derived_id
 from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
+from ..inline_ignores import with_ignores
 from ..sources.archived_sessions import REVIEW_TAG
 from .context import REVIEW_PARAMETER
 
@@ -81,6 +82,7 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         InvalidInput: A panel that cannot be run.
     """
     panel = head.panel
+    seats = _seats(panel, record.item.path)
     title = "".join(it if it.isprintable() else "?" for it in f"Review of {record.item.path}")
     collab = {
         "collab_id": item_session_id(head.batch_id, record.number, record.attempt),
@@ -88,29 +90,40 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         "purpose": panel.purpose,
         "mode": panel.mode,
         "meta": {"tags": [REVIEW_TAG]},
-        "participants": [_participant(seat) for seat in panel.seats],
+        "participants": [_participant(seat) for seat in seats],
     }
     return Submission.build(
         collab,
-        agents={seat.name: _binding(seat) for seat in panel.seats},
+        agents={seat.name: _binding(seat) for seat in seats},
         stop=_stop(head, record),
         options=panel.options,
         policy=panel.policy,
         limits=panel.limits,
         protocol=panel.protocol,
         messages=[opening],
-        parameters={REVIEW_PARAMETER: _parameter(head, record)},
+        parameters={REVIEW_PARAMETER: _parameter(head, record, opening)},
     )
 
 
-def _parameter(head: BatchHead, record: ItemRecord) -> dict[str, JsonValue]:
-    known: dict[str, JsonValue] = {
-        "batch": head.batch_id,
-        "item": record.number,
-        "path": record.item.path,
-    }
-    facts = record.item.facts
-    return known if facts is None else {**known, "facts": facts.model_dump(mode="json")}
+def _seats(panel: Panel, path: str) -> list[Seat]:
+    """Return the seats of an item's session: the tools for its path, then the panel's own.
+
+    The orchestrator stays the first.
+    """
+    tools = [Seat(name=tool.agent, agent=tool.agent) for tool in panel.tools_for(path)]
+    first = panel.seats[:1] if panel.mode is CollabMode.ORCHESTRATED else ()
+    return [*first, *tools, *panel.seats[len(first) :]]
+
+
+def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:
+    """Return what the session's agents learn of the item: its path, its project's settings, its facts."""
+    path = record.item.path
+    parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": path}
+    if head.settings.is_used:
+        parameter["settings"] = head.settings.for_path(path, opening)
+    if record.item.facts is not None:
+        parameter["facts"] = record.item.facts.model_dump(mode="json")
+    return parameter
 
 
 def _participant(seat: Seat) -> dict[str, str]:
@@ -174,7 +187,7 @@ def _findings(said: Iterable[ReviewerAnswer], messages: Sequence[Message]) -> tu
     """Return all findings with their lines, each once per reviewer."""
     text = next((body for it in messages[:1] for _, body in fenced_blocks(it.content)), "")
     found = dict.fromkeys(finding for one in said for finding in one.findings)
-    return with_snippets(found, text) if text else tuple(found)
+    return with_ignores(with_snippets(found, text), text) if text else tuple(found)
 
 
 def _summary(said: Sequence[ReviewerAnswer]) -> str:

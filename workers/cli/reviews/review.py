@@ -13,6 +13,9 @@ from typer.core import TyperGroup
 from ..common.options import AsJson
 from . import runs as reviews
 from .options import (
+    Against,
+    Branch,
+    Config,
     Deliver,
     Everything,
     FailOnOption,
@@ -21,6 +24,7 @@ from .options import (
     MaxTokens,
     MaxUsd,
     Model,
+    NoConfig,
     Output,
     Parallel,
     PullRequest,
@@ -102,6 +106,10 @@ def files(  # noqa: PLR0913 - each is an option
             show_default="the path of the folder",
         ),
     ] = None,
+    config: Config = None,
+    no_config: NoConfig = False,
+    branch: Branch = None,
+    against: Against = "last",
     repository_url: Annotated[
         str | None,
         typer.Option(
@@ -131,6 +139,8 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
+    if config and no_config:
+        raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
     from ....config.ci import find_pull_request
     from ....reviews.requests import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
@@ -142,6 +152,9 @@ def files(  # noqa: PLR0913 - each is an option
         "base": base,
         "include": include or (),
         "exclude": exclude or (),
+        "config": () if no_config else config,
+        "branch": branch,
+        "against": against,
         "root_name": root_name,
         "repository_url": repository_url,
         "everything": everything,

@@ -15,9 +15,9 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from ....models.errors import InvalidInput
+from ....models.gate import Gate
 from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
-from ....models.severity import Severity
 from ....models.text.ids import ms_from_moment, utcnow
 from ....models.text.redact import json_text
 from ....reviews.batches.start import ReviewRequest
@@ -169,5 +169,5 @@ def _exit(run: ReviewRun, fail_on: str) -> None:
     """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
     if run.state is not RunState.COMPLETED:
         raise typer.Exit(1)
-    if fail_on != NEVER and run.has_finding_at_least(Severity(fail_on)):
+    if fail_on != NEVER and Gate.parse(fail_on).fails(run.findings):
         raise typer.Exit(1)
