@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated, Protocol, Self
-
-from pydantic import AfterValidator
+from typing import Protocol, Self
 
 from .severity import Severity
 
@@ -65,11 +63,3 @@ class Gate:
     def _reaches(self, finding: Gated) -> bool:
         is_counted = finding.is_open and (not self.new_only or finding.status == _NEW)
         return is_counted and finding.severity.at_least(self.least)
-
-
-def _normalise(text: str) -> str:
-    return str(Gate.parse(text))
-
-
-#: A gate as text.
-GateText = Annotated[str, AfterValidator(_normalise)]

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from ..gate import GateText
+from ..gate import Gate
 from ..protocol.base import NonBlank, ProtocolObject
 from ..text.ids import Id, derived_id
 from ..turns.turn import Frozen, Usage
@@ -56,6 +56,10 @@ class SessionSelection(ProtocolObject):
     newest: int | None = Field(default=None, ge=1, le=5_000)
 
 
+def _normalise_gate(text: str) -> str:
+    return str(Gate.parse(text))
+
+
 class ReviewAction(ProtocolObject):
     """A panel reviews a named root, or archived sessions."""
 
@@ -78,7 +82,7 @@ class ReviewAction(ProtocolObject):
     #: Deliver only when findings are new or gone.
     only_on_change: bool = False
     #: The outcome is `findings` when an open one reaches this gate, such as `high` or `new:high`.
-    fail_on: GateText | None = None
+    fail_on: Annotated[str, AfterValidator(_normalise_gate)] | None = None
     #: Branch whose last runs decide which findings are new; None: the last runs of any branch.
     against: Annotated[NonBlank, Field(max_length=200)] | None = None
 

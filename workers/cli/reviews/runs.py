@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ....models.text.ids import timestamp_from_ms
 from ..common.options import AsJson
 from .options import DocumentFormat
 
@@ -68,6 +67,7 @@ def trend(
 
     Example: [bold]symposia review trend shop --branch main[/bold]
     """
+    from ....models.text.ids import timestamp_from_ms
     from ..common.screen import console, print_json, printable
 
     found = _client().review_trend(root, panel=panel, branch=branch, limit=limit)
