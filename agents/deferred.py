@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, TypeAlias
 
 from ..models.errors import AgentFailed
 from ..models.protocol.dialog import Message
@@ -21,20 +21,11 @@ from ..models.text.ids import format_timestamp
 from ..models.turns.turn import TurnContext, TurnOutcome
 from ..models.turns.waiting import RemoteDelivery, WaitPolicy
 from .remote.entry import ExternalEntry, Webhooks
-from .remote.webhook import WebhookTarget, post_webhook, refusal, signed_headers
+from .remote.http_call import HttpTarget
+from .remote.webhook import post_webhook, refusal, signed_headers
 
 #: Maximum characters of an instruction in a question.
 MAX_QUESTION_CHARS = 10_000
-
-
-@runtime_checkable
-class DeferredAgent(Protocol):
-    """An agent that answers later: its question to its own participant parks the turn."""
-
-    @property
-    def wait(self) -> WaitPolicy:
-        """How long to wait for the answer, and what to do after that."""
-        ...
 
 
 class HumanAgent:
@@ -103,7 +94,7 @@ class ExternalAgent:
         """
         body = delivery.body.encode()
         headers = signed_headers(self.secret(), delivery.message_id, body, now_s=int(time.time()))
-        target = WebhookTarget(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
+        target = HttpTarget(self.entry.url, self.entry.request_timeout_s, self.webhooks.networks)
         post_webhook(target, body, headers)
 
     def refusal(self, headers: dict[str, str], body: bytes) -> str | None:
@@ -120,6 +111,10 @@ class ExternalAgent:
         if not secret:
             raise AgentFailed(f"environment variable {self.entry.secret_env} is not set", retryable=False)
         return secret
+
+
+#: An agent that answers later: its question to its own participant parks the turn.
+DeferredAgent: TypeAlias = HumanAgent | ExternalAgent
 
 
 def _message_json(message: Message) -> dict[str, str | None]:

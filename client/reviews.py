@@ -33,6 +33,7 @@ class ReviewMethods(BaseClient):
         exclude: Sequence[str] = (),
         everything: bool = False,
         root_name: str | None = None,
+        repository_url: str | None = None,
         panels_file: Path | None = None,
         config: Sequence[str | Path] | None = None,
         branch: str | None = None,
@@ -50,6 +51,8 @@ class ReviewMethods(BaseClient):
             exclude: No files that match one of these patterns.
             everything: Include files that have not changed since this panel's last review of them.
             root_name: The name of the root in runs and reports. None: the folder's name.
+            repository_url: The address of the repository, for links to lines in reports. None: that of the
+                git remote `origin`.
             panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
             config: Files with settings of ruff or bandit instead of the project's own. None: the project's
                 own; empty: none.
@@ -79,6 +82,7 @@ class ReviewMethods(BaseClient):
             exclude=exclude,
             everything=everything,
             root_name=root_name,
+            repository_url=repository_url,
             panels_file=panels_file,
             config=config,
             branch=branch,

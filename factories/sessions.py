@@ -277,7 +277,7 @@ def session_opener(
         max_turns=settings.max_turns,
         max_message_bytes=settings.max_message_bytes,
         grace_ms=int(settings.redispatch_after_s * 1000),
-        archived=settings.archive,
+        archive_in_ms=int(settings.archive_interval_s * 1000) if settings.archive else None,
         place=placing,
     )
 

@@ -39,6 +39,7 @@ class CollabJob(ReadableJob):
         """
         self._connections.store.suspend(self.id, by=by)
         self._mark_suspended(suspended=True)
+        self._connections.index.archive_soon(self.id)
 
     def resume(self, *, by: str = "user") -> None:
         """Resume a suspended session.
@@ -56,6 +57,7 @@ class CollabJob(ReadableJob):
         self._mark_suspended(suspended=False)  # the sweep corrects it if the session stays suspended
         state = self._connections.store.resume(self.id, by=by)
         self._connections.index.set_due_by(self.id, state.now_ms)
+        self._connections.index.archive_soon(self.id)
         resend_all(self._connections.graph, self._facts, state)
 
     def _mark_suspended(self, *, suspended: bool) -> None:
@@ -75,6 +77,7 @@ class CollabJob(ReadableJob):
 
         state = self._connections.store.request_stop(self.id, by=by)
         self._connections.index.set_due_by(self.id, state.now_ms)
+        self._connections.index.archive_soon(self.id)
         if read_all_questions(self._facts, state):  # no closing turn will request the next step
             request_planning(self._connections, state)
 

@@ -50,12 +50,22 @@ class SentEventDispatcher:
 
     def publish(self, type: str, fields: dict[str, Any], producer: Producer, **how: Any) -> None:  # noqa: A002
         """As in EventDispatcher."""
-        workers = self._workers
-        # A process of a prefork pool holds a copy of the consumer's dispatcher, which is never flushed.
-        if workers is not None and self._process == os.getpid():
+        if (workers := self._attached()) is not None:
             workers.send(type, **fields)
         else:
             self._usual.publish(type, fields, producer, **how)
+
+    def send_as_worker(self, worker: str, type: str, fields: dict[str, Any]) -> bool:  # noqa: A002
+        """Send an event in the name of a worker with its other events; return False if this is not that worker."""
+        workers = self._attached()
+        if workers is None or workers.hostname != worker:
+            return False
+        workers.send(type, **fields)
+        return True
+
+    def _attached(self) -> Any:
+        # A process of a prefork pool holds a copy of the consumer's dispatcher, which is never flushed.
+        return self._workers if self._process == os.getpid() else None
 
 
 class GatheringConsumer(Consumer):

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
-from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from pydantic import JsonValue, ValidationError
+
+from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent, invalid_input
 from ..models.review.panels import Panel
+from ..models.review.runs import DeliveryRequest
 from ..models.review.tool_settings import ToolSettings
 from .batches.start import ReviewRequest
 from .panels import find_panel, uses_project_settings
 from .sources.archived_sessions import SessionSource
-from .sources.files import FileSelection, FileSource, list_files
+from .sources.document_facts import source_of
+from .sources.files import FileSelection, list_files
 from .sources.git import Git
+from .sources.origin import origin_of
 from .sources.project_settings import read_given_settings, read_project_settings
 from .sources.repository import Repository
 from .sources.source import SourceLimits
@@ -61,6 +66,12 @@ class HowToReview(TypedDict, total=False):
     root_name: str | None
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
+    #: Address of the repository, for links to lines; None: that of the remote `origin`.
+    repository_url: str | None
+    #: Deliveries of the report, by their names in the deliveries file of the workers.
+    deliver: Sequence[str]
+    #: Number of the pull or merge request that gets comments; None: none does.
+    pull_request: int | None
 
 
 def request_for_files(
@@ -101,11 +112,12 @@ def request_for_files(
         root_name=given or root.name or "root",
         root=known_by,
         panel=panel,
-        source=FileSource(root, chosen),
+        source=source_of(root, chosen, panel),
         settings=project_settings(panel, root, how.get("config")),
         everything=how.get("everything", False),
         is_whole=is_whole,
-        revision="" if repository is None else repository.head(),
+        **origin_of(repository, how.get("repository_url")),
+        then=_deliveries(how.get("deliver", ()), _pull_request(how.get("pull_request"), root)),
         branch=checked_branch(how.get("branch"), repository),
         against="" if (against := how.get("against", LAST)) == LAST else checked_branch(against, None),
     )
@@ -125,6 +137,28 @@ def project_settings(panel: Panel, root: Path, config: Sequence[str | Path] | No
     if config is None:
         return read_project_settings(root, files)
     return read_given_settings([Path(it) for it in config], files)
+
+
+def _deliveries(
+    names: Sequence[str], pull_request: Mapping[str, object] | None = None
+) -> dict[str, JsonValue]:
+    """Return the options of the deliveries at the end; empty without any."""
+    if not names:
+        return {}
+    try:
+        wanted = DeliveryRequest.model_validate({"deliver": tuple(names), "pull_request": pull_request})
+    except ValidationError as error:
+        raise invalid_input(error) from None
+    return wanted.model_dump(mode="json")
+
+
+def _pull_request(number: int | None, root: Path) -> dict[str, object] | None:
+    """Return the reviewed pull request, with the place of the root in its repository."""
+    if number is None:
+        return None
+    work_tree = _work_tree(root)
+    below = Path() if work_tree is None else root.resolve().relative_to(work_tree)
+    return {"number": number, "folder": "" if below == Path() else below.as_posix()}
 
 
 def resolve_panel(
@@ -233,6 +267,8 @@ class HowToReviewSessions(TypedDict, total=False):
     everything: bool
     #: A file of panels; default: `panels.toml` in the working folder, if it exists.
     panels_file: Path | None
+    #: Deliveries of the report, by their names in the deliveries file of the workers.
+    deliver: Sequence[str]
 
 
 def request_for_sessions(
@@ -270,4 +306,5 @@ def request_for_sessions(
         panel=panel,
         source=SessionSource(reader, ids, wanted, caps),
         everything=how.get("everything", False),
+        then=_deliveries(how.get("deliver", ())),
     )

@@ -14,6 +14,7 @@ from ..factories.runtime import build_runtime, per_process
 from ..factories.schedules import build_schedule_runner
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
+from ..patches.celery_tracebacks import omit_ignored_tracebacks
 from ..patches.kept_task_runner import KeptTasksStep
 from ..patches.kept_tasks import install_kept_task_sender
 from ..reviews.schedules.celery_tasks import install_schedule_runner
@@ -41,6 +42,7 @@ def create_worker_app(settings: Settings) -> Celery:
     app.conf.worker_consumer = "symposia.patches.celery_consumer:ReconnectingConsumer"
     install_cancel_turns(app, lambda: runtime_of(app).leases.cancel_all())  # noqa: PLW0108 - built later
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
+    omit_ignored_tracebacks()
     app.steps["worker"].update(
         {ArchiveStep, DeliveryStep, MetricsStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
     )

@@ -45,6 +45,9 @@ class ReviewRunRow(Table, table=True):
     ended_ms: int | None = Field(default=None, sa_type=Big)
     revision: str
     branch: str
+    #: Web address of the repository, and the root's folder in it.
+    repository_url: str
+    repository_folder: str
     summary: str
     #: Skipped items, as JSON.
     skipped: str
@@ -128,7 +131,10 @@ _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 def cache_key(panel_sha: str, item: Item) -> str:
     """Return a hash of what a panel's findings depend on: panel, item, text, relevant lines and settings."""
-    identity = (panel_sha, item.key, item.kind.value, item.sha256, item.changed, item.settings_sha)
+    identity: tuple[object, ...] = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    identity = (*identity, item.settings_sha)
+    if item.facts is not None:
+        identity = (*identity, item.facts.model_dump(mode="json"))
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
 
 
@@ -145,6 +151,8 @@ def run_row(run: ReviewRun) -> Row:
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
         "branch": storable_text(run.branch),
+        "repository_url": run.repository_url,
+        "repository_folder": storable_text(run.repository_folder),
         "summary": storable_text(run.summary),
         "skipped": _SKIPPED.dump_json(run.skipped).decode(),
         **_counts(run.usage),
@@ -193,6 +201,8 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
         ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
         revision=row["revision"],
         branch=row["branch"],
+        repository_url=row["repository_url"],
+        repository_folder=row["repository_folder"],
         summary=row["summary"],
         skipped=_SKIPPED.validate_json(row["skipped"]),
         usage=_usage(row),

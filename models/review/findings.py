@@ -88,7 +88,7 @@ class Finding(Frozen):
     #: Lines from 1, both included; 0 and 0: the item as a whole.
     start_line: Line
     end_line: Line
-    #: Columns from 1, in characters; 0: not known.
+    #: Columns from 1, in characters; the end column is the one after the last flagged character. 0: not known.
     start_column: Line = 0
     end_column: Line = 0
     rule: Annotated[NonBlank, Field(max_length=MAX_RULE)]

@@ -16,6 +16,7 @@ from ..severity import Severity
 from ..text.ids import Id, Timestamp
 from ..text.redact import one_line
 from ..turns.turn import Frozen, Usage
+from .documents.facts import RepositoryFacts
 from .findings import MAX_PATH, Finding, FindingStatus, format_counts, summarise_findings
 
 
@@ -46,6 +47,8 @@ class Item(Frozen):
     changed: tuple[tuple[int, int], ...] | None = None
     #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
     settings_sha: Text = ""
+    #: What its repository contradicts, for documents.
+    facts: RepositoryFacts | None = None
 
 
 class ReadItem(Frozen):
@@ -53,6 +56,12 @@ class ReadItem(Frozen):
 
     item: Item
     text: Text
+
+    def with_facts(self, facts: RepositoryFacts) -> ReadItem:
+        """Return the item with what its repository contradicts; unchanged if that is nothing."""
+        if facts.is_empty:
+            return self
+        return self.model_copy(update={"item": self.item.model_copy(update={"facts": facts})})
 
 
 class SkippedItem(Frozen):
@@ -124,11 +133,19 @@ class ReviewRun(Frozen):
     revision: Text = ""
     #: The reviewed git branch; empty: none, or not known.
     branch: Text = ""
+    #: Web address of the repository (`code_links.web_address`); empty: not known.
+    repository_url: Text = ""
+    #: The root's folder in the repository, relative to it; empty: the repository itself.
+    repository_folder: Text = ""
 
     @property
     def open_findings(self) -> tuple[Finding, ...]:
         """Open findings: neither gone nor suppressed."""
         return tuple(it for it in self.findings if it.is_open)
+
+    def repository_path(self, path: str) -> str:
+        """Return the path of an item relative to the repository."""
+        return f"{self.repository_folder}/{path}" if self.repository_folder else path
 
     @property
     def verdict(self) -> str:
@@ -160,6 +177,14 @@ def headline(run: ReviewRun) -> str:
 Formats = Annotated[tuple[ResourceName, ...], Field(max_length=10)]
 
 
+class PullRequest(Frozen):
+    """The pull request (in GitLab: merge request) that a run reviews. Deliveries name its repository."""
+
+    number: Annotated[int, Field(ge=1, le=2**53)]
+    #: The reviewed folder, relative to its repository; empty: the repository itself.
+    folder: Annotated[Text, Field(max_length=MAX_PATH)] = ""
+
+
 class DeliveryRequest(Frozen):
     """Deliveries requested by the starter of a batch. Other fields are ignored."""
 
@@ -171,6 +196,8 @@ class DeliveryRequest(Frozen):
     formats: Formats = ("markdown",)
     #: True: deliver only if a finding is new or gone, or the run was not completed.
     only_on_change: bool = False
+    #: None: the run does not review a pull request.
+    pull_request: PullRequest | None = None
 
 
 class DeliveryJob(Frozen):
@@ -179,5 +206,7 @@ class DeliveryJob(Frozen):
     run: Id
     to: ResourceName
     formats: Formats
+    #: Left out if there is none, so that a queued delivery has the same text in every version.
+    pull_request: Annotated[PullRequest | None, Field(exclude_if=lambda it: it is None)] = None
     #: Number of failed attempts.
     failed: Annotated[int, Field(ge=0, le=1_000)] = 0

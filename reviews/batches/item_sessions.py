@@ -121,6 +121,8 @@ def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, J
     parameter: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": path}
     if head.settings.is_used:
         parameter["settings"] = head.settings.for_path(path, opening)
+    if record.item.facts is not None:
+        parameter["facts"] = record.item.facts.model_dump(mode="json")
     return parameter
 
 

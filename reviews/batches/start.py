@@ -45,6 +45,9 @@ class ReviewRequest:
     branch: str = ""
     #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
     against: str = ""
+    #: Web address of the repository, and the root's folder in it; empty: not known.
+    repository_url: str = ""
+    repository_folder: str = ""
     batch_id: str = field(default_factory=new_id)
     #: Identity of the root, to find earlier runs; empty: its name.
     root: str = ""
@@ -81,6 +84,8 @@ def start_batch(
         revision=order.revision,
         branch=order.branch,
         against=order.against,
+        repository_url=order.repository_url,
+        repository_folder=order.repository_folder,
         then=dict(order.then),
     )
     review_context.store.open(head)

@@ -79,7 +79,10 @@ class Deliverer:
             return
         names = dict.fromkeys(wishes.deliver)
         self.index.add_deliveries(
-            [DeliveryJob(run=run.id, to=name, formats=wishes.formats) for name in names]
+            [
+                DeliveryJob(run=run.id, to=name, formats=wishes.formats, pull_request=wishes.pull_request)
+                for name in names
+            ]
         )
 
     def deliver(self, delivery_job: DeliveryJob) -> None:
@@ -110,7 +113,7 @@ class Deliverer:
         deliveries = self._deliveries()
         deliveries.check([delivery_job.to])
         reports = report_files(run, map(format_of, delivery_job.formats), transcript=self._transcript)
-        deliveries.deliver(delivery_job.to, ReportPayload(run, reports))
+        deliveries.deliver(delivery_job.to, ReportPayload(run, reports, delivery_job.pull_request))
 
     def _failed(self, delivery_job: DeliveryJob, error: DeliveryFailed) -> None:
         if (

@@ -17,6 +17,20 @@
     username = "reviews"
     password_env = "SMTP_PASSWORD"
 
+    [pulls]
+    kind = "github"
+    repository = "example/shop"
+    token_env = "GITHUB_TOKEN"
+
+    [merges]
+    kind = "gitlab"
+    project = "example/shop"
+    token_env = "GITLAB_TOKEN"
+
+    [chat]
+    kind = "slack"
+    url_env = "SLACK_URL"                    # the URL of the webhook is its secret
+
 A schedule names a delivery. Only the operator's file names folders, hosts and variables.
 """
 
@@ -30,6 +44,7 @@ from pydantic import AfterValidator, Field, IPvAnyNetwork, RootModel, StringCons
 
 from ...agents.entry_base import EntryBase, HttpUrl, VariableName
 from ...models.schedules.schedule import ResourceName
+from ...models.severity import Severity
 from ...models.text.paths import ExpandedPath
 
 
@@ -51,6 +66,7 @@ def _mail_address(text: str) -> str:
 
 AbsolutePath = Annotated[ExpandedPath, AfterValidator(_absolute)]
 MailAddress = Annotated[str, Field(max_length=254), AfterValidator(_mail_address)]
+Networks = Annotated[tuple[IPvAnyNetwork, ...], Field(max_length=100)]
 HostName = Annotated[str, StringConstraints(max_length=253, pattern=r"^[A-Za-z0-9.:_-]+$")]
 
 
@@ -59,6 +75,11 @@ class RetriedEntry(EntryBase):
 
     #: Maximum attempts of one delivery; the delays are 10 s, 20 s, 40 s, up to an hour.
     attempts: int = Field(default=8, ge=1, le=50)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that the delivery reads."""
+        return ()
 
 
 class FolderEntry(RetriedEntry):
@@ -77,9 +98,14 @@ class WebhookEntry(RetriedEntry):
     url: HttpUrl
     secret_env: VariableName
     #: Networks that may be called although they are private, also without TLS.
-    networks: tuple[IPvAnyNetwork, ...] = Field(default=(), max_length=100)
+    networks: Networks = ()
     #: Seconds one attempt may take.
     timeout_s: float = Field(default=10, gt=0, le=60)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that the delivery reads."""
+        return (self.secret_env,)
 
 
 class EmailEntry(RetriedEntry):
@@ -106,8 +132,82 @@ class EmailEntry(RetriedEntry):
             raise ValueError("must have both username and password_env, or neither")
         return self
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that the delivery reads."""
+        return () if self.password_env is None else (self.password_env,)
 
-DeliveryEntry = Annotated[FolderEntry | WebhookEntry | EmailEntry, Field(discriminator="kind")]
+
+class CodeHostEntry(RetriedEntry):
+    """Common fields of the deliveries to pull requests: comments on lines, one summary, a commit status."""
+
+    api_url: HttpUrl
+    token_env: VariableName
+    #: Networks that may be called although they are private, also without TLS.
+    networks: Networks = ()
+    #: File of certificates to trust instead of the system's.
+    ca_file: AbsolutePath | None = None
+    #: Seconds one request may take.
+    timeout_s: float = Field(default=20, gt=0, le=60)
+    #: Findings below this severity have no comment of their own; they are in the summary.
+    comments_from: Severity = Severity.LOW
+    #: Maximum number of open comments; further findings are in the summary.
+    max_comments: int = Field(default=50, ge=0, le=500)
+    #: The commit status fails if an open finding has this severity or a higher one.
+    fail_on: Severity | Literal["never"] = Severity.LOW
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that the delivery reads."""
+        return (self.token_env,)
+
+
+class GithubEntry(CodeHostEntry):
+    """Delivery to the pull requests of a GitHub repository."""
+
+    kind: Literal["github"]
+    #: With GitHub Enterprise Server: https://HOST/api/v3.
+    api_url: HttpUrl = "https://api.github.com"
+    repository: Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w.-]+/[\w.-]+$")]
+    #: True: upload the findings to code scanning, too.
+    sarif: bool = False
+    #: Branch whose code scanning gets the findings of runs that review no pull request.
+    branch: Annotated[str, StringConstraints(max_length=200, pattern=r"^[\w./-]+$")] | None = None
+
+
+class GitlabEntry(CodeHostEntry):
+    """Delivery to the merge requests of a GitLab project."""
+
+    kind: Literal["gitlab"]
+    api_url: HttpUrl = "https://gitlab.com/api/v4"
+    #: Path with its groups, or number.
+    project: Annotated[str, StringConstraints(max_length=300, pattern=r"^[\w.-]+(/[\w.-]+)*$")]
+
+
+class SlackEntry(RetriedEntry):
+    """Delivery to an incoming webhook of Slack or Mattermost: a summary as text."""
+
+    kind: Literal["slack"]
+    #: Variable with the URL, which is secret.
+    url_env: VariableName
+    #: Host that the URL must have.
+    host: HostName = "hooks.slack.com"
+    #: Program that shows the text.
+    app: Literal["slack", "mattermost"] = "slack"
+    networks: Networks = ()
+    #: Seconds one attempt may take.
+    timeout_s: float = Field(default=10, gt=0, le=60)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Environment variables that the delivery reads."""
+        return (self.url_env,)
+
+
+DeliveryEntry = Annotated[
+    FolderEntry | WebhookEntry | EmailEntry | GithubEntry | GitlabEntry | SlackEntry,
+    Field(discriminator="kind"),
+]
 
 
 class DeliveriesFile(RootModel[Annotated[dict[ResourceName, DeliveryEntry], Field(max_length=1_000)]]):

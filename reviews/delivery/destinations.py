@@ -12,7 +12,19 @@ from pydantic import ValidationError
 
 from ...models.errors import DeliveryFailed, InvalidInput, invalid_input
 from . import senders
-from .deliveries_file import DeliveriesFile, DeliveryEntry, EmailEntry, FolderEntry, WebhookEntry
+from .chat import send_to_chat
+from .deliveries_file import (
+    DeliveriesFile,
+    DeliveryEntry,
+    EmailEntry,
+    FolderEntry,
+    GithubEntry,
+    GitlabEntry,
+    SlackEntry,
+    WebhookEntry,
+)
+from .hosts.github import deliver_to_github
+from .hosts.gitlab import deliver_to_gitlab
 from .payload import ReportPayload
 
 #: File in the working folder, used if no file is named.
@@ -85,6 +97,12 @@ class Destinations:
                 senders.send_mail(
                     entry, report_payload, message_id=report_payload.message_id(name), password=password
                 )
+            case GithubEntry() as entry:
+                deliver_to_github(entry, report_payload, token=self._secret(entry.token_env).strip())
+            case GitlabEntry() as entry:
+                deliver_to_gitlab(entry, report_payload, token=self._secret(entry.token_env).strip())
+            case SlackEntry() as entry:
+                send_to_chat(entry, report_payload, url=self._secret(entry.url_env).strip())
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each.
@@ -96,9 +114,8 @@ class Destinations:
                 place = next(it for it in (entry.folder, *entry.folder.parents) if it.exists())
                 if not (place.is_dir() and os.access(place, os.W_OK | os.X_OK)):
                     yield f"[{name}] folder: {place} is not writable"
-            else:
-                variable = entry.secret_env if isinstance(entry, WebhookEntry) else entry.password_env
-                if variable and not self._getenv(variable):
+            for variable in entry.variables:
+                if not self._getenv(variable):
                     yield f"[{name}]: environment variable {variable} is not set"
 
     def _secret(self, variable: str) -> str:

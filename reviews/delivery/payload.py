@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from ...models.review.findings import Finding, FindingStatus, count_by_severity
-from ...models.review.runs import ItemState, ReviewRun, RunState, headline
+from ...models.review.runs import ItemState, PullRequest, ReviewRun, RunState, headline
 from ...models.text.ids import derived_id, format_timestamp
 from ...models.text.redact import one_line
 from ..reports.formats import ReportFile
@@ -29,6 +29,8 @@ class ReportPayload:
 
     run: ReviewRun
     reports: Sequence[ReportFile] = ()
+    #: The pull request that the run reviews, if any.
+    pull_request: PullRequest | None = None
 
     def message_id(self, delivery: str) -> str:
         """Return the id of this run for a destination; receivers detect duplicates by it."""
@@ -51,7 +53,7 @@ def summary_text(run: ReviewRun) -> str:
     lines = [headline(run), ""]
     if run.summary:
         lines += [run.summary, ""]
-    ordered = _by_weight(run.open_findings)
+    ordered = by_weight(run.open_findings)
     for it in ordered[:MAX_LISTED_FINDINGS]:
         status = f" ({it.status.value})" if it.status else ""
         lines.append(f"- {it.place}: {it.severity.value} {it.rule}: {one_line(it.message)}{status}")
@@ -85,7 +87,7 @@ def summary_json(run: ReviewRun) -> bytes:
         "open": count_by_severity(run.open_findings),
         "usage": run.usage.model_dump(mode="json"),
     }
-    listed = [it for it in _by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
+    listed = [it for it in by_weight(run.findings) if it.status is not FindingStatus.SUPPRESSED]
     room, kept = MAX_JSON_BYTES - len(json.dumps(fields)) - 100, list[dict[str, Any]]()
     for finding in listed:
         data = finding.model_dump(mode="json") | {"fingerprint": finding.fingerprint}
@@ -100,5 +102,6 @@ def _moment(at: datetime | None) -> str | None:
     return None if at is None else format_timestamp(at)
 
 
-def _by_weight(findings: Sequence[Finding]) -> list[Finding]:
+def by_weight(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings in the order of their severity, most severe first, then of their place."""
     return sorted(findings, key=lambda it: (-it.severity.rank, it.path, it.start_line))

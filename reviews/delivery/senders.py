@@ -16,7 +16,8 @@ from email.utils import format_datetime
 from pathlib import Path
 
 from ...agents.execution.failures import scrub_text
-from ...agents.remote.webhook import WebhookTarget, post_webhook, signed_headers
+from ...agents.remote.http_call import HttpTarget
+from ...agents.remote.webhook import post_webhook, signed_headers
 from ...models.errors import AgentError, DeliveryFailed
 from ...models.review.runs import headline
 from ...models.text.ids import new_id, utcnow
@@ -201,7 +202,7 @@ def send_webhook(entry: WebhookEntry, report_payload: ReportPayload, *, message_
     body = summary_json(report_payload.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))
     try:
-        post_webhook(WebhookTarget(entry.url, entry.timeout_s, entry.networks), body, headers)
+        post_webhook(HttpTarget(entry.url, entry.timeout_s, entry.networks), body, headers)
     except AgentError as error:
         raise DeliveryFailed(
             str(error), retryable=error.retryable, retry_after_s=error.retry_after_s

@@ -74,6 +74,12 @@ def _to_junit(run: ReviewRun) -> str:
     return to_junit(run)
 
 
+def _to_rdjson(run: ReviewRun) -> str:
+    from .rdjson import to_rdjson
+
+    return to_rdjson(run)
+
+
 def to_jsonl(run: ReviewRun) -> str:
     """Return the report of a run.
 
@@ -128,6 +134,9 @@ SARIF = ReportFormat(
 JUNIT = ReportFormat(
     name="junit", file_name="review.junit.xml", media_type="application/xml", render=_to_junit
 )
+RDJSON = ReportFormat(
+    name="rdjson", file_name="review.rdjson", media_type="application/json", render=_to_rdjson
+)
 JSONL = ReportFormat(name="jsonl", file_name="review.jsonl", media_type="application/jsonl", render=to_jsonl)
 #: The alignment documents of the sessions, one file each.
 ALIGNMENT = ReportFormat(
@@ -136,7 +145,7 @@ ALIGNMENT = ReportFormat(
 
 #: Name for all formats.
 ALL = "all"
-_FORMATS = {it.name: it for it in (MARKDOWN, HTML, SARIF, JUNIT, JSONL, ALIGNMENT)}
+_FORMATS = {it.name: it for it in (MARKDOWN, HTML, SARIF, JUNIT, RDJSON, JSONL, ALIGNMENT)}
 
 
 def formats() -> tuple[ReportFormat, ...]:

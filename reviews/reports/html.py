@@ -1,7 +1,7 @@
 """The report as one HTML file without scripts and external resources; text from agents and files is escaped.
 
-`page.html.jinja` is the page, `page.css` its style. Jinja escapes every value except the style and the
-policy.
+`page.html.jinja` is the page, `page.css` its style, `facets.py` its filters. Jinja escapes every value except
+the style and the policy.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from importlib.resources import files
 from jinja2 import Environment, StrictUndefined, Template
 
 from ...models.review.runs import ReviewRun
-from .report_model import ReportModel, finding_details, more_suffix
+from .excerpts import excerpt_lines, replacement_diff
+from .facets import Facets, facet_rules
+from .report_model import ReportModel, finding_details, line_link_of, more_suffix, verification_text
 
 
 def to_html(run: ReviewRun) -> str:
     """Return the report of a run."""
-    return _template().render(report=ReportModel(run))
+    report = ReportModel(run)
+    return _template().render(report=report, facets=Facets(report))
 
 
 @cache
 def content_policy() -> str:
     """Return the content security policy of reports: the browser applies only the style of the report."""
-    digest = base64.b64encode(hashlib.sha256(_read("page.css").encode()).digest()).decode()
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
     return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
 
 
@@ -41,11 +44,21 @@ def _template() -> Template:
     known = {
         # It applies even if the page contains injected content.
         "policy": content_policy(),
-        "style": _read("page.css"),
+        "style": _style(),
         "details": finding_details,
         "more": more_suffix,
+        "link_of": line_link_of,
+        "excerpt": excerpt_lines,
+        "diff": replacement_diff,
+        "verified": verification_text,
     }
     return environment.from_string(_read("page.html.jinja"), globals=known)
+
+
+@cache
+def _style() -> str:
+    """Return the style of every report, so that the policy is the same for all."""
+    return _read("page.css") + facet_rules()
 
 
 def _read(name: str) -> str:

@@ -61,7 +61,7 @@ def _outcome(finding: Finding) -> Failure | Skipped:
         return Skipped(_clean(f"suppressed by {finding.suppressed_by}"))
     failure = Failure(_clean(finding.message), finding.severity.value)
     failure.text = _clean(
-        "\n".join(filter(None, (finding.message, finding_details(finding), finding.suggestion)))
+        "\n".join(filter(None, (finding.message, finding.why, finding_details(finding), finding.suggestion)))
     )
     return failure
 

@@ -1,16 +1,25 @@
 """The report as Markdown, for people and merge requests.
 
 Text from agents and files stays text: nothing in it becomes a link, an image, a heading, HTML or a mention.
+The only links are those to lines of the repository.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from ...models.review.findings import Finding
 from ...models.review.runs import ReviewRun
-from .report_model import ReportModel, finding_details, more_suffix
+from .excerpts import excerpt_lines, replacement_diff
+from .report_model import (
+    ReportModel,
+    finding_details,
+    line_link_of,
+    lines_of,
+    more_suffix,
+    verification_text,
+)
 
 _SPAN = re.compile(r"((?<!`)`[^`]+`(?!`))")
 _SPECIAL = re.compile(r"([\\`*_\[\]|~])")
@@ -41,7 +50,7 @@ def _lines(report: ReportModel) -> Iterator[str]:
     for path, found in report.open_by_path:
         yield from (f"### {code_span(path)}", "")
         for finding in found:
-            yield from _finding(finding)
+            yield from _finding(report.run, finding)
         yield ""
     yield from _section("Gone", [_line(it) for it in report.gone])
     yield from _section(
@@ -70,17 +79,39 @@ def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     yield ""
 
 
-def _finding(finding: Finding) -> Iterator[str]:
-    where = finding.place.removeprefix(finding.path).removeprefix(":")
-    line = f"line {where}, " if where else ""
-    yield f"- **{finding.severity.value}**, {line}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(finding_details(finding))})"
+def _finding(run: ReviewRun, finding: Finding) -> Iterator[str]:
+    yield f"- **{finding.severity.value}**, {_place(run, finding)}{code_span(finding.rule)}: {escape_text(finding.message)} ({escape_text(finding_details(finding))})"
+    lines = excerpt_lines(finding)
+    width = len(str(lines[-1].number)) if lines else 0
+    yield from _block(f"{'>' if it.is_flagged else ' '} {it.number:{width}} | {it.text}" for it in lines)
+    if finding.why:
+        yield f"  - Why: {escape_text(finding.why)}"
     if "\n" in finding.suggestion:
-        fence = "`" * max(3, _longest_ticks(finding.suggestion) + 1)
-        yield ""
-        yield from (f"  {it}".rstrip() for it in (fence, *finding.suggestion.split("\n"), fence))
-        yield ""
+        yield from _block(finding.suggestion.split("\n"))
     elif finding.suggestion:
         yield f"  - {escape_text(finding.suggestion)}"
+    yield from _block((f"{it.sign}{it.text}" for it in replacement_diff(finding)), language="diff")
+    if verified := verification_text(finding):
+        yield f"  - {escape_text(verified)}"
+
+
+def _place(run: ReviewRun, finding: Finding) -> str:
+    """Return the lines of a finding, with a link to them if the code host is known."""
+    where = lines_of(finding)
+    link = line_link_of(run, finding)
+    words = f"line {where}" if where else "whole file" if link else ""
+    return f"[{words}](<{link}>), " if link else f"{words}, " if words else ""
+
+
+def _block(content: Iterable[str], *, language: str = "") -> Iterator[str]:
+    """Yield lines as a fenced block in a list item; nothing without lines."""
+    lines = list(content)
+    if not lines:
+        return
+    fence = "`" * max(3, 1 + max(map(_longest_ticks, lines)))
+    yield ""
+    yield from (f"  {it}".rstrip() for it in (fence + language, *lines, fence))
+    yield ""
 
 
 def _line(finding: Finding) -> str:

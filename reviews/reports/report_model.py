@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...models.review.findings import Finding, FindingStatus
+from ...models.review.code_links import line_link
+from ...models.review.findings import Finding, FindingStatus, VerifiedAs
 from ...models.review.runs import ItemResult, ItemState, ReviewRun
 from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
@@ -15,7 +16,8 @@ from ..findings import place_key
 
 #: Maximum number of skipped items listed one by one.
 MAX_SKIPPED = 200
-_STATUSES = {
+#: Names of the statuses.
+STATUSES = {
     None: "found",
     FindingStatus.NEW: "new",
     FindingStatus.STILL: "still open",
@@ -51,6 +53,7 @@ class ReportModel:
             ("State", run.state.value),
             ("Started", format_timestamp(run.started_at)),
             ("Ended", "" if run.ended_at is None else format_timestamp(run.ended_at)),
+            ("Repository", run.repository_url),
             ("Revision", run.revision),
             ("Items", ", ".join(f"{count} {state}" for state, count in states.items()) or "none"),
             ("Tokens", str(run.usage.tokens) if run.usage.tokens else ""),
@@ -70,7 +73,7 @@ class ReportModel:
 
         Empty without findings.
         """
-        statuses = [it for it in _STATUSES if any(one.status == it for one in self.run.findings)]
+        statuses = [it for it in STATUSES if any(one.status == it for one in self.run.findings)]
         if not statuses:
             return ()
         counted = Counter((it.severity, it.status) for it in self.run.findings)
@@ -79,7 +82,7 @@ class ReportModel:
             for severity in reversed(Severity)
             if any(counted[severity, status] for status in statuses)
         ]
-        return (("severity", *(_STATUSES[it] for it in statuses)), *rows)
+        return (("severity", *(STATUSES[it] for it in statuses)), *rows)
 
     @cached_property
     def open_by_path(self) -> tuple[tuple[str, tuple[Finding, ...]], ...]:
@@ -118,6 +121,31 @@ class ReportModel:
         return tuple((tuple(paths), words) for words, paths in said.items())
 
 
+def line_link_of(run: ReviewRun, finding: Finding) -> str:
+    """Return the link to the lines of a finding on the code host; empty: the host is not known."""
+    return line_link(
+        run.repository_url,
+        run.revision,
+        run.repository_path(finding.path),
+        start=finding.start_line,
+        end=finding.end_line,
+    )
+
+
+def lines_of(finding: Finding) -> str:
+    """Return the lines of a finding, such as `3` or `3-5`; empty: it is about the whole item."""
+    return finding.place.removeprefix(finding.path).removeprefix(":")
+
+
+def verification_text(finding: Finding) -> str:
+    """Return the verdict of the second reviewer in words; empty: there was none."""
+    if finding.verification is None:
+        return ""
+    verdict = {VerifiedAs.KEPT: "Confirmed", VerifiedAs.LOWERED: "Severity lowered"}
+    words = f"{verdict[finding.verification.verdict]} by {finding.verification.agent}"
+    return f"{words}: {finding.verification.reason}" if finding.verification.reason else f"{words}."
+
+
 def finding_details(finding: Finding) -> str:
     """Return who found it, with which confidence, and its change since the previous run."""
     parts = [", ".join(finding.agents)]
@@ -126,7 +154,7 @@ def finding_details(finding: Finding) -> str:
     if finding.confidence < 1:
         parts.append(f"{finding.confidence:.0%} sure")
     if finding.status is not None:
-        parts.append(_STATUSES[finding.status])
+        parts.append(STATUSES[finding.status])
     return "; ".join(filter(None, parts))
 
 

@@ -1,32 +1,38 @@
 """The report of a review in SARIF.
 
-Gone findings are left out, because code hosts show every result as present.
+Gone findings are left out, because code hosts show every result as present. Paths are relative to the
+repository, as code hosts expect.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from ...models.review.findings import Finding, FindingStatus
+from ...models.review.findings import MAX_QUOTE, Finding, FindingStatus
 from ...models.review.runs import ItemState, ReviewRun, RunState
 from ...models.text.ids import format_timestamp
-from ...models.text.redact import json_text, one_line
-from ...models.text.sarif import sarif_log, sarif_message, sarif_rule
+from ...models.text.redact import json_text
+from ...models.text.sarif import sarif_fix, sarif_log, sarif_message
+from .sarif_rules import sarif_rule_of
 
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}
 #: Name of the fingerprint, which includes the number of a finding among equal ones, so that none replaces
 #: another.
 _FINGERPRINT = "symposiaFinding/v1"
+#: Name of the only fingerprint that code scanning compares.
+_CODE_SCANNING_FINGERPRINT = "primaryLocationLineHash"
 
 
 def to_sarif(run: ReviewRun) -> str:
     """Return the report of a run."""
     found = [it for it in run.findings if it.status != FindingStatus.GONE]
-    first = {it.rule: it for it in reversed(found)}
-    order = {name: index for index, name in enumerate(sorted(first))}
+    by_rule: dict[str, list[Finding]] = {rule: [] for rule in sorted({it.rule for it in found})}
+    for finding in found:
+        by_rule[finding.rule].append(finding)
+    order = {name: index for index, name in enumerate(by_rule)}
     properties = {
         "summary": run.summary,
         "verdict": run.verdict,
@@ -37,13 +43,21 @@ def to_sarif(run: ReviewRun) -> str:
     log = sarif_log(
         "symposia review",
         version=version("symposia"),
-        rules=[sarif_rule(it, one_line(first[it].message)) for it in order],
-        results=list(_results(found, order)),
+        rules=[sarif_rule_of(rule, findings) for rule, findings in by_rule.items()],
+        results=list(_results(run, found, order)),
         automationDetails={"id": f"{run.panel}/{run.root_name}/{run.id}"},
         invocations=[_invocation(run)],
+        **_provenance(run),
         **({"properties": known} if known else {}),
     )
     return json_text(log, indent=1) + "\n"
+
+
+def _provenance(run: ReviewRun) -> dict[str, Any]:
+    if not run.repository_url:
+        return {}
+    revision = {"revisionId": run.revision} if run.revision else {}
+    return {"versionControlProvenance": [{"repositoryUri": run.repository_url, **revision}]}
 
 
 def _invocation(run: ReviewRun) -> dict[str, Any]:
@@ -63,35 +77,37 @@ def _notifications(run: ReviewRun) -> Iterator[dict[str, Any]]:
     """Yield notifications of what was not reviewed."""
     for result in run.results:
         if result.state is ItemState.FAILED:
-            yield sarif_message("error", f"failed: {result.error}", uri=uri(result.item.path))
+            yield sarif_message("error", f"failed: {result.error}", uri=_uri_of(run, result.item.path))
     for skipped in run.skipped:
-        yield sarif_message("note", f"skipped: {skipped.reason}", uri=uri(skipped.path))
+        yield sarif_message("note", f"skipped: {skipped.reason}", uri=_uri_of(run, skipped.path))
 
 
-def _results(found: list[Finding], order: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+def _results(run: ReviewRun, found: Sequence[Finding], order: Mapping[str, int]) -> Iterator[dict[str, Any]]:
     seen: dict[str, int] = {}
     for finding in found:
         number = seen[finding.fingerprint] = seen.get(finding.fingerprint, 0) + 1
-        yield _result(finding, order[finding.rule], number)
+        yield _result(finding, order[finding.rule], number, uri=_uri_of(run, finding.path))
 
 
-def _result(finding: Finding, rule_index: int, number: int) -> dict[str, Any]:
-    lines = {"startLine": finding.start_line, "endLine": finding.end_line} if finding.start_line else {}
-    text = f"{finding.message}\n\n{finding.suggestion}" if finding.suggestion else finding.message
-    properties = {
-        "severity": finding.severity.value,
-        "agents": list(finding.agents),
-        "confidence": finding.confidence,
-        "aliases": list(finding.aliases),
-        "suggestion": finding.suggestion,
-    }
+def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict[str, Any]:
+    text = "\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion)))
+    fingerprint = f"{finding.fingerprint}:{number}"
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": rule_index,
-        **sarif_message(finding.severity.sarif_level, text, uri=uri(finding.path), **lines),
-        "partialFingerprints": {_FINGERPRINT: f"{finding.fingerprint}:{number}"},
-        "properties": {name: value for name, value in properties.items() if value not in ("", [])},
+        **sarif_message(finding.severity.sarif_level, text, uri=uri, **_region(finding)),
+        "partialFingerprints": {_FINGERPRINT: fingerprint, _CODE_SCANNING_FINGERPRINT: fingerprint},
+        "properties": _properties(finding),
     }
+    if finding.replacement is not None and finding.start_line:
+        fix = sarif_fix(
+            finding.suggestion or "Proposed replacement of the lines.",
+            uri=uri,
+            start=finding.start_line,
+            end=finding.end_line,
+            text=finding.replacement,
+        )
+        result["fixes"] = [fix]
     if finding.status in _BASELINE:
         result["baselineState"] = _BASELINE[finding.status]
     if finding.status == FindingStatus.SUPPRESSED:
@@ -99,6 +115,48 @@ def _result(finding: Finding, rule_index: int, number: int) -> dict[str, Any]:
         justification = f"suppressed by {finding.suppressed_by}"
         result["suppressions"] = [{"kind": kind, "justification": justification}]
     return result
+
+
+def _properties(finding: Finding) -> dict[str, Any]:
+    properties = {
+        "severity": finding.severity.value,
+        "agents": list(finding.agents),
+        "confidence": finding.confidence,
+        "aliases": list(finding.aliases),
+        "suggestion": finding.suggestion,
+        "verification": None
+        if finding.verification is None
+        else finding.verification.model_dump(mode="json"),
+    }
+    return {name: value for name, value in properties.items() if value not in ("", [], None)}
+
+
+def _region(finding: Finding) -> dict[str, int]:
+    """Return the lines and columns; the first line if the finding is about the whole item.
+
+    Without columns from the reviewer, they are those of the text of the flagged lines.
+    """
+    if not finding.start_line:
+        return {"startLine": 1}
+    first, last = finding.quote, _line_of(finding, finding.end_line)
+    start = finding.start_column or len(first) - len(first.lstrip()) + 1
+    region = {"startLine": finding.start_line, "startColumn": start, "endLine": finding.end_line}
+    end = finding.end_column or (len(last.rstrip()) + 1 if last and len(last) < MAX_QUOTE else 0)
+    is_after_start = end > start or (end and finding.end_line > finding.start_line)
+    return {**region, "endColumn": end} if is_after_start else region
+
+
+def _line_of(finding: Finding, number: int) -> str:
+    """Return a flagged line; empty: the finding does not hold it."""
+    excerpt = finding.excerpt
+    if excerpt is None:
+        return finding.quote if number == finding.start_line else ""
+    index = number - excerpt.first_line
+    return excerpt.lines[index] if index < len(excerpt.lines) else ""
+
+
+def _uri_of(run: ReviewRun, path: str) -> str:
+    return uri(run.repository_path(path))
 
 
 def uri(path: str) -> str:

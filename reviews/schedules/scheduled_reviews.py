@@ -26,7 +26,9 @@ from ..batches.context import ReviewContext
 from ..batches.start import ReviewRequest, start_batch
 from ..panels import find_panel
 from ..requests import last_revision, project_settings, request_for_sessions
-from ..sources.files import FileSelection, FileSource
+from ..sources.document_facts import source_of
+from ..sources.files import FileSelection
+from ..sources.origin import origin_of
 from ..sources.repository import Repository
 
 _OUTCOMES = {
@@ -110,10 +112,10 @@ class ScheduledReview:
         return ReviewRequest(
             root_name=name,
             panel=panel,
-            source=FileSource(root, chosen),
+            source=source_of(root, chosen, panel),
             settings=project_settings(panel, root),
             is_whole=not (review.include or review.exclude or since or review.base),
-            revision="" if repository is None else repository.head(),
+            **origin_of(repository),
             branch="" if repository is None else repository.branch(),
             against=review.against or "",
         )

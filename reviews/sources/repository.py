@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
+from ...models.review.code_links import web_address
 from .git import Git
 from .source import Ranges
 
@@ -138,6 +139,20 @@ class Repository:
             )
         except GitFailed:
             return ""
+
+    def web_address(self) -> str:
+        """Return the web address of the remote `origin`; empty: there is none, or it has no web address."""
+        try:
+            remote = self._git.run("config", "--local", "--no-includes", "--get", "remote.origin.url")
+        except GitFailed:
+            return ""
+        return web_address(remote.decode(errors="replace").strip())
+
+    @property
+    def folder(self) -> str:
+        """The queried folder relative to the repository; empty: the repository itself."""
+        inside = self._git.folder.relative_to(self._git.work_tree).as_posix()
+        return "" if inside == "." else inside
 
     def has_commit(self, revision: str) -> bool:
         """Return whether it names an existing commit."""

@@ -64,6 +64,16 @@ class DeliveryQueue(DueIndex):
         """Return the number of queued deliveries."""
         return int(self._client.zcard(DELIVERIES))
 
+    def waiting_of(self, run: str) -> list[str]:
+        """Return the names of the queued deliveries of a run."""
+        queued = cast("list[str]", self._client.zrange(DELIVERIES, 0, -1))
+        jobs = map(DeliveryJob.model_validate_json, queued)
+        return [it.to for it in jobs if it.run == run]
+
+    def failures_of(self, run: str) -> list[str]:
+        """Return the deliveries of a run that failed permanently, one line each."""
+        return [it for it in self.failures(count=_MAX_FAILURES) if f", review {run}: " in it]
+
     def failures(self, *, count: int) -> list[str]:
         """Return the newest deliveries that failed permanently, one line each."""
         return [str(line) for line in self._client.lrange(FAILED_DELIVERIES, 0, count - 1)]

@@ -41,6 +41,9 @@ class BatchHead(Frozen):
     against: str = ""
     #: Settings of the reviewed project for ruff and bandit.
     settings: ToolSettings = ToolSettings()
+    #: Web address of the repository, and the root's folder in it; empty: not known.
+    repository_url: str = ""
+    repository_folder: str = ""
     #: Deliveries at its end; contains only names from the workers' settings.
     then: dict[str, JsonValue] = Field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from redis import Redis
 
@@ -21,6 +21,15 @@ from ..redis.keys import ARCHIVE_QUEUE, session_key
 from ..redis.readers import Stream
 from ..redis.scripts import ScriptValue, call_on_session
 from .records import ScriptAnswer, read_answer
+
+#: Status of a parked turn as cjson writes it. No text of a record can contain it, because quotes in texts are escaped.
+_PARKED_MARK = '"status":"parked"'
+
+
+def is_waiting(turns: Mapping[str, str]) -> bool:
+    """Return whether all turns of a session, from its turns hash, wait for answers."""
+    records = [text for name, text in turns.items() if ":" not in name]
+    return bool(records) and all(_PARKED_MARK in it for it in records)
 
 
 class PageRead(NamedTuple):
@@ -58,6 +67,10 @@ class SnapshotReader:
         if raw[0] == "page":
             return PageRead("page", _page(session_id, progress, raw))
         return PageRead(raw[0])
+
+    def is_waiting(self, session_id: str) -> bool:
+        """Return whether all turns of a session wait for answers."""
+        return is_waiting(cast("dict[str, str]", self._client.hgetall(session_key(session_id, "turns"))))
 
     def expire_if_archived(
         self, session_id: str, progress: ArchiveProgress, *, retention_ms: int

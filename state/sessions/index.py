@@ -43,15 +43,17 @@ class SessionIndex(DueIndex):
         """Return the server's time in milliseconds since the epoch."""
         return server_ms(self._client)
 
-    def add_session(self, session_id: str, *, look_in_ms: int, archived: bool = False) -> int:
+    def add_session(self, session_id: str, *, look_in_ms: int, archive_in_ms: int | None = None) -> int:
         """Add a session that is about to be opened; an existing entry keeps its earlier time.
 
-        `archived`: it is added to the archive queue, too. Return when it was listed, in milliseconds since
-        the epoch; 0: it was listed before.
+        `archive_in_ms`: milliseconds until it is archived for the first time; None: it is not archived. Return when
+        it was listed, in milliseconds since the epoch; 0: it was listed before.
         """
-        return self.add_sessions({session_id: look_in_ms}, archived=archived)[session_id]
+        return self.add_sessions({session_id: look_in_ms}, archive_in_ms=archive_in_ms)[session_id]
 
-    def add_sessions(self, look_in_ms: Mapping[str, int], *, archived: bool = False) -> dict[str, int]:
+    def add_sessions(
+        self, look_in_ms: Mapping[str, int], *, archive_in_ms: int | None = None
+    ) -> dict[str, int]:
         """Add several sessions, as `add_session` does, in few round trips.
 
         `look_in_ms`: milliseconds until the first check, by session id. Return when each was listed.
@@ -67,8 +69,8 @@ class SessionIndex(DueIndex):
                     SESSIONS, {session_id: now}
                 )  # the id belonged to a session that has expired
         self.add_all_due({it: now + delay_ms for it, delay_ms in look_in_ms.items()})
-        if archived:
-            self._archive_queue.add_all_due(dict.fromkeys(look_in_ms, now))
+        if archive_in_ms is not None:
+            self._archive_queue.add_all_due(dict.fromkeys(look_in_ms, now + archive_in_ms))
         self._client.zremrangebyrank(SESSIONS, 0, -LISTED - 1)
         return {it: 0 if it in known else now for it in look_in_ms}
 
@@ -84,6 +86,10 @@ class SessionIndex(DueIndex):
         """Schedule a check of the session at `due_ms` at the latest, unless the session is no longer in the index."""
         self._client.zadd(DUE, {session_id: due_ms}, lt=True, xx=True)
 
+    def archive_soon(self, session_id: str) -> None:
+        """Make the archiving of a session due: it has changed, and may not be checked before long."""
+        self._client.zadd(ARCHIVE_QUEUE, {session_id: 0}, xx=True, lt=True)
+
     def mark_ended(self, session_id: str) -> bool:
         """Make an ended session's entry in the archive queue due soon, count its end, and remove it from the sweep.
 
@@ -92,18 +98,15 @@ class SessionIndex(DueIndex):
         Returns:
             True for one call per session: the one that removed it.
         """
-        self._archive_soon(session_id)
+        self.archive_soon(session_id)
         self._count_end(session_id)
         return self._client.zrem(DUE, session_id) == 1
 
     def mark_cancelled(self, session_id: str) -> None:
         """Make the archiving of a cancelled session due soon, and its next sweep, which marks it as ended."""
         self.set_due_by(session_id, self.now_ms())
-        self._archive_soon(session_id)
+        self.archive_soon(session_id)
         self._count_end(session_id)
-
-    def _archive_soon(self, session_id: str) -> None:
-        self._client.zadd(ARCHIVE_QUEUE, {session_id: 0}, xx=True, lt=True)
 
     def _count_end(self, session_id: str) -> None:
         """Count the end of a session. Any number of callers may report the same end; it is counted once."""

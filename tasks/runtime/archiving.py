@@ -18,7 +18,7 @@ from redis import Redis
 from ...models.errors import ArchiveUnavailable, RedisUnavailable
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchivePage, ArchiveProgress
-from ...state.sessions.archiving import ArchiveQueue, PageRead, SnapshotReader
+from ...state.sessions.archiving import ArchiveQueue, PageRead, SnapshotReader, is_waiting
 from ...state.sessions.index import SessionIndex
 from .log_context import log_context
 
@@ -34,6 +34,8 @@ BATCH_CHARACTERS = 4_000_000
 HOLD_MS = 60_000
 #: Maximum milliseconds between two checks; the interval grows while a session is idle.
 SELDOM_MS = 60_000
+#: The same for a session whose turns all wait for answers: what changes it makes a check due (`SessionIndex.archive_soon`).
+WAITING_MS = 3_600_000
 #: Milliseconds after which an ended session is checked once more, because its journal records late writers.
 LATE_MS = 600_000
 
@@ -50,6 +52,8 @@ class _Written(NamedTuple):
     session_id: str
     progress: ArchiveProgress
     has_ended: bool
+    #: True: all its turns wait for answers.
+    is_waiting: bool = False
 
     @classmethod
     def read(cls, page: ArchivePage) -> _Written:
@@ -57,7 +61,9 @@ class _Written(NamedTuple):
         assert page.snapshot is not None  # noqa: S101 - the last page of each session has it
         fields = page.snapshot.fields
         progress = ArchiveProgress(page.opened_ms, int(fields["updated_ms"]), page.until)
-        return cls(page.session_id, progress, fields["status"] in _FINAL)
+        return cls(
+            page.session_id, progress, fields["status"] in _FINAL, is_waiting=is_waiting(page.snapshot.turns)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +150,9 @@ class Archiver:
             return False
         if look.page is not None:
             return self._write(look.page)
-        # An end is assumed here; `_schedule_checks` verifies it.
-        self._schedule_checks([_Written(session_id, progress, has_ended=True)])
+        waits = self._reader.is_waiting(session_id)
+        # For other sessions an end is assumed here; `_schedule_checks` verifies it.
+        self._schedule_checks([_Written(session_id, progress, has_ended=not waits, is_waiting=waits)])
         return False
 
     def _write(self, page: ArchivePage) -> bool:
@@ -167,13 +174,15 @@ class Archiver:
         """Set the time of the next check of each session; let the live keys of an ended one expire."""
         now_ms, times = self._index.now_ms(), self._times
         next_ms: dict[str, int] = {}
-        for session_id, progress, has_ended in sessions:
+        for session_id, progress, has_ended, waits in sessions:
             ended_ms = (
                 self._reader.expire_if_archived(session_id, progress, retention_ms=times.retention_ms)
                 if has_ended
                 else None
             )
-            if ended_ms is None:
+            if waits:
+                next_ms[session_id] = now_ms + WAITING_MS
+            elif ended_ms is None:
                 pause_ms = (now_ms - progress.updated_ms) // 4
                 next_ms[session_id] = now_ms + min(max(pause_ms, times.every_ms), SELDOM_MS)
             elif (late_ms := ended_ms + min(LATE_MS, times.retention_ms // 2)) > now_ms:

@@ -210,6 +210,9 @@ class TaskGraph:
         if self._is_broker_down or not parked_by.worker or not self._app.conf.worker_send_task_events:
             return
         # In the name of the worker that ran the Celery task: monitors list every sender as a worker.
+        sent_events = self._app.amqp.sent_events  # type: ignore[attr-defined]  # `OneClientMessages`
+        if sent_events.send_as_worker(parked_by.worker, event, {"uuid": parked_by.task_id, **fields}):
+            return
         dispatcher = self._app.events.Dispatcher(hostname=parked_by.worker, enabled=False)
         try:
             with (

@@ -80,8 +80,8 @@ class SessionOpener:
     max_message_bytes: int
     #: Milliseconds after which the first step is dispatched again.
     grace_ms: int
-    #: True if sessions are archived.
-    archived: bool
+    #: Milliseconds after which a session is archived for the first time; None: sessions are not archived.
+    archive_in_ms: int | None
     #: Assigns a prepared session to its task and conversation.
     place: Callable[[Submission], Submission]
 
@@ -123,7 +123,7 @@ class SessionOpener:
             digest=_digest(prepared, spec),
             messages=tuple(message.to_json() for message in prepared.messages),
             deadline_s=stop.remaining(Totals()).seconds,
-            archived=self.archived,
+            archived=self.archive_in_ms is not None,
         )
         return PlannedOpening(opening, spec)
 
@@ -166,7 +166,7 @@ class SessionOpener:
         # Add them to the due index first: a crash after this line leaves index entries without a session,
         # a crash after the next one sessions that the sweep starts.
         look_in_ms = {it.session_id: self._look_in_ms(it.opening) for it in planned}
-        entered_ms = self.index.add_sessions(look_in_ms, archived=self.archived)
+        entered_ms = self.index.add_sessions(look_in_ms, archive_in_ms=self.archive_in_ms)
         answers = self.store.open_all([it.opening for it in planned])
         found = list(zip(planned, answers, strict=True))
         for it, answer in found:
@@ -175,7 +175,7 @@ class SessionOpener:
                 # After such a delay, or with a reused id, readers may have removed its entries as those of an
                 # expired session.
                 self.index.add_session(
-                    it.session_id, look_in_ms=look_in_ms[it.session_id], archived=self.archived
+                    it.session_id, look_in_ms=look_in_ms[it.session_id], archive_in_ms=self.archive_in_ms
                 )
                 self.index.list_session(it.session_id, state.opened_ms)
         # Also if it `exists`: an earlier call with this submission may have lost its answer.

@@ -131,7 +131,7 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
         raise NotRestorable(session_id, why="it is being archived; try again")
     # Add it to the index first: a crash after this line leaves an index entry without a session, a crash
     # after the next one a session that the sweep finds.
-    SessionIndex(client).add_session(session_id, look_in_ms=0, archived=True)
+    SessionIndex(client).add_session(session_id, look_in_ms=0, archive_in_ms=0)
     state = restorer.restore(session_id, found.documents, snapshot, request=new_id()).state
     if state is None:
         raise _already_live(client, session_id)
@@ -144,7 +144,7 @@ def _index_session(client: Redis, session_id: str, state: SessionState) -> Sessi
     """Add a live session and its open questions to the indexes of people and sweeps."""
     index, store, inbox = SessionIndex(client), SessionStore(client), Inbox(client)
     # Add it again: an index entry without a session may have expired during the restore.
-    index.add_session(session_id, look_in_ms=0, archived=True)
+    index.add_session(session_id, look_in_ms=0, archive_in_ms=0)
     index.list_session(session_id, state.opened_ms)
     facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
     index.live.add(session_id, facts.collab.mode)

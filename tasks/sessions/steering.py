@@ -27,6 +27,7 @@ from ...models.sessions.steering import (
 from ...models.text.ids import moment_from_ms, new_id
 from ...state.presence import WorkerPresence
 from ...state.redis.readers import read_stored, server_ms
+from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.steering import SessionDocuments, SettingsChange, SteeringStore, read_documents
 from ..planners import check_mode_options
@@ -177,6 +178,7 @@ class SessionSteering:
             raise SessionNotFound(self.session_id)
         if answer.word == "refused":
             raise SessionEnded(self.session_id, answer.state.status)
+        SessionIndex(self.client).archive_soon(self.session_id)
         return answer.state
 
 

@@ -70,6 +70,7 @@ def record_work(
     answer = turns.update(session_id, asked.number, asked.parking.reply_token, done)
     if answer.word == "tended":
         runtime.index.set_due_by(session_id, done.wake_ms)
+        runtime.index.archive_soon(session_id)
     return answer.word
 
 

@@ -141,6 +141,7 @@ def end_wait(
     client = review_context.store.client
     result = ParkedTurnStore(client).reply(session_id, reply)
     if result.word in ENDED:
+        review_context.index.archive_soon(session_id)
         Inbox(client).remove(asked.inbox_entries())
         _dispatch_next(review_context, asked, result)
         report_wait_end(review_context.graph, asked.record, summary, failed=failed)

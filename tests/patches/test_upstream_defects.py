@@ -207,3 +207,30 @@ print(len(decompress(zlib.compress(bytes(50_000_000)), "application/x-gzip")))
 
 def test_kombu_decompresses_without_a_limit():
     assert run(DECOMPRESS).stdout.strip() == "50000000"
+
+
+# -- patches/celery_tracebacks.py --------------------------------------------------------------------
+
+IGNORED = """
+import pickle
+from celery import Celery
+from celery.app.trace import build_tracer
+from celery.exceptions import Ignore
+{patch}
+app = Celery("plain", broker="memory://", set_as_current=False)
+
+@app.task(name="ignored", ignore_result=True)
+def ignored():
+    raise Ignore("parked")
+
+answer = build_tracer("ignored", ignored, app=app)("1", (), {{}})
+info = pickle.loads(pickle.dumps(answer.retval))
+print(answer.info.state, type(info.exception).__name__, len(info.traceback.splitlines()))
+"""
+OMIT = "from symposia.patches.celery_tracebacks import omit_ignored_tracebacks; omit_ignored_tracebacks()"
+
+
+@pytest.mark.parametrize(("patch", "is_copied"), [("", True), (OMIT, False)], ids=["celery", "patched"])
+def test_celery_copies_the_traceback_of_ignored_tasks(patch, is_copied):
+    state, exception, lines = run(IGNORED.format(patch=patch)).stdout.split()
+    assert (state, exception, int(lines) > 0) == ("IGNORED", "Ignore", is_copied)

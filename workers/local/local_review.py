@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -19,6 +20,8 @@ from ...models.review.runs import ReviewRun, RunState
 from ...models.text.paths import make_private_folder
 from ...reviews.batches.start import ReviewRequest, start_batch
 from ...reviews.job import ReviewJob
+from ...state.redis.connect import connect
+from ...state.reviews.queues import DeliveryQueue
 from ...state.reviews.records import BatchView
 from .local_runtime import LocalRuntime, start_local_runtime
 
@@ -30,6 +33,8 @@ Transcript = Callable[[str], str]
 
 #: Maximum seconds to wait for running items after an interrupt.
 _INTERRUPT_GRACE_S = 20.0
+#: Maximum seconds to wait for the delivery of the reports, and seconds between two looks.
+_DELIVERY_TIMEOUT_S, _DELIVERY_POLL_S = 120.0, 0.2
 
 
 class ReviewObserver(Protocol):
@@ -64,15 +69,21 @@ class LocalReviewRequest:
     parallel: int | None = None
 
 
-def run_local_review(
-    asked: LocalReviewRequest, watcher: ReviewObserver
-) -> tuple[ReviewRun, Transcript | None]:
+@dataclass(frozen=True, slots=True)
+class LocalReview:
+    """A review that has ended."""
+
+    run: ReviewRun
+    #: Function that returns the transcripts of its sessions; None: the panel has no protocol.
+    transcript: Transcript | None
+    #: Deliveries of its report that have not arrived, one line each.
+    undelivered: tuple[str, ...] = ()
+
+
+def run_local_review(asked: LocalReviewRequest, watcher: ReviewObserver) -> LocalReview:
     """Run a review with local services.
 
     After an interrupt it cancels the batch and returns the findings so far.
-
-    Returns:
-        The run, and a function that returns the transcripts of its sessions; None: the panel has no protocol.
 
     Raises:
         InvalidInput: A part of the request does not exist; nothing was started.
@@ -95,7 +106,11 @@ def run_local_review(
         reviews = installation_of(local_runtime.client).reviews
         job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
         run = _wait_for_end(job, local_runtime, watcher)
-        return run, _transcripts(run, local_runtime) if order.panel.protocol is not None else None
+        return LocalReview(
+            run,
+            _transcripts(run, local_runtime) if order.panel.protocol is not None else None,
+            _wait_for_deliveries(run, local_runtime) if order.then.get("deliver") else (),
+        )
 
 
 def _transcripts(run: ReviewRun, local_runtime: LocalRuntime) -> Transcript:
@@ -137,6 +152,19 @@ def _wait_for_end(job: ReviewJob, local_runtime: LocalRuntime, watcher: ReviewOb
             return job.run().model_copy(update={"state": RunState.CANCELLED})
 
 
+def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[str, ...]:
+    """Wait until the reports are delivered, because the worker may end with this process."""
+    with connect(local_runtime.redis_url) as client:
+        queue = DeliveryQueue(client)
+        deadline = time.monotonic() + _DELIVERY_TIMEOUT_S
+        with suppress(KeyboardInterrupt):
+            while queue.waiting_of(run.id) and time.monotonic() < deadline:
+                local_runtime.check_services()
+                time.sleep(_DELIVERY_POLL_S)
+        late = [f"{it}: not delivered yet, a running worker will retry" for it in queue.waiting_of(run.id)]
+        return (*queue.failures_of(run.id), *late)
+
+
 def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
     order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
@@ -149,10 +177,11 @@ def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
 
 def _with_absolute_paths(settings: Settings) -> Settings:
     """Return the settings with absolute paths, because the worker runs in another folder."""
-    agents_file = settings.agents_file
     changes: dict[str, Path] = {"data_dir": settings.data_dir.absolute()}
-    if agents_file is not None:
-        changes["agents_file"] = agents_file.absolute()
+    for name in ("agents_file", "deliveries_file"):
+        file: Path | None = getattr(settings, name)
+        if file is not None:
+            changes[name] = file.absolute()
     return settings.model_copy(update=changes)
 
 

@@ -160,6 +160,7 @@ class LocalRuntime:
         supervisor: Supervisor of the services.
         hire: Function that creates the worker; called at most once.
         shutdown_flag: Shutdown flag, set by a second signal.
+        redis_url: Redis in use.
     """
 
     def __init__(
@@ -167,10 +168,12 @@ class LocalRuntime:
         client: Client,
         supervisor: Supervisor,
         *,
+        redis_url: str,
         hire: Callable[[], SupervisedService],
         shutdown_flag: ShutdownFlag,
     ) -> None:
         self.client = client
+        self.redis_url = redis_url
         self.shutdown_flag = shutdown_flag
         self._supervisor = supervisor
         self._make_worker: Callable[[], SupervisedService] | None = hire
@@ -236,5 +239,9 @@ def start_local_runtime(
         services: list[SupervisedService] = [LocalModelService(settings.data_dir)] if local_model else []
         supervisor = Supervisor(services, interrupts=interrupts, say=say, gives_up_after=3)
         yield LocalRuntime(
-            client, stack.enter_context(supervisor), hire=hire, shutdown_flag=interrupts.shutdown_flag
+            client,
+            stack.enter_context(supervisor),
+            redis_url=url,
+            hire=hire,
+            shutdown_flag=interrupts.shutdown_flag,
         )

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 from urllib.parse import quote
 
-from ...text.sarif import sarif_log, sarif_message, sarif_rule
+from ...text.sarif import SarifRule, sarif_fix, sarif_log, sarif_message
 from .text.line_text import without_spaces
 
 
@@ -167,7 +167,7 @@ class LintFinding:
 def to_sarif(findings: Mapping[str, Sequence[LintFinding]], *, version: str) -> dict[str, Any]:
     """Return the findings of each file as one run of `symposia lint`; `version` is Symposia's."""
     rules = [
-        sarif_rule(code.value, text, defaultConfiguration={"level": severity.value})
+        SarifRule(rule_id=code.value, short=text, level=severity.value).to_json()
         for code, (severity, text) in RULES.items()
     ]
     order = {code: index for index, code in enumerate(RULES)}
@@ -185,9 +185,6 @@ def _result(file: str, finding: LintFinding, rule_index: int) -> dict[str, Any]:
         ),
     }
     if finding.fix_hint is not None:
-        # The whole line: from its start to the start of the next line.
-        whole = {"startLine": line, "startColumn": 1, "endLine": line + 1, "endColumn": 1}
-        replacement = {"deletedRegion": whole, "insertedContent": {"text": finding.fix_hint + "\n"}}
-        change = {"artifactLocation": {"uri": uri}, "replacements": [replacement]}
-        result["fixes"] = [{"description": {"text": "replacement of the line"}, "artifactChanges": [change]}]
+        fix = sarif_fix("replacement of the line", uri=uri, start=line, end=line, text=finding.fix_hint)
+        result["fixes"] = [fix]
     return result

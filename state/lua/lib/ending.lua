@@ -29,7 +29,7 @@ local function finish_session(keys, ending, held)
   set_status(keys, ending.status, ending.status, ending.request, ending.by)
   emit(keys.events, 'MAPSessionCompleted', {
     status = ending.status, reason = ending.reason, detail = ending.detail,
-    turns = tonumber(redis.call('HGET', keys.session, 'closed')),
+    turns = tonumber(redis.call('HGET', keys.session, 'closed') or 0),
   })
   -- Data that is not archived yet must not expire: `archive/expire` sets the expiry later.
   if redis.call('HGET', keys.session, 'archive') == 'owed' then return end

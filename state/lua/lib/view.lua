@@ -5,7 +5,7 @@
 --- The loader turns the names after `VIEW` into the local table `VIEW`.
 ---
 --- Fields of the session hash:
----   the fields of VIEW above; `collab`, `spec` and `digest` as submitted
+---   the fields of VIEW above, where an absent counter is 0; `collab`, `spec` and `digest` as submitted
 ---   `moved_by`: request of the newest status change
 ---   `advanced_ms`, `advances`: when a step was last dispatched again, and how often
 ---   `token:0` to `token:63`: writers of the newest turns, see `requests.lua`

@@ -1,13 +1,14 @@
 --- parked/park: parks a turn until an answer arrives: its lock is free, and no worker waits.
---- KEYS: session journal turns lock
+--- KEYS: session dialog events journal turns spare lock
 --- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker
---- USES: clock locks view turns events accounts late_spending limits
+--- USES: clock locks view turns events accounts late_spending limits compacting
 --- ANSWERS: parked(view) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
 --- GUARANTEE: only the holder can park its turn, and the grant stays open: the answer is written under
 --- its token. From now on only a caller with the reply token `reply` can close the turn. The turn reserves
 --- nothing of the session's limits any more: its spending is booked. `task` and `worker`: the Celery task
---- that parks the turn and its worker, kept until the wait ends, so that monitors learn of the end.
+--- that parks the turn and its worker, kept until the wait ends, so that monitors learn of the end. The session may
+--- wait for long, so its streams are compacted.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = read_turn(turns, number)
 local keys = { session = session, journal = journal, turns = turns }
@@ -27,6 +28,7 @@ turn.until_ms = until_in_ms ~= '' and NOW + until_in_ms or nil
 turn.wake_ms = NOW + wake_in_ms
 turn.dispatches, turn.swept_ms, turn.queued_ms = 0, nil, nil
 turn.task, turn.worker = task, worker
+turn.snapshot, turn.broadcast = turn.snapshot or nil, turn.broadcast or nil -- without two fields that are `false`
 release_reservation(session, turn)
 save_turn(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)
@@ -34,4 +36,5 @@ local data = cjson.decode(about)
 data.turn_number, data.participant_id = tonumber(number), turn.participant
 data.until_time = turn.until_ms and iso_time(turn.until_ms) or nil
 write_journal(journal, 'turn.parked', data)
+compact_streams({ dialog, events, journal }, spare)
 return view(session, turns, 'parked', nil, booked)

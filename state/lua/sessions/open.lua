@@ -10,10 +10,8 @@ if known then
   return view(session, turns, 'exists')
 end
 redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
-  'status', 'draft', 'dialog_status', 'active', 'version', 0, 'closed', 0, 'next', 1, 'fence', 0,
-  'rounds', 0, 'ends_round', '0', 'planner', '{}', 'stop', '{}',
-  'input_tokens', 0, 'output_tokens', 0, 'cached_tokens', 0, 'requests', 0, 'cost_micros', 0,
-  'messages', #messages, 'opened_ms', NOW, 'updated_ms', NOW)
+  'status', 'draft', 'dialog_status', 'active', 'version', 0, 'next', 1, 'opened_ms', NOW, 'updated_ms', NOW)
+if #messages > 0 then redis.call('HSET', session, 'messages', #messages) end
 if archive ~= '' then redis.call('HSET', session, 'archive', archive) end
 if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end
 write_journal(journal, 'session.created', { dialog = 'active' })

@@ -34,7 +34,7 @@ end
 --- Return the reservation of the turn in one unit (nil if too little is left), what is left, and what the turn wants.
 local function share_of(turn, unit, want)
   local used = (redis.call('HGET', session, 'reserved_' .. unit) or 0) - (turn['reserved_' .. unit] or 0)
-  for _, name in ipairs(SPENT[unit]) do used = used + redis.call('HGET', session, name) end
+  for _, name in ipairs(SPENT[unit]) do used = used + (redis.call('HGET', session, name) or 0) end
   local left = math.max(want.limit - used, 0)
   local most = want.most or math.max(-math.floor(-left / count_planned()), want.least)
   if most <= left then return most, left, most end

@@ -13,7 +13,8 @@ import pytest
 from scaling import patient
 from servers.remote_system import RemoteSystem
 from symposia.agents.remote.entry import is_public
-from symposia.agents.remote.webhook import WebhookTarget, post_webhook
+from symposia.agents.remote.http_call import HttpTarget
+from symposia.agents.remote.webhook import post_webhook
 from symposia.models.errors import AgentFailed
 
 LOOPBACK = (ip_network("127.0.0.0/8"),)
@@ -27,7 +28,7 @@ def system():
 
 
 def target(url, *, networks=LOOPBACK, timeout_s=10.0, **more):
-    return WebhookTarget(url, timeout_s, networks, **more)
+    return HttpTarget(url, timeout_s, networks, **more)
 
 
 def names(*addresses):

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from symposia.agents.reviewers.checks.wording import LONG_SENTENCE
 from symposia.agents.reviewers.code import fence_text
-from symposia.agents.reviewers.documents import LONG_SENTENCE, clarity, consistency, facts
+from symposia.agents.reviewers.documents import CHECKS, clarity, consistency, facts
 from symposia.models.protocol.dialog import Message, Role
+from symposia.models.review.documents.facts import RepositoryFacts
+from symposia.models.review.documents.reading import read_document
 
 
 @pytest.fixture
 def found(turn):
-    def found(agent, text):
+    def found(agent, text, path="a.md", **known):
         opening = Message(role=Role.USER, content=fence_text(text, "markdown"))
-        said = agent(turn(messages=[opening]))
+        said = agent(turn(messages=[opening], parameters={"review": {"path": path, "facts": known}}))
         return [(it["line"], it["rule"]) for it in json.loads(said)["findings"]]
 
     return found
@@ -26,24 +31,113 @@ def found(turn):
     [
         (clarity, "All is well.\n\nIt is is not.\n", [(3, "doubled-word")]),
         (clarity, "One\nline of the\nthe other.", [(2, "doubled-word")]),
-        (clarity, "He had had enough.\n", []),
+        (clarity, "The the end.\n", [(1, "doubled-word")]),
+        (clarity, "He had had enough. Duran Duran, an OR or two.\n", []),
+        (clarity, 'The release "tap tap tap".\n', []),
+        (clarity, "Read `the` the `x` `x` way, as in the.the file.\n", []),
         (clarity, "Short.\n\n" + "one two " * LONG_SENTENCE + "end.\n", [(3, "long-sentence")]),
         (clarity, "- TODO: write this\n", [(1, "unfinished")]),
-        (clarity, "```\nTODO the the\n```\n\n`the the`\n", []),
+        (clarity, "```\nTODO the the\n```\n\n`the the`\n\n    the the\n", []),
+        (clarity, "---\ntitle: the the\n---\n\n<!-- the the -->\n", []),
         (clarity, "one two " * 5 + "\n\n" + ("Some words here. " * 90), [(3, "long-paragraph")]),
         (consistency, "The colour of it.\nColor and color.\n", [(1, "two-spellings")]),
         (consistency, "Your e-mail. An email, and an email.\n", [(1, "two-spellings")]),
         (consistency, "four times for your hour and the floor\n", []),
-        (consistency, "# One\n\n### Three\n", [(3, "skipped-level")]),
+        (consistency, "# One\n\n### Three\n\nText.\n", [(3, "skipped-level")]),
+        (consistency, "# A\n\n## B\n\nx\n\n## b\n\nx\n", [(7, "duplicate-heading")]),
+        (consistency, "# A\n\n## 1.1\n\n### Added\n\nx\n\n## 1.0\n\n### Added\n\nx\n", []),
+        (consistency, "# A\n\n## B\n\n## C\n\nText.\n", [(3, "empty-heading")]),
+        (consistency, "# A\n\n## B\n\n### C\n\nText.\n\n##\n\nText.\n", [(9, "empty-heading")]),
+        (consistency, "# A\n\n## [Unreleased]\n\n## 1.0\n\n```\nx\n```\n", []),
+        (consistency, "The timeout is 30 s.\n\nText. The timeout is 60 s.\n", [(3, "contradiction")]),
+        (consistency, "`wait` (default 30) or\n`wait` (default: 60).\n", [(2, "contradiction")]),
+        (consistency, "The timeout is 30 s.\n\nThe timeout is 30 s. The timeout is 60 s for reads.\n", []),
+        (consistency, "The limit is 30 s.\n\nThe limit is 60 items.\n", []),
+        (consistency, "# A\n\n`wait` (default 30).\n\n# B\n\n`wait` (default 60).\n", []),
+        (consistency, "It is 30. It is 60. The result is 1. The result is 2.\n", []),
         (facts, "On 2023-02-29 it began; on 2024-02-29 it ended.\n", [(1, "no-such-date")]),
+        (
+            facts,
+            "Due on 31 June 2023, not on\nFebruary 30, 2024.\n",
+            [(1, "no-such-date"), (2, "no-such-date")],
+        ),
+        (facts, "On Monday, 3 March 2025 and Tuesday, 3 March 2025.\n", [(1, "no-such-date")]),
+        (facts, "Call 555-2023-02-30, see 2023-13-45x and `2023-02-30`.\n", []),
         (facts, "# Big words\n\n[a](#big-words) [b](#no-words)\n", [(3, "dead-link")]),
+        (facts, "# A `b`_c: d & e {#own}\n\n[a](#own) [b](#a-b_c-d--e) [c](#a-b_c-d-e) [d](#top)\n", []),
+        (facts, '# A\n\n# A\n\n[a](#a-1) [b](#a_1) [c](#x)\n\n<a name="x"></a>\n', []),
         (facts, "See [this][one] and [that][two].\n\n[one]: http://localhost\n", [(1, "dead-link")]),
+        (facts, "See [`A`][pkg.A], [b][b] and [c][c].\n\n[one]: http://localhost\n", []),
     ],
 )
 def test_document_findings_have_their_lines(found, agent, text, expected):
     assert found(agent, text) == expected
 
 
+@pytest.mark.parametrize(
+    ("agent", "text", "expected"),
+    [
+        (clarity, "Title\n=====\n\nIt is is not.\n\n::\n\n    the the\n", [(4, "doubled-word")]),
+        (clarity, ".. note::\n   the the\n\n``the the`` and :ref:`the the`.\n", []),
+        (consistency, "A\n=\n\nB\n-\n\nC\n-\n\nText.\n", []),
+        (consistency, "Aaa\n===\n\nBbb\n---\n\nCcc\n---\n\nText.\n", [(4, "empty-heading")]),
+        (consistency, "Aaa\n===\n\nx\n\nBbb\n---\n\nx\n\nBbb\n---\n\nx\n", [(11, "duplicate-heading")]),
+        (consistency, "===\nAaa\n===\n\nBbb\n===\n\nText.\n\n.. _x:\n\nCcc\n===\n\n.. toctree::\n", []),
+    ],
+)
+def test_restructured_text_is_read(found, agent, text, expected):
+    assert found(agent, text, path="docs/a.rst") == expected
+
+
+def test_differences_from_the_repository_have_their_lines(found):
+    text = "[a](x.md)\n[b](y.md#z)\n![c](p.png)\n\n`retires` and `retries`\n"
+    known = {
+        "missing_files": ["x.md", "p.png"],
+        "missing_anchors": ["y.md#z"],
+        "misspelled": {"retires": "retries"},
+    }
+    assert found(facts, text, **known) == [
+        (1, "dead-link"),
+        (2, "dead-link"),
+        (3, "dead-link"),
+        (5, "misspelled-name"),
+    ]
+
+
 def test_reviewer_passes_without_a_document(turn, message):
     assert clarity(turn(messages=[Message(role=Role.USER, content="Have you begun?")])) is None
     assert clarity(turn(messages=[message("bob", fence_text("the the"))])) is None
+
+
+MARKUP = st.text(alphabet="abthe TODO#*_`[]()<>!|-=~:.\\{}\n\t0123456789&\"'\r\u2028\x00") | st.text()
+KNOWN = RepositoryFacts(missing_files=("a",), missing_anchors=("b#a",), misspelled={"the": "then"})
+
+
+@given(MARKUP, st.sampled_from(["a.md", "a.rst", "a.txt", ""]))
+def test_findings_of_any_text_are_on_its_lines(text, path):
+    document = read_document(text, path=path)
+    lines = text.count("\n") + 1
+    for check in CHECKS:
+        for remark in check(document, KNOWN):
+            assert 1 <= remark.line <= lines
+            assert remark.message
+
+
+WORDS = st.lists(
+    st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon"]), min_size=1, max_size=4, unique=True
+)
+
+
+@given(st.lists(WORDS.map(" ".join), min_size=1, max_size=6, unique=True))
+def test_plain_documents_have_no_findings(titles):
+    parts = [f"## {title}\n\nSee [{title}](#{title.replace(' ', '-')}).\n" for title in titles]
+    document = read_document("# Title\n\n" + "\n".join(parts), path="a.md")
+    assert [remark for check in CHECKS for remark in check(document, RepositoryFacts())] == []
+
+
+@given(st.integers(0, 30), WORDS)
+def test_repeated_word_is_found_in_any_line(above, words):
+    text = "Text.\n" * above + "\n" + " ".join([*words, words[-1]]) + "\n"
+    document = read_document(text, path="a.md")
+    remarks = [remark for check in CHECKS for remark in check(document, RepositoryFacts())]
+    assert [(it.line, it.rule) for it in remarks] == [(above + 2, "doubled-word")]

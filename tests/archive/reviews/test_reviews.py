@@ -15,6 +15,7 @@ from review_tools.values import a_finding, a_result, a_run, an_item, findings
 from scaling import scaled_examples
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput, ReviewNotFound
+from symposia.models.review.documents.facts import RepositoryFacts
 from symposia.models.review.findings import Finding
 from symposia.models.review.runs import ItemKind, ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.text.ids import new_id, utcnow
@@ -45,6 +46,8 @@ def test_run_is_read_back_unchanged(archive: Archive) -> None:
         skipped=(SkippedItem(path="a\nb", reason="is a FIFO"),),
         usage=one.usage,
         revision="abc",
+        repository_url="https://github.com/a/b",
+        repository_folder=ODD,
         state=RunState.PARTIAL,
     )
     run = compare_run(run, previous=[a_finding(line=99, path=ODD, message="gone")])
@@ -103,8 +106,9 @@ def test_reviewed_text_is_a_known_item(archive: Archive) -> None:
         ("p1", {"text": "import sys\n"}),
         ("p1", {"path": "other.py"}),
         ("p1", {"changed": ((1, 1),)}),
+        ("p1", {"facts": RepositoryFacts(missing_files=("b.md",))}),
     ],
-    ids=["another panel", "another text", "another path", "other lines"],
+    ids=["another panel", "another text", "another path", "other lines", "other facts"],
 )
 def test_changed_panel_or_item_is_unknown(archive: Archive, panel_sha: str, changes: dict[str, Any]) -> None:
     archive.review_writer.write(a_run(a_result(a_finding())))

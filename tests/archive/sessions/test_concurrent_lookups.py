@@ -195,7 +195,7 @@ def test_restored_session_keeps_its_place_in_the_list(hand: ByHand) -> None:
 def test_missing_session_is_dropped_after_an_hour(hand: ByHand) -> None:
     client, (lost, opening) = hand.client._installation.sessions.connections.redis, (new_id(), new_id())
     left_behind(client, lost)
-    hand.client._installation.sessions.connections.index.add_session(opening, look_in_ms=0, archived=True)
+    hand.client._installation.sessions.connections.index.add_session(opening, look_in_ms=0, archive_in_ms=0)
     everybody_looks(hand)
     for index in (SESSIONS, DUE, ARCHIVE_QUEUE):
         assert client.zscore(index, lost) is None

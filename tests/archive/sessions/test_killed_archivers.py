@@ -40,7 +40,7 @@ def play(client: Redis, archive: Archive, moves: list[Any], *, ends: bool) -> No
     room = TaskRoom(archive)
     conversation = room.conversation(ANN, BOB, CYD, task=room.task(BOB, CYD))
     table = Table(client, opened=False)
-    SessionIndex(client).add_session(table.id, look_in_ms=0, archived=True)
+    SessionIndex(client).add_session(table.id, look_in_ms=0, archive_in_ms=0)
     table.open(spec=json.dumps({"conversation": conversation.id}), archived=True)
     for number, move in enumerate(moves):
         if move == "speak":

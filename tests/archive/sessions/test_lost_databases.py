@@ -119,7 +119,7 @@ def test_sessions_continue_with_a_locked_archive(tmp_path: Path, away_s: float) 
 
 def test_full_disk_leaves_a_session_unarchived(client: Redis, tmp_path: Path) -> None:
     table = Table(client, opened=False)
-    SessionIndex(client).add_session(table.id, look_in_ms=0, archived=True)
+    SessionIndex(client).add_session(table.id, look_in_ms=0, archive_in_ms=0)
     table.open(archived=True)
     with closing(Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")) as archive:
         table.speak(table.plan_one(), "it fits")

@@ -88,7 +88,7 @@ def test_two_sessions_with_one_id_are_both_kept(table: Table, archive: Archive) 
 
 
 def test_live_keys_expire_only_after_archiving(table: Table, archive: Archive) -> None:
-    SessionIndex(table.client).add_session(table.id, look_in_ms=0, archived=True)
+    SessionIndex(table.client).add_session(table.id, look_in_ms=0, archive_in_ms=0)
     table.speak(table.plan_one(), "hello")
     table.finish()
     assert table.client.ttl(table.key("session")) == -1

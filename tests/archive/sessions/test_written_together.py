@@ -29,7 +29,7 @@ def open_sessions(client: Redis, count: int) -> list[Table]:
     """Return sessions that are due to be archived."""
     tables = [Table(client, opened=False) for _ in range(count)]
     for number, table in enumerate(tables):
-        SessionIndex(client).add_session(table.id, look_in_ms=0, archived=True)
+        SessionIndex(client).add_session(table.id, look_in_ms=0, archive_in_ms=0)
         table.open(archived=True)
         table.speak(table.plan_one(), f"hello from {number}")
     return tables

@@ -408,6 +408,11 @@ def test_deliveries_file_names_deliveries(tmp_path, monkeypatch):
             "[a]\nkind = 'email'\nhost = 'x'\nsender = 'a@b.c'\nto = ['a@b.c\\r\\nX: y']",
             r"to\[0\]: must be an",
         ),
+        ("[a]\nkind = 'github'\nrepository = 'shop'\ntoken_env = 'X'", r"repository: "),
+        ("[a]\nkind = 'github'\nrepository = 'a/b'\ntoken_env = 'ghp_x-y'", r"token_env: must be the name"),
+        ("[a]\nkind = 'github'\nrepository = 'a/b'\ntoken_env = 'X'\nfail_on = 'bad'", r"fail_on"),
+        ("[a]\nkind = 'gitlab'\nproject = '../x y'\ntoken_env = 'X'", r"project: "),
+        ("[a]\nkind = 'slack'\nurl_env = 'https://hooks.slack.com/x'", r"url_env: must be the name"),
         ("[a]\nkind = 'email'\nhost = 'x'\nsecurity = 'none'\nsender = 'a@b.c'\nto = ['a@b.c']", r"security"),
     ],
 )
@@ -443,8 +448,13 @@ def test_check_reports_what_would_fail(tmp_path):
         bad={"kind": "folder", "folder": str(tmp_path / "file" / "x")},
         board=entry,
         good={**entry, "secret_env": "BOARD_SECRET"},
+        pulls={"kind": "github", "repository": "a/b", "token_env": "NO_TOKEN"},
+        merges={"kind": "gitlab", "project": "a/b", "token_env": "BOARD_SECRET"},
+        chat={"kind": "slack", "url_env": "NO_URL"},
     )
     assert list(book.problems()) == [
         f"[bad] folder: {tmp_path / 'file'} is not writable",
         "[board]: environment variable NOWHERE is not set",
+        "[pulls]: environment variable NO_TOKEN is not set",
+        "[chat]: environment variable NO_URL is not set",
     ]

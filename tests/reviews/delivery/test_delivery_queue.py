@@ -15,7 +15,7 @@ from symposia.models.errors import ReviewNotFound
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.review.findings import FindingStatus
 from symposia.models.review.panels import Panel, Seat
-from symposia.models.review.runs import DeliveryJob, ReviewRun, RunState
+from symposia.models.review.runs import DeliveryJob, PullRequest, ReviewRun, RunState
 from symposia.models.text.ids import new_id
 from symposia.reviews.delivery import deliverer
 from symposia.reviews.delivery.deliverer import (
@@ -236,6 +236,18 @@ def test_delivery_queue_is_limited_and_sent_in_batches(desk, monkeypatch):
     desk.index.add_deliveries([DeliveryJob(run=new_id(), to="board", formats=()) for _ in range(9)])
     assert desk.index.waiting() == 5
     assert sweep_deliveries(desk.index, lambda _: None) == 5
+
+
+def test_pull_request_of_a_run_is_part_of_its_deliveries(desk):
+    run = desk.queue(deliver=["board"], pull_request={"number": 5, "folder": "services/shop"})
+    (job,) = desk.jobs()
+    assert job.pull_request == PullRequest(number=5, folder="services/shop")
+    assert desk.index.waiting_of(run.id) == ["board"]
+    desk.system.answers = [(410, {})]
+    desk.sweep()
+    assert desk.index.waiting_of(run.id) == []
+    assert len(desk.index.failures_of(run.id)) == 1
+    assert desk.index.failures_of(new_id()) == []
 
 
 def test_delivery_job_holds_names_only():

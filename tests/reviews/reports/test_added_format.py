@@ -1,4 +1,4 @@
-"""A report format beside the six, made of one value: it is rendered, written, scheduled and offered as a choice."""
+"""A report format beside the built-in ones, made of one value: it is rendered, written, scheduled and offered as a choice."""
 
 from __future__ import annotations
 

@@ -41,15 +41,61 @@ def test_sarif_is_valid_and_names_place_rule_and_state() -> None:
     assert sorted(told) == ["E501", "F401", "S105", "remark"] == rules
     assert all(rules[it["ruleIndex"]] == it["ruleId"] for it in run["results"])
     place = told["S105"]["locations"][0]["physicalLocation"]
-    assert place == {"artifactLocation": {"uri": "app.py"}, "region": {"startLine": 9, "endLine": 9}}
+    region = {"startLine": 9, "startColumn": 5, "endLine": 9, "endColumn": 16}
+    assert place == {"artifactLocation": {"uri": "app.py"}, "region": region}
     assert (told["S105"]["level"], told["S105"]["message"]["text"]) == (
         "error",
-        "A key in the code\n\nMove\nit.",
+        "A key in the code\n\nKeys leak.\n\nMove\nit.",
     )
     assert (told["F401"]["baselineState"], told["S105"]["baselineState"]) == ("unchanged", "new")
     assert [it["kind"] for it in told["E501"]["suppressions"]] == ["external"]
     whole = told["remark"]["locations"][0]["physicalLocation"]
-    assert whole == {"artifactLocation": {"uri": "b%20c.py"}}
+    assert whole == {"artifactLocation": {"uri": "b%20c.py"}, "region": {"startLine": 1}}
+
+
+def test_sarif_rules_have_what_code_scanning_shows() -> None:
+    (run,) = json.loads(render(a_reported_run(), SARIF))["runs"]
+    rules = {it["id"]: it for it in run["tool"]["driver"]["rules"]}
+    key = rules["S105"]
+    assert key["fullDescription"]["text"] == "A key in the code Keys leak."
+    assert key["helpUri"] == "https://docs.astral.sh/ruff/rules/#S105"
+    assert key["help"]["text"].startswith("A key in the code\n\nKeys leak.\n\nMove\nit.")
+    assert key["help"]["markdown"].endswith(f"[Documentation of the rule]({key['helpUri']})")
+    assert key["properties"] == {
+        "precision": "very-high",
+        "problem.severity": "error",
+        "tags": ["review", "security"],
+        "security-severity": "8.0",
+    }
+    assert "security-severity" not in rules["F401"]["properties"]
+    assert "helpUri" not in rules["remark"]
+
+
+def test_sarif_fixes_replace_whole_lines() -> None:
+    (run,) = json.loads(render(a_reported_run(), SARIF))["runs"]
+    (fix,) = next(it for it in run["results"] if it["ruleId"] == "S105")["fixes"]
+    (change,) = fix["artifactChanges"]
+    assert fix["description"]["text"] == "Move\nit."
+    assert change["replacements"] == [
+        {
+            "deletedRegion": {"startLine": 9, "startColumn": 1, "endLine": 10, "endColumn": 1},
+            "insertedContent": {"text": "    key = read()\n"},
+        }
+    ]
+
+
+def test_sarif_paths_are_relative_to_the_repository() -> None:
+    run = a_reported_run().model_copy(
+        update={"repository_url": "https://github.com/a/b", "repository_folder": "shop"}
+    )
+    log = render(run, SARIF)
+    (told,) = json.loads(log)["runs"]
+    uris = {it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for it in told["results"]}
+    assert uris == {"shop/app.py", "shop/b%20c.py"}
+    assert told["versionControlProvenance"] == [
+        {"repositoryUri": "https://github.com/a/b", "revisionId": "abc123"}
+    ]
+    assert faults(log) == []
 
 
 def test_sarif_lists_unreviewed_items() -> None:
@@ -116,7 +162,7 @@ def test_junit_has_totals() -> None:
 def test_junit_failures_have_message_and_severity() -> None:
     failure = suites(a_reported_run())[0][1][0]
     assert failure.attrib == {"message": "A key in the code", "type": "high"}
-    assert failure.text == "A key in the code\nruff; new\nMove\nit."
+    assert failure.text == "A key in the code\nKeys leak.\nruff; new\nMove\nit."
 
 
 @given(evil_runs())
@@ -157,13 +203,13 @@ def test_each_line_is_an_object_for_any_text(run: ReviewRun) -> None:
 def test_each_format_has_its_own_file() -> None:
     run = a_reported_run()
     told = report_files(run, [*formats(), SARIF])
-    names = ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.jsonl"]
+    names = ["review.md", "review.html", "review.sarif", "review.junit.xml", "review.rdjson", "review.jsonl"]
     assert [it.name for it in told] == names
     texts = [render(run, it) for it in formats() if it is not ALIGNMENT]
     assert [it.text for it in told] == texts
     with pytest.raises(
         InvalidInput,
-        match="format: must be one of markdown, html, sarif, junit, jsonl: alignment is one file per session",
+        match="format: must be one of markdown, html, sarif, junit, rdjson, jsonl: alignment is one file per session",
     ):
         render(run, ALIGNMENT)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import re
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from review_tools.runs import a_reported_run, evil, evil_runs
-from review_tools.values import a_result, a_run
+from review_tools.values import a_finding, a_result, a_run
+from symposia.models.review.findings import Excerpt
 from symposia.models.review.runs import ItemState, ReviewRun
 from symposia.reviews.findings import compare_run
+from symposia.reviews.reports.excerpts import replacement_diff
 from symposia.reviews.reports.formats import HTML, MARKDOWN, render
 from symposia.reviews.reports.markdown import escape_text
 
@@ -36,7 +41,11 @@ def test_markdown_has_all_parts_in_order() -> None:
             "| severity | new | still open | gone | suppressed |",
         ),
         *("| high | 1 | 0 | 0 | 0 |", "## Findings", "### `app.py`", "- **medium**, line 3, `F401`"),
-        *("- **high**, line 9, `S105`: A key in the code (ruff; new)", "  ```\n  Move\n  it.\n  ```"),
+        "- **high**, line 9, `S105`: A key in the code (ruff; new)",
+        "  ```\n     8 | def load():\n  >  9 |     key = 'abc'\n    10 |     return key\n  ```",
+        *("  - Why: Keys leak.", "  ```\n  Move\n  it.\n  ```"),
+        "  ```diff\n  -    key = 'abc'\n  +    key = read()\n  ```",
+        "  - Confirmed by checker: It is a real key.",
         *(
             "### `b c.py`",
             "(model, ruff; new)",
@@ -64,7 +73,7 @@ def test_repeated_messages_are_printed_once() -> None:
     run = compare_run(a_run(*results, a_result(path="x.py", summary="Not quite.")))
     report = render(run, MARKDOWN)
     assert "### `0.py` and 2 more\n\n> All is well.\n\n### `x.py`\n\n> Not quite.\n" in report
-    assert "<code>0.py</code> and 2 more<blockquote>All is well." in render(run, HTML)
+    assert '<code class="copy">0.py</code> and 2 more<blockquote>All is well.' in render(run, HTML)
 
 
 def test_unreviewed_items_are_not_reported_as_clean() -> None:
@@ -133,7 +142,8 @@ class Page(HTMLParser):
 TAGS = {
     *("html", "head", "meta", "title", "style", "body", "h1", "h2", "h3", "dl", "dt", "dd", "ul", "li", "p"),
     *("table", "thead", "tbody", "tr", "th", "td", "details", "summary", "code", "pre", "small", "span"),
-    *("strong", "blockquote"),
+    *("blockquote", "article", "div", "h4", "mark", "del", "ins"),
+    *("form", "label", "select", "option", "button"),
 }
 
 
@@ -141,7 +151,10 @@ TAGS = {
 def test_html_report_renders_any_text_as_text(run: ReviewRun) -> None:
     page = Page(render(run, HTML))
     assert page.tags <= TAGS
-    assert page.attributes <= {"lang", "charset", "http-equiv", "content", "name", "class", "scope"}
+    assert page.attributes <= {
+        *("lang", "charset", "http-equiv", "content", "name", "class", "scope"),
+        *("selected", "type", "aria-label"),
+    }
     assert page.open == []
     assert run.root_name.strip() in "".join(page.words)
 
@@ -161,7 +174,8 @@ def test_page_has_all_parts() -> None:
             "Review of shop by the panel code",
             "2 reviewed, 1 failed",
             "Not bad.",
-            "high line 9 S105 A key in the code",
+            "high app.py:9 S105 A key in the code Why: Keys leak. 8def load(): > 9 key = 'abc' 10 return key",
+            "Suggestion: Move it. - key = 'abc' + key = read() Confirmed by checker: It is a real key. ruff; new",
         ),
         *(
             "Gone (1)",
@@ -172,3 +186,42 @@ def test_page_has_all_parts() -> None:
         ),
     ):
         assert told in words
+
+
+def test_lines_link_to_the_repository() -> None:
+    run = a_reported_run().model_copy(
+        update={"repository_url": "https://github.com/a/b", "repository_folder": "shop"}
+    )
+    link = "https://github.com/a/b/blob/abc123/shop/app.py#L9"
+    assert f"**high**, [line 9](<{link}>), `S105`" in render(run, MARKDOWN)
+    assert f'<a href="{link}" target="_blank" rel="noreferrer noopener">' in render(run, HTML)
+
+
+@pytest.mark.parametrize("hidden", ["\u202e", "\x00", "\u2066", "\ufeff", "\r"])
+def test_hidden_characters_of_code_are_visible(hidden: str) -> None:
+    finding = a_finding(excerpt=Excerpt(first_line=3, lines=(f"a{hidden}b\r",)))
+    run = compare_run(a_run(a_result(finding)))
+    shown = f"a<U+{ord(hidden):04X}>b"
+    assert shown in render(run, MARKDOWN)
+    assert html.escape(shown) in render(run, HTML)
+    assert hidden not in render(run, HTML) + render(run, MARKDOWN)
+
+
+def test_replacement_without_all_replaced_lines_shows_the_new_ones() -> None:
+    cut = a_finding(line=3, end_line=40, excerpt=Excerpt(first_line=3, lines=("a",)), replacement="b\nc")
+    assert [tuple(it) for it in replacement_diff(cut)] == [("+", "b"), ("+", "c")]
+    deleted = a_finding(line=3, excerpt=Excerpt(first_line=3, lines=("a",)), replacement="")
+    assert [tuple(it) for it in replacement_diff(deleted)] == [("-", "a")]
+
+
+@given(st.lists(st.text("ab"), min_size=1, max_size=6), st.lists(st.text("ab"), min_size=1, max_size=6))
+def test_diff_holds_the_old_and_the_new_lines(old: list[str], new: list[str]) -> None:
+    finding = a_finding(
+        line=1,
+        end_line=len(old),
+        excerpt=Excerpt(first_line=1, lines=tuple(old)),
+        replacement="\n".join(new),
+    )
+    lines = replacement_diff(finding)
+    assert [it.text for it in lines if it.sign in " -"] == old
+    assert [it.text for it in lines if it.sign in " +"] == ([] if new == [""] else new)

@@ -62,7 +62,7 @@ def test_many_sessions_are_opened_on_every_server(there):
         for it in ids
     ]
     assert store.digests(ids) == [None] * 6
-    assert set(index.add_sessions(dict.fromkeys(ids, 60_000), archived=True)) == set(ids)
+    assert set(index.add_sessions(dict.fromkeys(ids, 60_000), archive_in_ms=0)) == set(ids)
     assert [it.word for it in store.open_all(openings)] == ["opened"] * 6
     assert [it.word for it in store.open_all(openings)] == ["exists"] * 6
     assert store.digests(ids) == ids

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
 
+from scaling import patient
 from sessions.table import turn, until
 from symposia.models.text.ids import format_timestamp
+from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import lock_key
-from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkedUpdate, Reply, ReplyRule
+from symposia.state.redis.readers import read_batches
+from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkedUpdate, ParkRequest, Reply, ReplyRule
 
 HOUR_MS = 3_600_000
 
@@ -37,6 +42,74 @@ def test_parked_turn_holds_no_lock_but_its_grant(table, parked):
     record = table.state().records[parked.number]
     assert (record.status, record.token, record.is_open) == ("parked", parked.token, True)
     assert table.outcomes() == []
+
+
+def stream_bytes(table):
+    keys = [table.key(part) for part in ("dialog", "events", "journal")]
+    return [table.client.memory_usage(key, samples=0) or 0 for key in keys]
+
+
+def test_streams_of_a_parked_session_are_small(table):
+    number = table.plan_one()
+    table.speak(number, "hello")
+    grant = table.grant(table.plan_one())
+    keys = [table.key(part) for part in ("dialog", "events", "journal")]
+    before = [table.client.xrange(key) for key in keys]
+    assert min(stream_bytes(table)) > 4_096
+    assert table.park(grant, "r").word == "parked"
+    assert max(stream_bytes(table)) < 4_096
+    after = [table.client.xrange(key) for key in keys]
+    assert [now[: len(then)] for now, then in zip(after, before, strict=True)] == before
+    assert table.reply(grant.number, "r", "q", ["the answer"]).word == "replied"
+    assert table.texts() == ["hello", "the answer"]
+    assert not table.client.exists(table.key("spare"))
+
+
+def test_large_streams_are_not_copied(table):
+    number = table.plan_one()
+    table.speak(number, "x" * 20_000)
+    grant = table.grant(table.plan_one())
+    before = stream_bytes(table)[0]
+    assert table.park(grant, "r").word == "parked"
+    dialog, events, journal = stream_bytes(table)
+    assert dialog == before
+    assert max(events, journal) < 4_096
+
+
+@pytest.mark.parametrize("command", ["copy", "memory"])
+def test_turns_are_parked_without_the_right_to_compact(table, redis_url, command):
+    user = f"without-{command}"
+    table.client.acl_setuser(
+        user, enabled=True, nopass=True, keys=["*"], categories=["+@all"], commands=[f"-{command}"]
+    )
+    grant = table.grant(table.plan_one())
+    try:
+        with connect(redis_url.replace("://", f"://{user}:any@")) as client:
+            request = ParkRequest(reply_token="r", wait="{}", until_in_ms=None, wake_in_ms=FAR_MS)
+            assert ParkedTurnStore(client).park(table.id, grant, request).word == "parked"
+    finally:
+        table.client.acl_deluser(user)
+    assert table.reply(grant.number, "r", "q", ["the answer"]).word == "replied"
+
+
+def test_blocked_reader_misses_no_event_of_a_parked_turn(table, redis_url):
+    grant = table.grant(table.plan_one())
+    journal = table.key("journal")
+    last = table.client.xrevrange(journal, count=1)[0][0]
+
+    def read(after):
+        found = read_batches(reader.xread({journal: after}, block=20_000, count=1))
+        return found[journal][0]
+
+    with connect(redis_url) as reader, ThreadPoolExecutor() as thread:
+        pending = thread.submit(read, last)
+        until(lambda: table.client.info("clients")["blocked_clients"] >= 1)
+        assert table.park(grant, "r").word == "parked"
+        cursor, parked = pending.result(patient(20))
+        pending = thread.submit(read, cursor)
+        assert table.reply(grant.number, "r", "q", ["the answer"]).word == "replied"
+        _, answered = pending.result(patient(20))
+    assert [json.loads(it)["event_type"] for it in (parked, answered)] == ["turn.parked", "turn.answered"]
 
 
 def test_only_the_holder_parks_its_turn(table):

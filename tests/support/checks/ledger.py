@@ -55,7 +55,8 @@ class Ledger:
     def __init__(self, client: Redis, session_id: str) -> None:
         self.client = client
         self.id = session_id
-        self.session: dict[str, str] = client.hgetall(session_key(session_id, "session"))
+        counters = dict.fromkeys(("closed", "messages", "fence", *COUNTED), "0")  # an absent one is 0
+        self.session: dict[str, str] = counters | client.hgetall(session_key(session_id, "session"))
         self.events = self._stream("events")
         self.journal = self._stream("journal")
         self.messages = self._stream("dialog")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from review_tools.values import PLAIN, a_finding, a_result, a_run, findings
+from symposia.models.review.findings import Excerpt, Verification, VerifiedAs
 from symposia.models.review.runs import ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.severity import Severity
 from symposia.models.turns.turn import Usage
@@ -12,7 +13,16 @@ from symposia.reviews.findings import baseline_of, compare_run, read_baseline, w
 
 UNUSED = a_finding()
 KEY = a_finding(
-    line=9, rule="S105", severity=Severity.HIGH, message="A key in the code", suggestion="Move\nit."
+    line=9,
+    rule="S105",
+    severity=Severity.HIGH,
+    message="A key in the code",
+    why="Keys leak.",
+    suggestion="Move\nit.",
+    replacement="    key = read()",
+    quote="    key = 'abc'",
+    excerpt=Excerpt(first_line=8, lines=("def load():", "    key = 'abc'", "    return key")),
+    verification=Verification(verdict=VerifiedAs.KEPT, agent="checker", reason="It is a real key."),
 )
 LONG = a_finding(line=30, rule="E501", severity=Severity.LOW, message="Line too long")
 GONE = a_finding(line=77, rule="F841", message="never used")
@@ -61,6 +71,12 @@ def a_reported_run() -> ReviewRun:
     return with_baseline(compare_run(run, previous=[UNUSED, GONE]), read_baseline(baseline_of([LONG])))
 
 
+def excerpts(first: int) -> st.SearchStrategy[Excerpt]:
+    return st.builds(
+        Excerpt, first_line=st.just(first), lines=st.lists(evil, min_size=1, max_size=5).map(tuple)
+    )
+
+
 @st.composite
 def evil_runs(draw: st.DrawFn) -> ReviewRun:
     found = [
@@ -70,6 +86,14 @@ def evil_runs(draw: st.DrawFn) -> ReviewRun:
                 "rule": draw(evil),
                 "suggestion": draw(evil),
                 "agents": (draw(evil),),
+                "why": draw(evil),
+                "replacement": draw(st.none() | evil),
+                "quote": draw(evil),
+                "excerpt": draw(st.none() | excerpts(max(it.start_line, 1))),
+                "verification": draw(
+                    st.none()
+                    | st.builds(Verification, verdict=st.sampled_from(VerifiedAs), agent=evil, reason=evil)
+                ),
             }
         )
         for it in draw(st.lists(findings(), max_size=3))

@@ -29,6 +29,7 @@ FORMATS = {
     "html": "text/html",
     "sarif": "application/sarif+json",
     "junit": "application/xml",
+    "rdjson": "application/json",
     "jsonl": "application/jsonl",
 }
 

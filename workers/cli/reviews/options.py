@@ -154,4 +154,22 @@ WriteBaseline = Annotated[
     Path | None,
     typer.Option("--write-baseline", help="Write the findings of this run to this file, as known findings."),
 ]
+Deliver = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Deliver the report to this destination of the deliveries file; may be repeated.",
+    ),
+]
+PullRequest = Annotated[
+    int | None,
+    typer.Option(
+        "--pull-request",
+        "--merge-request",
+        metavar="N",
+        min=1,
+        help="Number of the pull or merge request that gets the comments of deliveries to code hosts.",
+        show_default="that of the CI job",
+    ),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]

@@ -22,6 +22,7 @@ from ....models.review.runs import ItemState, ReviewRun, headline
 from ....models.schedules.schedule import ScheduleRunRecord
 from ....models.severity import Severity
 from ....models.text.ids import moment_from_ms
+from ....reviews.progress import Progress
 from ....reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
 from ....reviews.schedules.schedules import ScheduleEntry
 from ..common.screen import console, print_document, print_json, printable
@@ -74,7 +75,12 @@ class Reports:
 
 
 def write_reports(
-    run: ReviewRun, reports: Reports, *, as_json: bool, transcript: Callable[[str], str] | None = None
+    run: ReviewRun,
+    reports: Reports,
+    *,
+    as_json: bool,
+    transcript: Callable[[str], str] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Write or print the reports.
 
@@ -83,9 +89,11 @@ def write_reports(
         reports: Requested reports.
         as_json: Print the run as JSON instead of a report.
         transcript: Returns the alignment document of a session id.
+        progress: Progress of a running review, added to the JSON.
     """
     if as_json:
-        print_json(run.model_dump(mode="json"))
+        more = {} if progress is None else {"progress": progress.to_json()}
+        print_json({**run.model_dump(mode="json"), **more})
     elif reports.is_printed:
         print_document(render(run, reports.formats[0]))
     if reports.folder is None:

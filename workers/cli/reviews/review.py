@@ -16,6 +16,7 @@ from .options import (
     Against,
     Branch,
     Config,
+    Deliver,
     Everything,
     FailOnOption,
     Formats,
@@ -26,6 +27,7 @@ from .options import (
     NoConfig,
     Output,
     Parallel,
+    PullRequest,
     Verbose,
     WriteBaseline,
 )
@@ -108,6 +110,14 @@ def files(  # noqa: PLR0913 - each is an option
     no_config: NoConfig = False,
     branch: Branch = None,
     against: Against = "last",
+    repository_url: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Address of the repository, for links to lines in reports.",
+            show_default="the git remote origin",
+        ),
+    ] = None,
     everything: Everything = False,
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
@@ -117,6 +127,8 @@ def files(  # noqa: PLR0913 - each is an option
     fail_on: FailOnOption = "low",
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
+    deliver: Deliver = None,
+    pull_request: PullRequest = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -129,6 +141,7 @@ def files(  # noqa: PLR0913 - each is an option
     """
     if config and no_config:
         raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
+    from ....config.ci import find_pull_request
     from ....reviews.requests import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
@@ -143,7 +156,10 @@ def files(  # noqa: PLR0913 - each is an option
         "branch": branch,
         "against": against,
         "root_name": root_name,
+        "repository_url": repository_url,
         "everything": everything,
+        "deliver": deliver or (),
+        "pull_request": find_pull_request() if pull_request is None else pull_request,
     }
     wishes = ReviewOptions(
         formats=formats,
@@ -186,6 +202,7 @@ def sessions(  # noqa: PLR0913 - each is an option
     fail_on: FailOnOption = "low",
     baseline: KnownFindings = None,
     write_baseline: WriteBaseline = None,
+    deliver: Deliver = None,
     verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
@@ -205,6 +222,7 @@ def sessions(  # noqa: PLR0913 - each is an option
         "participant": participant,
         "newest": newest,
         "everything": everything,
+        "deliver": deliver or (),
     }
     wishes = ReviewOptions(
         formats=formats,

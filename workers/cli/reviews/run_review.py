@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,17 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
+from rich.text import Text
 
 from ....models.errors import InvalidInput
 from ....models.gate import Gate
 from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
+from ....models.text.ids import ms_from_moment, utcnow
+from ....models.text.redact import json_text
 from ....reviews.batches.start import ReviewRequest
 from ....reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
+from ....reviews.progress import Progress
 from ....state.reviews.records import BatchView
 from ...local.local_review import LocalReviewRequest, run_local_review
 from ..common.screen import console, printable
@@ -28,12 +33,29 @@ if TYPE_CHECKING:
     from ....archive.archive import Archive
 
 
-class ReviewProgress:
-    """Context manager that shows a progress bar and lines; without a terminal, only the lines."""
+#: Seconds between two lines of progress, without a terminal.
+PROGRESS_EVERY_S = 30.0
 
-    def __init__(self, console: Console, *, verbose: bool) -> None:
+
+class ReviewProgress:
+    """Context manager that shows a progress bar and lines; without a terminal, progress is a line from time to time.
+
+    With `as_json`, each line of progress is a JSON object whose `event` is `progress`.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        verbose: bool,
+        as_json: bool = False,
+        every_s: float = PROGRESS_EVERY_S,
+    ) -> None:
         self._console = console
         self._verbose = verbose
+        self._as_json = as_json
+        self._every_s = every_s
+        self._last_line = time.monotonic()
         self._bars = Bars(
             *(SpinnerColumn(), TextColumn("{task.description}", markup=False)),
             *(BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn()),
@@ -65,11 +87,23 @@ class ReviewProgress:
 
     def show_progress(self, view: BatchView) -> None:
         """Update the bar."""
-        failed = f", {view.failed} failed" if view.failed else ""
-        description = (
-            "reporting" if view.settled == view.total else f"reviewing, {view.running} running{failed}"
-        )
+        progress = Progress.of(view, now_ms=ms_from_moment(utcnow()))
+        failed = [f"{view.failed} failed"] if view.failed else []
+        words = ["reviewing", f"{view.running} running", *failed, *progress.cost_parts]
+        description = "reporting" if view.settled == view.total else ", ".join(words)
         self._bars.update(self._bar, description=description, total=view.total, completed=view.settled)
+        if self._bars.disable and time.monotonic() - self._last_line >= self._every_s:
+            self._last_line = time.monotonic()
+            self._print_progress(progress)
+
+    def _print_progress(self, progress: Progress) -> None:
+        """Print one line about the progress, which is not wrapped."""
+        line = (
+            json_text({"event": "progress", **progress.to_json()})
+            if self._as_json
+            else f"Reviewed {progress}."
+        )
+        self._console.print(Text(line), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,20 +130,26 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         wishes: Values of the options.
 
     Raises:
-        typer.Exit: with code 1 if a finding reaches `fail_on`, or the run did not complete.
+        typer.Exit: with code 1 if a finding reaches `fail_on`, the run did not complete, or its report was not
+            delivered.
     """
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
     asked = LocalReviewRequest(order=order, limits=limits, parallel=wishes.parallel)
-    with ReviewProgress(console(stderr=True), verbose=wishes.verbose) as progress:
-        run, transcript = run_local_review(asked, progress)
+    with ReviewProgress(console(stderr=True), verbose=wishes.verbose, as_json=wishes.as_json) as progress:
+        review = run_local_review(asked, progress)
+    run = review.run
     if wishes.write_baseline is not None:
         wishes.write_baseline.write_text(baseline_of(run.findings), encoding="utf-8")
     if known is not None:
         run = with_baseline(run, known)
-    write_reports(run, reports, as_json=wishes.as_json, transcript=transcript)
+    write_reports(run, reports, as_json=wishes.as_json, transcript=review.transcript)
     print_findings(run, reports, as_json=wishes.as_json)
+    for line in review.undelivered:
+        console(stderr=True).print(printable(f"Delivery failed: {line}"), style="red")
+    if review.undelivered:
+        raise typer.Exit(1)
     _exit(run, wishes.fail_on)
 
 

@@ -14,6 +14,7 @@ from .options import DocumentFormat
 if TYPE_CHECKING:
     from ....client import Client
     from ....reviews.job import ReviewJob
+    from ....reviews.progress import Progress
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="Review id, or at least its first 8 characters.")]
 
@@ -93,17 +94,39 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the findings of a review so far.
+    """Show the findings of a review so far; of a running review also its progress, cost and an estimate of the rest.
 
     Example: [bold]symposia review show 3f2a91c4 --format markdown[/bold]
     """
+    from ..common.screen import console
     from .output import Reports, print_findings, write_reports
 
     client, reports = _client(), Reports.of([format] if format else [], output)
     job = client.get_review(review)
-    run = job.run()
-    write_reports(run, reports, as_json=as_json, transcript=lambda it: client.get_job(it).transcript())
+    run, progress = job.run(), _progress(job)
+    write_reports(
+        run,
+        reports,
+        as_json=as_json,
+        transcript=lambda it: client.get_job(it).transcript(),
+        progress=progress,
+    )
     print_findings(run, reports, as_json=as_json)
+    if progress is not None and not as_json:
+        console(stderr=True).print(f"Running: {progress}.", soft_wrap=True)
+
+
+def _progress(job: ReviewJob) -> Progress | None:
+    """Return the progress of a running review; None: it has ended, or only the archive knows it."""
+    from ....models.errors import ReviewNotFound, StateError
+    from ....models.text.ids import ms_from_moment, utcnow
+    from ....reviews.progress import Progress
+
+    try:
+        view = job.progress()
+    except (ReviewNotFound, StateError):
+        return None
+    return None if view.has_ended else Progress.of(view, now_ms=ms_from_moment(utcnow()))
 
 
 def cancel(review: ReviewId, as_json: AsJson = False) -> None:

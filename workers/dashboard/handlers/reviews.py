@@ -24,6 +24,8 @@ from .downloads import DownloadHandler, zip_pieces
 #: Group of a review's id in URLs.
 _ID = r"([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
 _KEY = "symposia_review_runs"
+#: Links to the code host open in a tab of their own, without the limits of the frame.
+_SANDBOX = "sandbox allow-popups allow-popups-to-escape-sandbox"
 
 
 def review_routes() -> list[Any]:
@@ -138,7 +140,7 @@ class ReportPage(DashboardHandler):
         run = (await _load(self, review_id)).run
         text = await self.services.client.run(lambda: make_visible(to_html(run)))
         self.set_header("Content-Type", "text/html; charset=UTF-8")
-        self.set_header("Content-Security-Policy", f"{content_policy()}; sandbox; frame-ancestors 'self'")
+        self.set_header("Content-Security-Policy", f"{content_policy()}; {_SANDBOX}; frame-ancestors 'self'")
         self.set_header("X-Frame-Options", "SAMEORIGIN")
         self.write(text)
 

@@ -21,6 +21,8 @@ from redis import Redis
 #: Sessions that have not ended.
 DUE = "symposia:due"
 WRITTEN = {"message", "passed", "skipped"}
+#: Counters of the session hash; an absent one is 0.
+COUNTERS = ("closed", "messages", "input_tokens", "output_tokens", "requests", "cost_micros")
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ class Evidence:
             pipe.pttl(name)
         pipe.zscore(DUE, session)
         answers = pipe.execute()
-        self.session: dict[str, str] = answers[0]
+        self.session: dict[str, str] = {**dict.fromkeys(COUNTERS, "0"), **answers[0]} if answers[0] else {}
         self.dialog, self.events, self.journal = (
             _entries(raw, field) for raw, field in zip(answers[1:4], "mee", strict=True)
         )

@@ -191,7 +191,7 @@ def test_archive_queue_is_reported(terminal: Terminal):
     with connect(terminal.settings["redis_url"]) as client:
         index = SessionIndex(client)
         for name in ("late", "soon"):
-            index.add_session(name, look_in_ms=60_000, archived=True)
+            index.add_session(name, look_in_ms=60_000, archive_in_ms=0)
         client.zadd(ARCHIVE_QUEUE, {"late": 0})
     told = findings(terminal, "archive")[0]
     assert (told["grade"], told["counts"]) == ("warning", {"owed": 2, "late": 1})

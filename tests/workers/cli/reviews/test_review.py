@@ -45,7 +45,7 @@ def test_reports_are_written_and_shown_in_all_formats(worked: Terminal, project)
     said = worked.call("review", str(project), "--format", "all", "-o", str(out), "--fail-on", "high")
     assert said.code == 0, said
     assert "wasteful.py:1 medium F401" in said.out
-    names = {"review.html", "review.jsonl", "review.junit.xml", "review.md", "review.sarif"}
+    names = {"review.html", "review.jsonl", "review.junit.xml", "review.md", "review.rdjson", "review.sarif"}
     assert {path.name for path in out.iterdir()} == names
     assert json.loads((out / "review.sarif").read_text())["runs"][0]["results"]
     listed = worked.call("review", "list", "--json").json()
@@ -88,10 +88,18 @@ def test_only_changed_files_are_reviewed(worked: Terminal, project):
 
 @pytest.mark.long
 def test_other_panels_need_no_model(worked: Terminal, project):
-    (project / "notes.md").write_text("# Notes\n\nIt is is [here](#nowhere).\n")
+    (project / "notes.md").write_text(
+        "# Notes\n\nIt is is [here](#nowhere).\n\n[There](gone.md) is `clean_fille`.\n"
+    )
+    (project / "names.py").write_text("clean_file = 1\n")
     (project / "risky.py").write_text(RISKY)
     said = worked.call("review", str(project), "--panel", "document", "--json")
-    assert found(said) == {("notes.md", 3, "doubled-word"), ("notes.md", 3, "dead-link")}
+    assert found(said) == {
+        ("notes.md", 3, "doubled-word"),
+        ("notes.md", 3, "dead-link"),
+        ("notes.md", 5, "dead-link"),
+        ("notes.md", 5, "misspelled-name"),
+    }
     said = worked.call("review", str(project), "--panel", "pair", "--include", "*.py", "--json")
     assert ("risky.py", 4, "B602") in found(said)
 
@@ -147,7 +155,7 @@ def test_archived_sessions_are_reviewed(worked: Terminal):
 
 @pytest.mark.long
 @pytest.mark.timeout(150)
-def test_interrupted_review_reports_its_findings(worked: Terminal, project):
+def test_running_review_shows_progress_and_may_be_interrupted(worked: Terminal, project):
     for number in range(60):
         (project / f"risky{number:03}.py").write_text(RISKY)
     running = worked.start("review", str(project), "--parallel", "1", "--json")
@@ -157,6 +165,11 @@ def test_interrupted_review_reports_its_findings(worked: Terminal, project):
         return newest[0]["items"].get("done", 0) if newest and newest[0]["state"] == "running" else 0
 
     until(lambda: reviewed() > 2, timeout_s=70, what="some files are reviewed")
+    (newest,) = worked.call("review", "list", "--limit", "1", "--json").json()
+    shown = worked.call("review", "show", newest["id"])
+    assert "of 61, 1 running, about" in shown.err, shown
+    progress = worked.call("review", "show", newest["id"], "--json").json()["progress"]
+    assert (progress["total"], progress["state"], progress["rest_s"] > 0) == (61, "running", True)
     said = running.interrupt().ended(timeout_s=50)
     assert said.code == 1, said
     assert "Interrupted: waiting for running items, then reporting the findings so far." in said.err
@@ -204,6 +217,7 @@ def test_worker_runs_no_code_of_the_reviewed_folder(bare: Terminal):
         (["--since", "v1"], "since: requires a folder in a git repository"),
         (["--baseline", "nowhere"], "baseline: cannot be read"),
         (["--format", "html", "--format", "sarif"], "output: requires a folder for several reports"),
+        (["--deliver", "../x"], "deliver[0]: "),
         (["--model", "nobody"], "panel code: must be a registered agent"),
         (["--config", "nowhere"], "config: cannot be read"),
         (["--branch", " "], "branch: must be 1 to 200 printable characters"),

@@ -1,0 +1,126 @@
+"""Numbers: one name with two values, and dates that do not exist.
+
+A value is only compared if the whole sentence says nothing else ("The timeout is 30 s."), or if it is the
+default of a code word, within one section. Anything more would compare values of different things.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from ....models.review.documents.document import Document
+from .remark import Remark, line_at
+
+_VALUE = r"(?P<value>\d[\d,_]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z\u00b5]{1,12})?"
+_SENTENCE = re.compile(
+    rf"(?:^|(?<=[.!?]\s)|(?<=\n))(?:The |the )?(?P<name>(?:[A-Za-z`][\w`-]*)(?: [A-Za-z`][\w`-]*){{0,3}})"
+    rf"\s(?:is|are|equals|defaults to)\s{_VALUE}(?=[.;!]?(?:\s|$)(?![a-z(]))",
+    re.MULTILINE,
+)
+_DEFAULT = re.compile(
+    rf"`(?P<name>[^`\n]{{2,60}})`\s*(?:,\s*)?(?:\(\s*default(?:s? to|:| is)?|defaults to|\(?default:)\s+`?{_VALUE}`?(?=\s*[.;,)])"
+)
+#: Words that are no name, or point to another sentence.
+_VAGUE = frozenset(
+    {"it", "this", "that", "there", "which", "these", "those", "result", "output", "answer", "value"}
+)
+
+_ISO_DATE = re.compile(r"(?<![\w./-])(\d{4})-(\d{2})-(\d{2})(?![\w-])")
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_MONTH = "|".join(it.capitalize() for it in _MONTHS)
+_DAY = "|".join(it.capitalize() for it in _DAYS)
+_WRITTEN_DATE = re.compile(
+    rf"(?:\b(?P<weekday>{_DAY}),? )?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)? (?P<month>{_MONTH}),? (?P<year>[12]\d{{3}})"
+    rf"|(?P<month2>{_MONTH}) (?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year2>[12]\d{{3}}))\b"
+)
+
+
+class _Value(NamedTuple):
+    line: int
+    value: str
+
+
+def check_numbers(document: Document) -> Iterator[Remark]:
+    """Yield the later of two different values of one name."""
+    first: dict[tuple[str, ...], _Value] = {}
+    for key, found in _values(document):
+        known = first.setdefault(key, found)
+        if known.value != found.value:
+            name, unit = key[0], f" {key[1]}" if key[1] else ""
+            message = f"{name} is {found.value}{unit} here, and {known.value}{unit} in line {known.line}."
+            yield Remark(found.line, "contradiction", "medium", message)
+
+
+def _values(document: Document) -> Iterator[tuple[tuple[str, ...], _Value]]:
+    """Yield names with their unit and, for code words, their section; and the values."""
+    starts = [it.line for it in document.headings]
+    for passage in document.passages:
+        if passage.kind != "paragraph":
+            continue
+        text = passage.text
+        for hit in _SENTENCE.finditer(text):
+            name = hit["name"].casefold().strip("`")
+            if not _VAGUE & set(name.split()):
+                line = line_at(passage.line, text, hit.start("name"))
+                yield (name, _unit(hit), ""), _Value(line, _number(hit))
+        for hit in _DEFAULT.finditer(text):
+            line = line_at(passage.line, text, hit.start("name"))
+            section = str(bisect_right(starts, line))
+            yield (f"default of {hit['name']}", _unit(hit), section), _Value(line, _number(hit))
+
+
+def _unit(hit: re.Match[str]) -> str:
+    return (hit["unit"] or "").casefold()
+
+
+def _number(hit: re.Match[str]) -> str:
+    return hit["value"].replace(",", "").replace("_", "").rstrip(".")
+
+
+def check_dates(document: Document) -> Iterator[Remark]:
+    """Yield dates that do not exist, or are on another day of the week."""
+    for passage in document.passages:
+        text = passage.prose
+        for hit in _ISO_DATE.finditer(text):
+            if not _is_date(*map(int, hit.groups())):
+                line = line_at(passage.line, text, hit.start())
+                yield Remark(line, "no-such-date", "medium", f"The date {hit[0]} does not exist.")
+        for hit in _WRITTEN_DATE.finditer(text):
+            if problem := _problem(hit):
+                yield Remark(line_at(passage.line, text, hit.start()), "no-such-date", "medium", problem)
+
+
+def _problem(hit: re.Match[str]) -> str:
+    year, month, day = (hit["year"] or hit["year2"], hit["month"] or hit["month2"], hit["day"] or hit["day2"])
+    parts = int(year), _MONTHS.index(month.lower()) + 1, int(day)
+    written = " ".join(hit[0].split())
+    if not _is_date(*parts):
+        return f"The date {written} does not exist."
+    weekday = _DAYS[date(*parts).weekday()].capitalize()
+    is_right = hit["weekday"] in (None, weekday)
+    return "" if is_right else f"{written} is a {weekday}."
+
+
+def _is_date(year: int, month: int, day: int) -> bool:
+    try:
+        return bool(date(year, month, day))
+    except ValueError:
+        return False

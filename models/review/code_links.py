@@ -1,0 +1,90 @@
+"""Links to lines of a repository on a code host, from the address of its remote.
+
+Addresses come from the configuration of a reviewed repository or from an option. They are data: nothing is
+fetched from them, and user names and passwords in them are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+from urllib.parse import quote
+
+#: Maximum characters of an address.
+MAX_URL = 2_000
+
+_PATH = r"(?P<path>(?:[\w.~+-]+/)*[\w.~+-]+?)(?:\.git)?/?"
+_HOST = r"(?P<host>[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)"
+_WEB = re.compile(rf"(?P<scheme>https?)://(?:[^/@\s]*@)?{_HOST}(?P<port>:\d{{1,5}})?/{_PATH}", re.ASCII)
+_SSH = re.compile(rf"(?:ssh|git\+ssh)://(?:[^/@\s]*@)?{_HOST}(?::\d{{1,5}})?/{_PATH}", re.ASCII)
+#: As `scp` writes it.
+_SCP = re.compile(rf"(?:[\w.-]+@){_HOST}:/?{_PATH}", re.ASCII)
+
+
+class _Form(NamedTuple):
+    """Link to a file at a commit, and the fragment for a line and for lines."""
+
+    file: str
+    line: str
+    lines: str
+
+
+_GITHUB = _Form("/blob/{commit}/{path}", "#L{start}", "#L{start}-L{end}")
+_FORMS: Mapping[str, _Form] = {
+    "github": _GITHUB,
+    "gitlab": _Form("/-/blob/{commit}/{path}", "#L{start}", "#L{start}-{end}"),
+    "bitbucket": _Form("/src/{commit}/{path}", "#lines-{start}", "#lines-{start}:{end}"),
+    "gitea": _Form("/src/commit/{commit}/{path}", "#L{start}", "#L{start}-L{end}"),
+    "sourcehut": _Form("/tree/{commit}/item/{path}", "#L{start}", "#L{start}-{end}"),
+}
+#: Parts of host names, with their form.
+_HOSTS = {
+    "github": "github",
+    "gitlab": "gitlab",
+    "bitbucket.org": "bitbucket",
+    "codeberg": "gitea",
+    "gitea": "gitea",
+    "forgejo": "gitea",
+    "git.sr.ht": "sourcehut",
+}
+
+
+def web_address(remote: str) -> str:
+    """Return the web address of a repository from the address of its remote.
+
+    Args:
+        remote: Address as `git remote` prints it: HTTP, SSH, or the form of `scp`.
+
+    Returns:
+        `https://host/path` without user, password and `.git`; empty: another form.
+    """
+    if len(remote) > MAX_URL:
+        return ""
+    if found := _WEB.fullmatch(remote):
+        return f"{found['scheme']}://{found['host']}{found['port'] or ''}/{found['path']}"
+    found = _SSH.fullmatch(remote) or _SCP.fullmatch(remote)
+    return f"https://{found['host']}/{found['path']}" if found else ""
+
+
+def line_link(repository_url: str, commit: str, path: str, *, start: int, end: int) -> str:
+    """Return the link to lines of a file.
+
+    Args:
+        repository_url: From `web_address`.
+        commit: The revision that the link shows.
+        path: The file, relative to the repository.
+        start: First line from 1; 0: the whole file.
+        end: Last line.
+
+    Returns:
+        The link; empty: the host's form of links is not known.
+    """
+    host = repository_url.partition("://")[2].partition("/")[0].casefold()
+    form = next((_FORMS[form] for part, form in _HOSTS.items() if part in host), None)
+    if form is None or not commit:
+        return ""
+    fragment = "" if not start else form.line if start == end else form.lines
+    return (repository_url + form.file + fragment).format(
+        commit=quote(commit, safe=""), path=quote(path), start=start, end=end
+    )

@@ -1,0 +1,128 @@
+"""A document: what reviewers check in it, with line numbers from 1."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+_CODE = re.compile(r"`[^`]*`")
+#: Stands for code in prose.
+CODE_MARK = "\ufffc"
+_NOT_WORD = re.compile(r"[^\w\- ]")
+#: Endings of the anchors of repeated headings.
+_REPEATED = re.compile(r"[-_]\d+$")
+#: Parts of a document that are filled in when the documentation is built.
+_GENERATED = re.compile(
+    r"^\s*(?::::\s|-{1,2}8<-|\.\. (?:include|auto\w+|click|literalinclude)::|`{3,}\{|\{%|\{\{|<!--\s*include)",
+    re.MULTILINE,
+)
+_EXPLICIT_ANCHOR = re.compile(
+    r"""(?:\b(?:id|name)\s*=\s*["']([^"']+)["'])|\{:?\s*#([\w.:-]+)|^\(([^()\n]+)\)=|^\s*\.\. _`?([^`:\n]+)`?:""",
+    re.MULTILINE,
+)
+
+
+class Heading(NamedTuple):
+    """A heading."""
+
+    line: int
+    level: int
+    text: str
+    #: True if nothing stands between it and the next heading of its level or above.
+    is_empty: bool
+
+
+class Passage(NamedTuple):
+    """A paragraph, a heading or a cell of a table; code in it is between backticks."""
+
+    #: `paragraph`, `heading` or `cell`.
+    kind: str
+    #: Number of the first line.
+    line: int
+    lines: tuple[str, ...]
+
+    @property
+    def prose(self) -> str:
+        """Return the text with a mark in the place of code."""
+        return _CODE.sub(CODE_MARK, self.text)
+
+    @property
+    def text(self) -> str:
+        """Return the text, line by line."""
+        return "\n".join(self.lines)
+
+
+class Link(NamedTuple):
+    """A link or an image, with its target as it is written."""
+
+    line: int
+    target: str
+
+
+class CodeWord(NamedTuple):
+    """A text between backticks."""
+
+    line: int
+    word: str
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document that was read."""
+
+    source: str
+    passages: tuple[Passage, ...]
+    headings: tuple[Heading, ...]
+    links: tuple[Link, ...]
+    code_words: tuple[CodeWord, ...]
+    #: Code in blocks.
+    code: str = ""
+
+    @cached_property
+    def is_generated(self) -> bool:
+        """Return whether parts of it are filled in later, so that its anchors are not known."""
+        return _GENERATED.search(self.source) is not None
+
+    @cached_property
+    def anchors(self) -> frozenset[str]:
+        """Return the names of its places in lower case, in the forms of the usual renderers."""
+        explicit = (next(filter(None, it.groups())) for it in _EXPLICIT_ANCHOR.finditer(self.source))
+        of_headings = (slug for it in self.headings for slug in slugs(it.text))
+        return frozenset([*(it.strip().casefold() for it in explicit), *of_headings, "top", ""])
+
+    def has_anchor(self, anchor: str) -> bool:
+        """Return whether it has a place of this name; True if that is not known."""
+        name = anchor.casefold()
+        if self.is_generated or name in self.anchors or any(it in name for it in ":~="):
+            return True
+        base = _REPEATED.sub("", name)
+        return base != name and self._repeated[base] > 1
+
+    @cached_property
+    def _repeated(self) -> Counter[str]:
+        return Counter(slug for it in self.headings for slug in slugs(it.text))
+
+
+def slugs(heading: str) -> frozenset[str]:
+    """Return the anchors that GitHub, GitLab, Python-Markdown and docutils make of a heading."""
+    lower = heading.strip().lower()
+    github = _NOT_WORD.sub("", lower).replace(" ", "-")
+    plain = unicodedata.normalize("NFKD", lower).encode("ascii", "ignore").decode()
+    python = re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", plain).strip())
+    docutils = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+    return frozenset({github, re.sub(r"-+", "-", github), python, docutils})
+
+
+def sections(document: Document) -> Iterator[tuple[Heading, tuple[int, ...]]]:
+    """Yield each heading with the numbers of the headings above it, outermost first."""
+    open_headings: list[tuple[int, int]] = []
+    for number, heading in enumerate(document.headings):
+        while open_headings and open_headings[-1][1] >= heading.level:
+            open_headings.pop()
+        yield heading, tuple(it for it, _ in open_headings)
+        open_headings.append((number, heading.level))

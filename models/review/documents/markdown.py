@@ -1,0 +1,89 @@
+"""Reader of Markdown, by CommonMark with tables; also of what other dialects add to it.
+
+Code, HTML and front matter are no prose.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from .document import CodeWord, Document, Heading, Link, Passage
+
+_FRONT_MATTER = re.compile(r"\A(-{3,}|\+{3,})[ \t]*\n(?s:.*?)\n\1[ \t]*(?:\n|\Z)")
+#: Attributes after the text of a heading, and a permanent link.
+_ATTRIBUTES = re.compile(r"\s*(?:\{[^{}]*\}|¶)\s*$")
+_MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
+# Otherwise targets would be escaped.
+_MARKDOWN.normalizeLink = lambda url: url  # type: ignore[method-assign]
+
+
+def read_markdown(text: str) -> Document:
+    """Return a document."""
+    front = _FRONT_MATTER.match(text)
+    source = "\n" * front[0].count("\n") + text[front.end() :] if front else text
+    tokens = _MARKDOWN.parse(source)
+    reader = _Reader(tokens)
+    reader.read()
+    return Document(
+        source=source,
+        passages=tuple(reader.passages),
+        headings=tuple(_headings(tokens)),
+        links=tuple(reader.links),
+        code_words=tuple(reader.code_words),
+        code="\n".join(it.content for it in tokens if it.type in ("fence", "code_block")),
+    )
+
+
+class _Reader:
+    """Collector of passages, links and code words."""
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self.passages: list[Passage] = []
+        self.links: list[Link] = []
+        self.code_words: list[CodeWord] = []
+        self._tokens = tokens
+
+    def read(self) -> None:
+        """Read all blocks with text."""
+        kinds = {"heading_open": "heading", "td_open": "cell", "th_open": "cell"}
+        for before, token in zip(self._tokens, self._tokens[1:], strict=False):
+            if token.type == "inline" and token.map is not None:
+                self._read_block(kinds.get(before.type, "paragraph"), token.map[0] + 1, token.children or ())
+
+    def _read_block(self, kind: str, line: int, children: Sequence[Token]) -> None:
+        lines = [""]
+        for child in children:
+            number = line + len(lines) - 1
+            if child.type in ("softbreak", "hardbreak"):
+                lines.append("")
+            elif child.type == "code_inline":
+                self.code_words.append(CodeWord(number, child.content))
+                lines[-1] += f"`{child.content.replace('`', ' ')}`"
+            elif child.type == "link_open":
+                self.links.append(Link(number, str(child.attrGet("href") or "")))
+            elif child.type == "image":
+                self.links.append(Link(number, str(child.attrGet("src") or "")))
+            elif child.type == "text":
+                # Backticks that begin no code must not look as if they did.
+                lines[-1] += child.content.replace("`", "'")
+        self.passages.append(Passage(kind, line, tuple(lines)))
+
+
+def _headings(tokens: Sequence[Token]) -> Iterator[Heading]:
+    for index, token in enumerate(tokens):
+        if token.type != "heading_open" or token.map is None or token.level:
+            continue
+        level = int(token.tag[1:])
+        follows = tokens[index + 3] if index + 3 < len(tokens) else None
+        is_last = follows is None or (follows.type == "heading_open" and int(follows.tag[1:]) <= level)
+        text = _ATTRIBUTES.sub("", _plain(tokens[index + 1]))
+        yield Heading(token.map[0] + 1, level, text, is_last or not text.strip())
+
+
+def _plain(inline: Token) -> str:
+    """Return the text of a heading, without its markup."""
+    return "".join(it.content for it in inline.children or () if it.type in ("text", "code_inline"))

@@ -1,0 +1,152 @@
+"""Documentation pages of rules, and which rules are about security.
+
+The names are those of Ruff's and bandit's own documentation; a test compares them with the installed
+programs.
+"""
+
+from __future__ import annotations
+
+import re
+
+_RUFF = "https://docs.astral.sh/ruff/rules/#"
+_BANDIT = "https://bandit.readthedocs.io/en/latest/"
+_SHELLCHECK = "https://www.shellcheck.net/wiki/"
+_RUFF_PREFIXES = [
+    "A",
+    "AIR",
+    "ANN",
+    "ARG",
+    "ASYNC",
+    "B",
+    "BLE",
+    "C",
+    "C4",
+    "C90",
+    "COM",
+    "CPY",
+    "D",
+    "DJ",
+    "DOC",
+    "DTZ",
+    "E",
+    "EM",
+    "ERA",
+    "EXE",
+    "F",
+    "FA",
+    "FAST",
+    "FBT",
+    "FIX",
+    "FLY",
+    "FURB",
+    "G",
+    "I",
+    "ICN",
+    "INP",
+    "INT",
+    "ISC",
+    "LOG",
+    "N",
+    "NPY",
+    "PD",
+    "PERF",
+    "PGH",
+    "PIE",
+    "PLC",
+    "PLE",
+    "PLR",
+    "PLW",
+    "PT",
+    "PTH",
+    "PYI",
+    "Q",
+    "RET",
+    "RSE",
+    "RUF",
+    "S",
+    "SIM",
+    "SLF",
+    "SLOT",
+    "T",
+    "T10",
+    "T20",
+    "TC",
+    "TD",
+    "TID",
+    "TRY",
+    "UP",
+    "W",
+    "YTT",
+]
+_RUFF_RULE = re.compile(rf"(?:{'|'.join(_RUFF_PREFIXES)})\d{{1,4}}")
+#: Bandit's numbers begin at 101 and end at 704; below and above, `B` is flake8-bugbear, which Ruff has.
+_BANDIT_RULE = re.compile(r"B[1-7]\d\d")
+_SHELLCHECK_RULE = re.compile(r"SC\d{4}")
+#: Rules of flake8-bandit in Ruff, of bandit, and weaknesses by number.
+_SECURITY_RULE = re.compile(r"S\d{3}|B[1-7]\d\d|CWE-\d{1,5}")
+_BANDIT_PLUGINS = {
+    "B101": "assert_used",
+    "B102": "exec_used",
+    "B103": "set_bad_file_permissions",
+    "B104": "hardcoded_bind_all_interfaces",
+    "B105": "hardcoded_password_string",
+    "B106": "hardcoded_password_funcarg",
+    "B107": "hardcoded_password_default",
+    "B108": "hardcoded_tmp_directory",
+    "B110": "try_except_pass",
+    "B112": "try_except_continue",
+    "B113": "request_without_timeout",
+    "B201": "flask_debug_true",
+    "B202": "tarfile_unsafe_members",
+    "B324": "hashlib",
+    "B501": "request_with_no_cert_validation",
+    "B502": "ssl_with_bad_version",
+    "B503": "ssl_with_bad_defaults",
+    "B504": "ssl_with_no_version",
+    "B505": "weak_cryptographic_key",
+    "B506": "yaml_load",
+    "B507": "ssh_no_host_key_verification",
+    "B508": "snmp_insecure_version_check",
+    "B509": "snmp_crypto_check",
+    "B601": "paramiko_calls",
+    "B602": "subprocess_popen_with_shell_equals_true",
+    "B603": "subprocess_without_shell_equals_true",
+    "B604": "any_other_function_with_shell_equals_true",
+    "B605": "start_process_with_a_shell",
+    "B606": "start_process_with_no_shell",
+    "B607": "start_process_with_partial_path",
+    "B608": "hardcoded_sql_expressions",
+    "B609": "linux_commands_wildcard_injection",
+    "B610": "django_extra_used",
+    "B611": "django_rawsql_used",
+    "B612": "logging_config_insecure_listen",
+    "B613": "trojansource",
+    "B614": "pytorch_load",
+    "B615": "huggingface_unsafe_download",
+    "B701": "jinja2_autoescape_false",
+    "B702": "use_of_mako_templates",
+    "B703": "django_mark_safe",
+    "B704": "markupsafe_markup_xss",
+}
+
+
+def rule_page(rule: str) -> str:
+    """Return the documentation page of a rule of Ruff, bandit or ShellCheck; empty: another rule."""
+    if _BANDIT_RULE.fullmatch(rule):
+        return _BANDIT + _bandit_page(rule)
+    if _RUFF_RULE.fullmatch(rule):
+        return _RUFF + rule
+    return _SHELLCHECK + rule if _SHELLCHECK_RULE.fullmatch(rule) else ""
+
+
+def is_security_rule(rule: str) -> bool:
+    """Return whether a rule is about security."""
+    return _SECURITY_RULE.fullmatch(rule) is not None
+
+
+def _bandit_page(rule: str) -> str:
+    if rule in _BANDIT_PLUGINS:
+        return f"plugins/{rule.lower()}_{_BANDIT_PLUGINS[rule]}.html"
+    if rule.startswith(("B3", "B4")):
+        return f"blacklists/blacklist_{'calls' if rule.startswith('B3') else 'imports'}.html"
+    return "plugins/index.html"

@@ -1,0 +1,250 @@
+"""Delivery to GitHub: the pull requests of one repository, commit statuses, code scanning.
+
+Comments are created by the REST API, in reviews of several, so that people get one message. They are listed and
+edited by the GraphQL API, which knows threads, and which comments the token's user wrote: others cannot add a
+comment that is taken for one of an earlier delivery.
+
+Source: https://docs.github.com/rest and https://docs.github.com/graphql.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from ....models.errors import DeliveryFailed
+from ....models.review.runs import ReviewRun
+from ...reports.sarif import to_sarif
+from ..deliveries_file import GithubEntry
+from ..payload import ReportPayload
+from .api import HostApi, checked_answers
+from .comments import FindingMarker, SummaryMarker, find_marker
+from .diff import Anchor, FileDiff, parse_patch
+from .plan import ExistingComment, NewComment
+from .publish import (
+    CommitStatus,
+    ExistingSummary,
+    PullState,
+    publish,
+    relocate,
+    required_revision,
+    status_of,
+)
+
+log = logging.getLogger(__name__)
+
+#: Maximum number of comments in one review.
+_BATCH = 20
+#: Maximum bytes of a compressed SARIF file that GitHub takes.
+_MAX_SARIF_BYTES = 10_485_760
+_LIST = """query($owner: String!, $name: String!, $number: Int!, $after: String) {
+  repository(owner: $owner, name: $name) { pullRequest(number: $number) { %s(first: 50, after: $after) {
+    pageInfo { hasNextPage endCursor } nodes { %s } } } } }"""
+_THREAD = "id isResolved path line startLine comments(first: 1) { nodes { id body viewerDidAuthor } }"
+_COMMENT = "id body viewerDidAuthor"
+_MUTATION = "mutation($input: %sInput!) { %s(input: $input) { clientMutationId } }"
+_FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
+
+
+def deliver_to_github(entry: GithubEntry, report_payload: ReportPayload, *, token: str) -> None:
+    """Write the run to its pull request, or to its commit if it reviews none.
+
+    Raises:
+        DeliveryFailed: A part is missing; `retryable`: whether a retry may add it.
+    """
+    host = _Repository(entry, HostApi(entry, token))
+    with checked_answers(entry.api_url):
+        if (pull := report_payload.pull_request) is None:
+            revision = required_revision(report_payload)
+            host.set_status(revision, status_of(report_payload.run, entry))
+            if entry.sarif and entry.branch:
+                host.upload_sarif(report_payload.run, revision, ref=f"refs/heads/{entry.branch}")
+            return
+        host.number = pull.number
+        run = relocate(report_payload.run, pull.folder)
+        reviewed = publish(host, run, entry)
+        if entry.sarif and reviewed is not None:
+            host.upload_sarif(run, reviewed, ref=f"refs/pull/{pull.number}/head")
+
+
+class _Repository:
+    """A repository, with the number of the pull request that gets comments."""
+
+    number = 0
+    _head = ""
+
+    def __init__(self, entry: GithubEntry, api: HostApi) -> None:
+        self._api = api
+        self._owner, _, self._name = entry.repository.partition("/")
+        self._path = f"/repos/{quote(self._owner)}/{quote(self._name)}"
+        self._graphql_url = entry.api_url.rstrip("/").removesuffix("/v3")
+
+    def tag(self, anchor: Anchor) -> str:  # noqa: ARG002 - GitHub replaces the lines of the comment
+        """Return the language of a code block that can be committed."""
+        return "suggestion"
+
+    def read(self) -> PullState:
+        """Return the state of the pull request."""
+        pull = self._api.call("GET", f"{self._path}/pulls/{self.number}").data
+        files = {it.path: it for it in self._files()}
+        threads = [it for it in map(_thread, self._list("reviewThreads", _THREAD)) if it is not None]
+        comments = [it for it in map(_summary, self._list("comments", _COMMENT)) if it is not None]
+        self._head = pull["head"]["sha"]
+        return PullState(self._head, files, threads, comments)
+
+    def _files(self) -> Iterator[FileDiff]:
+        for file in self._api.pages(f"{self._path}/pulls/{self.number}/files"):
+            if file["status"] != "removed":
+                name = file["filename"]
+                lines = parse_patch(file.get("patch") or "")
+                yield FileDiff(name, file.get("previous_filename") or name, lines)
+
+    def _list(self, connection: str, fields: str) -> Iterator[dict[str, Any]]:
+        after = None
+        while True:
+            variables = {
+                "owner": self._owner,
+                "name": self._name,
+                "number": self.number,
+                "after": after,
+            }
+            data = self._graphql(_LIST % (connection, fields), variables)
+            page = data["repository"]["pullRequest"][connection]
+            yield from page["nodes"]
+            if not page["pageInfo"]["hasNextPage"]:
+                return
+            after = page["pageInfo"]["endCursor"]
+
+    def create_summary(self, body: str) -> str:
+        """Create the summary, and return the id of the comment."""
+        path = f"{self._path}/issues/{self.number}/comments"
+        return str(self._api.call("POST", path, {"body": body}).data["node_id"])
+
+    def edit_summary(self, comment_id: str, body: str) -> None:
+        """Edit the summary."""
+        self._mutate("updateIssueComment", id=comment_id, body=body)
+
+    def delete_summary(self, comment_id: str) -> None:
+        """Delete a second summary."""
+        self._mutate("deleteIssueComment", id=comment_id)
+
+    def create_comments(self, comments: Sequence[NewComment]) -> Sequence[NewComment]:
+        """Create comments in reviews of several; return those whose place GitHub refuses."""
+        refused: list[NewComment] = []
+        for start in range(0, len(comments), _BATCH):
+            refused += self._create(comments[start : start + _BATCH])
+        return refused
+
+    def _create(self, comments: Sequence[NewComment]) -> Sequence[NewComment]:
+        """Create one review; if GitHub refuses it, which is for all of it, create one per comment."""
+        review = {
+            "event": "COMMENT",
+            "commit_id": self._head,
+            "comments": [_review_comment(it) for it in comments],
+        }
+        answer = self._api.call("POST", f"{self._path}/pulls/{self.number}/reviews", review, accept=(422,))
+        if answer.status != 422:
+            return ()
+        if len(comments) == 1:
+            log.info("GitHub refused the place of a comment, adding it to the summary: %s", answer.error)
+            return comments
+        return [refused for it in comments for refused in self._create([it])]
+
+    def edit_comment(self, comment: ExistingComment, body: str) -> None:
+        """Edit a comment."""
+        self._mutate(
+            "updatePullRequestReviewComment", pullRequestReviewCommentId=comment.comment_id, body=body
+        )
+
+    def delete_comment(self, comment: ExistingComment) -> None:
+        """Delete a comment."""
+        self._mutate("deletePullRequestReviewComment", id=comment.comment_id)
+
+    def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
+        """Resolve or reopen the thread of a comment, if the token may."""
+        verb = "resolveReviewThread" if is_resolved else "unresolveReviewThread"
+        if not self._mutate(verb, accept=_FORBIDDEN, threadId=comment.thread_id):
+            log.debug("the token may not resolve threads; only the comment says that its finding is gone")
+
+    def is_merge_of(self, revision: str, head: str) -> bool:
+        """Return whether a commit merges the head of the pull request into its base."""
+        answer = self._api.call("GET", f"{self._path}/commits/{revision}", accept=(404, 422))
+        return answer.status == 200 and any(it["sha"] == head for it in answer.data["parents"])
+
+    def set_status(self, revision: str, status: CommitStatus) -> None:
+        """Set the status of a commit; a repeated call sends nothing, because a commit may have 1,000 statuses."""
+        state = {True: "success", False: "failure", None: "error"}[status.has_passed]
+        data = {"state": state, "context": status.name, "description": status.description}
+        path = f"{self._path}/commits/{revision}/status?per_page=100"
+        found = self._api.call("GET", path, accept=(404, 422))
+        known = found.data["statuses"] if found.status == 200 else ()
+        if not any(data == {name: it.get(name) for name in data} for it in known):
+            self._api.call("POST", f"{self._path}/statuses/{revision}", data)
+
+    def upload_sarif(self, run: ReviewRun, revision: str, *, ref: str) -> None:
+        """Upload the findings to code scanning."""
+        packed = gzip.compress(to_sarif(run).encode(), mtime=0)
+        if len(packed) > _MAX_SARIF_BYTES:
+            raise DeliveryFailed(
+                f"SARIF of {len(packed)} bytes is larger than GitHub takes ({_MAX_SARIF_BYTES})",
+                retryable=False,
+            )
+        data = {"commit_sha": revision, "ref": ref, "sarif": b64encode(packed).decode()}
+        self._api.call("POST", f"{self._path}/code-scanning/sarifs", data)
+
+    def _mutate(self, name: str, *, accept: Sequence[str] = (), **fields: object) -> bool:
+        """Change something; return False if it failed with an error type in `accept`."""
+        query = _MUTATION % (name[0].upper() + name[1:], name)
+        return bool(self._graphql(query, {"input": fields}, accept=accept))
+
+    def _graphql(
+        self, query: str, variables: dict[str, Any], *, accept: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Return the data of a query; an empty one if it failed with an error type in `accept`."""
+        sent = {"query": query, "variables": variables}
+        answer = self._api.call("POST", "/graphql", sent, base=self._graphql_url).data or {}
+        errors = answer.get("errors")
+        if not errors:
+            data: dict[str, Any] = answer["data"]
+            return data
+        kind, said = str(errors[0].get("type", "")), str(errors[0].get("message", ""))
+        if kind in accept:
+            return {}
+        status = {"NOT_FOUND": 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}.get(kind, 200)
+        raise self._api.failure(status, said, retryable=status == 200)
+
+
+def _review_comment(comment: NewComment) -> dict[str, Any]:
+    anchor = comment.anchor
+    place: dict[str, Any] = {"path": anchor.file.path, "line": anchor.end, "side": "RIGHT"}
+    if anchor.end > anchor.start:
+        place |= {"start_line": anchor.start, "start_side": "RIGHT"}
+    return {**place, "body": comment.body}
+
+
+def _thread(node: dict[str, Any]) -> ExistingComment | None:
+    """Return the comment of a delivery that started a thread; None: somebody else did."""
+    first = next(iter(node["comments"]["nodes"]), None)
+    if first is None or not first["viewerDidAuthor"]:
+        return None
+    marker = find_marker(first["body"])
+    if not isinstance(marker, FindingMarker):
+        return None
+    return ExistingComment(
+        comment_id=first["id"],
+        thread_id=node["id"],
+        marker=marker,
+        body=first["body"],
+        path=node["path"],
+        line=node["startLine"] or node["line"],
+        is_resolved=node["isResolved"],
+    )
+
+
+def _summary(node: dict[str, Any]) -> ExistingSummary | None:
+    marker = find_marker(node["body"]) if node["viewerDidAuthor"] else None
+    return ExistingSummary(node["id"], marker, node["body"]) if isinstance(marker, SummaryMarker) else None

@@ -1,0 +1,241 @@
+"""Delivery of a run to a pull request, the same on every code host.
+
+The order makes a delivery safe to repeat after any interruption: what exists is read first, the summary says which
+run is newest, threads are resolved before their comment says so, and the commit status comes last.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from ....models.errors import DeliveryFailed
+from ....models.review.findings import Finding
+from ....models.review.runs import ItemResult, ReviewRun, RunState, headline
+from ..deliveries_file import CodeHostEntry
+from ..payload import ReportPayload
+from .comments import SummaryMarker, series_of, summary_body
+from .diff import Anchor, FileDiff
+from .plan import (
+    CommentPlan,
+    CommentRules,
+    ExistingComment,
+    NewComment,
+    find_duplicates,
+    is_same_body,
+    plan_comments,
+)
+
+log = logging.getLogger(__name__)
+
+_MAX_DESCRIPTION = 140
+
+
+@dataclass(frozen=True, slots=True)
+class ExistingSummary:
+    """Summary of an earlier delivery."""
+
+    comment_id: str
+    marker: SummaryMarker
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class PullState:
+    """State of a pull request before a delivery, with the comments of the token's user."""
+
+    head: str
+    files: Mapping[str, FileDiff]
+    comments: Sequence[ExistingComment]
+    summaries: Sequence[ExistingSummary]
+
+
+@dataclass(frozen=True, slots=True)
+class CommitStatus:
+    """Status of a commit: `has_passed` is None if the run did not complete."""
+
+    name: str
+    has_passed: bool | None
+    description: str
+
+
+class CodeHost(Protocol):
+    """One pull request of a code host, or its repository. All methods raise DeliveryFailed."""
+
+    def tag(self, anchor: Anchor) -> str:
+        """Return the language of a code block that can be committed."""
+        ...
+
+    def read(self) -> PullState:
+        """Return the state of the pull request."""
+        ...
+
+    def create_summary(self, body: str) -> str:
+        """Create the summary, and return the id of the comment."""
+        ...
+
+    def edit_summary(self, comment_id: str, body: str) -> None:
+        """Edit the summary."""
+        ...
+
+    def delete_summary(self, comment_id: str) -> None:
+        """Delete a second summary."""
+        ...
+
+    def create_comments(self, comments: Sequence[NewComment]) -> Sequence[NewComment]:
+        """Create comments; return those whose place the host refuses."""
+        ...
+
+    def edit_comment(self, comment: ExistingComment, body: str) -> None:
+        """Edit a comment."""
+        ...
+
+    def delete_comment(self, comment: ExistingComment) -> None:
+        """Delete a second comment about the same finding."""
+        ...
+
+    def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
+        """Resolve or reopen the thread of a comment, if the token may."""
+        ...
+
+    def is_merge_of(self, revision: str, head: str) -> bool:
+        """Return whether a commit merges the head of the pull request into its base."""
+        ...
+
+    def set_status(self, revision: str, status: CommitStatus) -> None:
+        """Set the status of a commit."""
+        ...
+
+
+def relocate(run: ReviewRun, folder: str) -> ReviewRun:
+    """Return the run with paths relative to the repository whose subfolder was reviewed."""
+    if not folder.strip("/"):
+        return run
+
+    def move(finding: Finding) -> Finding:
+        return finding.model_copy(update={"path": f"{folder}/{finding.path}"})
+
+    def move_result(result: ItemResult) -> ItemResult:
+        item = result.item.model_copy(update={"path": f"{folder}/{result.item.path}"})
+        return result.model_copy(update={"item": item, "findings": tuple(map(move, result.findings))})
+
+    changes = {
+        "findings": tuple(map(move, run.findings)),
+        "results": tuple(map(move_result, run.results)),
+        "skipped": tuple(it.model_copy(update={"path": f"{folder}/{it.path}"}) for it in run.skipped),
+    }
+    return run.model_copy(update=changes)
+
+
+def publish(host: CodeHost, run: ReviewRun, entry: CodeHostEntry) -> str | None:
+    """Write comments, summary and commit status of a run to its pull request.
+
+    Returns:
+        The commit that was reviewed; None: a newer run was delivered before, and nothing was written.
+
+    Raises:
+        DeliveryFailed: A part is missing; a repeated call adds it, and changes nothing else.
+    """
+    state = _own_part(host, run)
+    if any((it.marker.started, it.marker.run) > _order(run) for it in state.summaries):
+        log.info("review %s: a newer review was delivered before, not delivering it", run.id)
+        return None
+    rules = CommentRules(least=entry.comments_from, most=entry.max_comments, tag=host.tag)
+    plan = plan_comments(run, state.files, state.comments, rules)
+    summary_id = _write_summary(host, state.summaries, _body(run, plan))
+    refused = _write_comments(host, plan)
+    if refused:
+        host.edit_summary(summary_id, _body(run, plan, refused))
+    if plan.create or not state.summaries:
+        _delete_duplicates(host, run)
+    revision = _reviewed_commit(host, run, state.head)
+    host.set_status(revision, status_of(run, entry))
+    return revision
+
+
+def _own_part(host: CodeHost, run: ReviewRun) -> PullState:
+    """Return the state of the pull request with the comments of the run's series."""
+    state, series = host.read(), series_of(run)
+    return replace(
+        state,
+        comments=[it for it in state.comments if it.marker.series == series],
+        summaries=[it for it in state.summaries if it.marker.series == series],
+    )
+
+
+def _order(run: ReviewRun) -> tuple[str, str]:
+    marker = SummaryMarker.of(run)
+    return marker.started, marker.run
+
+
+def _body(run: ReviewRun, plan: CommentPlan, refused: Sequence[NewComment] = ()) -> str:
+    commented = plan.kept + len(plan.create) - len(refused)
+    return summary_body(run, [*plan.elsewhere, *(it.finding for it in refused)], commented=commented)
+
+
+def _write_summary(host: CodeHost, summaries: Sequence[ExistingSummary], body: str) -> str:
+    """Create or edit the summary, delete any other, and return the id of its comment."""
+    if not summaries:
+        return host.create_summary(body)
+    first, *others = summaries
+    if not is_same_body(first.body, body):
+        host.edit_summary(first.comment_id, body)
+    for other in others:
+        host.delete_summary(other.comment_id)
+    return first.comment_id
+
+
+def _delete_duplicates(host: CodeHost, run: ReviewRun) -> None:
+    """Delete what another worker has written at the same time; both keep the same comments.
+
+    Nothing is created here: a host may not yet list what was created just now.
+    """
+    state = _own_part(host, run)
+    for comment in find_duplicates(state.comments):
+        host.delete_comment(comment)
+    newest = max(state.summaries, key=lambda it: (it.marker.started, it.marker.run), default=None)
+    for summary in state.summaries:
+        if summary is not newest:
+            host.delete_summary(summary.comment_id)
+
+
+def _write_comments(host: CodeHost, plan: CommentPlan) -> Sequence[NewComment]:
+    """Create and edit comments; return those that the host refused."""
+    refused = host.create_comments(plan.create) if plan.create else ()
+    for edit in plan.edit:
+        if edit.resolve is not None and edit.resolve is not edit.comment.is_resolved:
+            host.set_resolved(edit.comment, is_resolved=edit.resolve)
+        host.edit_comment(edit.comment, edit.body)
+    return refused
+
+
+def _reviewed_commit(host: CodeHost, run: ReviewRun, head: str) -> str:
+    """Return the commit for the status. CI checks out a merge of the head, which nobody looks at."""
+    if not run.revision or run.revision == head or host.is_merge_of(run.revision, head):
+        return head
+    return run.revision
+
+
+def status_of(run: ReviewRun, entry: CodeHostEntry) -> CommitStatus:
+    """Return the commit status of a run."""
+    has_passed = entry.fail_on == "never" or not run.has_finding_at_least(entry.fail_on)
+    return CommitStatus(
+        f"symposia/{run.panel}",
+        has_passed if run.state is RunState.COMPLETED else None,
+        headline(run)[:_MAX_DESCRIPTION],
+    )
+
+
+def required_revision(report_payload: ReportPayload) -> str:
+    """Return the commit of a run that reviews no pull request.
+
+    Raises:
+        DeliveryFailed: The run has none.
+    """
+    if not report_payload.run.revision:
+        raise DeliveryFailed(
+            "the run reviews neither a pull request (--pull-request N) nor a git revision", retryable=False
+        )
+    return report_payload.run.revision

@@ -1,0 +1,108 @@
+"""Comparison of documents with the files of their root: dead links, missing anchors, misspelled names.
+
+Reviewers get a document and no file, so the differences are found where the files are, and sent with the
+item. Only files below the root are read, within the limits of sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Protocol
+
+from ...models.review.documents.document import Document
+from ...models.review.documents.facts import MAX_FACTS, RepositoryFacts
+from ...models.review.documents.reading import DOCUMENT_SUFFIXES, read_document, relative_links
+from ...models.review.documents.spelling import Names
+from ...models.review.panels import Panel
+from ...models.review.runs import ReadItem, SkippedItem
+from .files import FileSelection, FileSource
+from .sandboxed_folder import SandboxedFolder
+from .source import SourceLimits
+
+#: Agent that reports the differences.
+FACTS_AGENT = "facts"
+
+
+#: Names of documents about the past, which name what no longer exists.
+_HISTORY = re.compile(r"change|history|release|news|migrat|upgrad", re.IGNORECASE)
+
+
+class _Items(Protocol):
+    def __iter__(self) -> Iterator[ReadItem | SkippedItem]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentSource:
+    """Source whose documents carry their differences from the files below `folder`."""
+
+    folder: Path
+    items: _Items
+
+    def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
+        """Yield the items of the source. Raises InvalidInput, as the source."""
+        with SandboxedFolder(self.folder) as root:
+            comparison = _Comparison(self.folder, root)
+            for it in self.items:
+                if isinstance(it, ReadItem) and it.item.path.endswith(DOCUMENT_SUFFIXES):
+                    facts = comparison.facts(it.text, path=it.item.path)
+                    yield it.with_facts(facts)
+                else:
+                    yield it
+
+
+def source_of(folder: Path, selection: FileSelection, panel: Panel) -> DocumentSource | FileSource:
+    """Return the files of a root as a source; with a comparison if the panel reports differences."""
+    files = FileSource(folder, selection)
+    return DocumentSource(folder, files) if FACTS_AGENT in panel.agents else files
+
+
+class _Comparison:
+    """Comparison of documents with the files of one root."""
+
+    def __init__(self, folder: Path, root: SandboxedFolder) -> None:
+        self._folder = folder
+        self._root = root
+        self._other = lru_cache(maxsize=1_000)(self._read)
+
+    def facts(self, text: str, *, path: str) -> RepositoryFacts:
+        """Return the differences between a document and the root."""
+        document = read_document(text, path=path)
+        files, anchors = dict[str, None](), dict[str, None]()
+        for link, target, anchor in relative_links(document, path=path):
+            if not self._root.exists(target):
+                files[link.target] = None
+            elif anchor and target.endswith(DOCUMENT_SUFFIXES):
+                other = self._other(target)
+                if other is not None and not other.has_anchor(anchor):
+                    anchors[link.target] = None
+        words = [it.word for it in document.code_words]
+        is_history = _HISTORY.search(path.rpartition("/")[2]) is not None
+        misspelled = islice(self._names.misspelled(words), MAX_FACTS) if words and not is_history else ()
+        return RepositoryFacts(
+            missing_files=tuple(files)[:MAX_FACTS],
+            missing_anchors=tuple(anchors)[:MAX_FACTS],
+            misspelled=dict(misspelled),
+        )
+
+    @cached_property
+    def _names(self) -> Names:
+        """Return the names in all files of the root; of documents, only those in blocks of code."""
+        names = Names()
+        for it in FileSource(self._folder, FileSelection(), SourceLimits()):
+            path = it.item.path if isinstance(it, ReadItem) else it.path
+            names.add(path)
+            if isinstance(it, ReadItem):
+                is_document = path.endswith(DOCUMENT_SUFFIXES)
+                names.add(read_document(it.text, path=path).code if is_document else it.text)
+        return names
+
+    def _read(self, path: str) -> Document | None:
+        data = self._root.read(path, limit=SourceLimits().item_bytes)
+        if isinstance(data, SkippedItem):
+            return None
+        return read_document(data.decode(errors="replace"), path=path)

@@ -1,0 +1,249 @@
+"""GitHub as far as a delivery uses it: one repository with pull requests, after the published API description.
+
+A review with a comment outside the diff is refused as a whole; only the GraphQL API knows threads.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from servers.code_hosts.json_server import Answer, JsonServer, Refused, Route, hunk_lines, paged
+
+ME = "review-bot"
+_SHA = re.compile(r"[0-9a-f]{40}")
+_MAX_BODY = 65_536
+
+
+@dataclass
+class Pull:
+    head: str
+    #: Patch of each file; None: too large to be shown.
+    files: dict[str, str | None]
+    removed: set[str] = field(default_factory=set)
+    threads: list[dict[str, Any]] = field(default_factory=list)
+    comments: list[dict[str, Any]] = field(default_factory=list)
+    reviews: int = 0
+
+    def push(self, head: str, files: dict[str, str | None]) -> None:
+        """A new commit: threads follow the text of their line, or become outdated."""
+        self.head, self.files = head, files
+        for thread in self.threads:
+            lines = hunk_lines(files.get(thread["path"]) or "")
+            at = [number for number, line in lines.items() if line[2] == thread["text"]]
+            thread["line"] = at[0] if at else None
+            thread["startLine"] = None
+
+
+class GitHub(JsonServer):
+    """The repository `example/shop`."""
+
+    prefix = ""
+
+    def __init__(self) -> None:
+        self.pulls: dict[int, Pull] = {}
+        #: Parents of each commit.
+        self.commits: dict[str, list[str]] = {}
+        self.statuses: list[tuple[str, dict[str, Any]]] = []
+        self.sarifs: list[dict[str, Any]] = []
+        self.has_code_scanning = True
+        self.may_resolve = True
+        #: Maximum nodes of a page of the GraphQL API.
+        self.page_size = 50
+        self._ids = count(1)
+        super().__init__()
+
+    def routes(self) -> list[Route]:
+        repo = "/repos/example/shop"
+        return [
+            ("GET", rf"{repo}/pulls/(\d+)", self._pull),
+            ("GET", rf"{repo}/pulls/(\d+)/files", self._files),
+            ("POST", rf"{repo}/pulls/(\d+)/reviews", self._review),
+            ("POST", rf"{repo}/issues/(\d+)/comments", self._comment),
+            ("GET", rf"{repo}/commits/(\w+)", self._commit),
+            ("GET", rf"{repo}/commits/(\w+)/status", self._combined),
+            ("POST", rf"{repo}/statuses/(\w+)", self._status),
+            ("POST", rf"{repo}/code-scanning/sarifs", self._sarif),
+            ("POST", r"/graphql", self._graphql),
+        ]
+
+    def find(self, number: str) -> Pull:
+        if int(number) not in self.pulls:
+            raise Refused(404, {"message": "Not Found"})
+        return self.pulls[int(number)]
+
+    def _pull(self, number: str, **_: Any) -> Answer:
+        pull = self.find(number)
+        return 200, {"number": int(number), "state": "open", "head": {"sha": pull.head}}
+
+    def _files(self, number: str, *, query: dict[str, str], **_: Any) -> Answer:
+        pull = self.find(number)
+        files: list[dict[str, Any]] = [{"filename": it, "status": "removed"} for it in sorted(pull.removed)]
+        for name, patch in pull.files.items():
+            shown = {} if patch is None else {"patch": patch}
+            files.append({"filename": name, "status": "modified", **shown})
+        return 200, paged(files, query)
+
+    def _review(self, number: str, *, body: dict[str, Any], **_: Any) -> Answer:
+        pull = self.find(number)
+        if body.get("event") != "COMMENT" or body.get("commit_id") not in self.commits:
+            raise Refused(422, {"message": "Unprocessable Entity", "errors": ["Variable is invalid"]})
+        errors = [error for it in body["comments"] for error in _errors(pull, it)]
+        if errors:
+            raise Refused(422, {"message": "Unprocessable Entity", "errors": errors})
+        for comment in body["comments"]:
+            text = hunk_lines(pull.files[comment["path"]] or "")[comment["line"]][2]
+            self.add_thread(int(number), ME, text=text, **comment)
+        pull.reviews += 1
+        self.changed()
+        return 200, {"id": next(self._ids)}
+
+    def add_thread(self, number: int, author: str, **comment: Any) -> dict[str, Any]:
+        """A comment on a line, of anybody."""
+        thread = {
+            "id": f"PRRT_{next(self._ids)}",
+            "isResolved": False,
+            "path": comment["path"],
+            "line": comment["line"],
+            "startLine": comment.get("start_line"),
+            "text": comment.get("text", ""),
+            "comment": {"id": f"PRRC_{next(self._ids)}", "body": comment["body"], "author": author},
+        }
+        self.pulls[number].threads.append(thread)
+        return thread
+
+    def _comment(self, number: str, *, body: dict[str, Any], **_: Any) -> Answer:
+        _check_body(body["body"])
+        comment = self.add_comment(int(number), ME, body["body"])
+        self.changed()
+        return 201, {"id": 1, "node_id": comment["id"]}
+
+    def add_comment(self, number: int, author: str, body: str) -> dict[str, Any]:
+        """A comment on the pull request, of anybody."""
+        comment = {"id": f"IC_{next(self._ids)}", "body": body, "author": author}
+        self.pulls[number].comments.append(comment)
+        return comment
+
+    def _commit(self, sha: str, **_: Any) -> Answer:
+        if sha not in self.commits:
+            raise Refused(422, {"message": f"No commit found for SHA: {sha}"})
+        return 200, {"sha": sha, "parents": [{"sha": it} for it in self.commits[sha]]}
+
+    def _combined(self, sha: str, **_: Any) -> Answer:
+        newest = {it["context"]: it for known, it in self.statuses if known == sha}
+        return 200, {"sha": sha, "statuses": list(newest.values())}
+
+    def _status(self, sha: str, *, body: dict[str, Any], **_: Any) -> Answer:
+        if sha not in self.commits:
+            raise Refused(422, {"message": f"No commit found for SHA: {sha}"})
+        if body["state"] not in ("error", "failure", "pending", "success") or len(body["description"]) > 140:
+            raise Refused(422, {"message": "Validation Failed"})
+        self.statuses.append((sha, body))
+        self.changed()
+        return 201, {"id": next(self._ids)}
+
+    def _sarif(self, *, body: dict[str, Any], **_: Any) -> Answer:
+        if not self.has_code_scanning:
+            raise Refused(403, {"message": "Advanced Security must be enabled for this repository"})
+        is_ref = re.fullmatch(r"refs/(heads/.+|tags/.+|pull/\d+/(merge|head))", body["ref"])
+        if not (is_ref and _SHA.fullmatch(body["commit_sha"])):
+            raise Refused(422, {"message": "Invalid request"})
+        sarif = json.loads(gzip.decompress(b64decode(body["sarif"], validate=True)))
+        self.sarifs.append({**body, "sarif": sarif})
+        self.changed()
+        return 202, {"id": "1"}
+
+    def _graphql(self, *, body: dict[str, Any], **_: Any) -> Answer:
+        query, variables = body["query"], body["variables"]
+        if query.startswith("query"):
+            return 200, self._list(query, variables)
+        verb = re.search(r"\{ (\w+)\(input", query)
+        assert verb is not None
+        return 200, self._mutate(verb[1], variables["input"])
+
+    def _list(self, query: str, variables: dict[str, Any]) -> dict[str, Any]:
+        pull = self.pulls.get(variables["number"])
+        if pull is None or (variables["owner"], variables["name"]) != ("example", "shop"):
+            return _graphql_error("NOT_FOUND", "Could not resolve to a PullRequest")
+        is_threads = "reviewThreads(" in query
+        nodes = (
+            list(map(_thread_node, pull.threads)) if is_threads else list(map(_comment_node, pull.comments))
+        )
+        start = int(variables["after"] or 0)
+        end = start + min(self.page_size, 50)
+        page = {
+            "pageInfo": {"hasNextPage": end < len(nodes), "endCursor": str(end)},
+            "nodes": nodes[start:end],
+        }
+        name = "reviewThreads" if is_threads else "comments"
+        return {"data": {"repository": {"pullRequest": {name: page}}}}
+
+    def _mutate(self, verb: str, fields: dict[str, Any]) -> dict[str, Any]:
+        wanted = set(fields.values())
+        for pull in self.pulls.values():
+            for thread in pull.threads:
+                if verb == "deletePullRequestReviewComment" and thread["comment"]["id"] in wanted:
+                    pull.threads.remove(thread)
+                    return self._done(verb)
+                if verb in ("resolveReviewThread", "unresolveReviewThread") and thread["id"] in wanted:
+                    if not self.may_resolve:
+                        return _graphql_error("FORBIDDEN", "Resource not accessible by integration")
+                    thread["isResolved"] = verb == "resolveReviewThread"
+                    return self._done(verb)
+                if verb == "updatePullRequestReviewComment" and thread["comment"]["id"] in wanted:
+                    thread["comment"]["body"] = fields["body"]
+                    return self._done(verb)
+            for comment in pull.comments:
+                if verb == "updateIssueComment" and comment["id"] in wanted:
+                    comment["body"] = fields["body"]
+                    return self._done(verb)
+                if verb == "deleteIssueComment" and comment["id"] in wanted:
+                    pull.comments.remove(comment)
+                    return self._done(verb)
+        return _graphql_error("NOT_FOUND", "Could not resolve to a node")
+
+    def _done(self, verb: str) -> dict[str, Any]:
+        self.changed()
+        return {"data": {verb: {"clientMutationId": None}}}
+
+
+def _graphql_error(kind: str, message: str) -> dict[str, Any]:
+    return {"data": None, "errors": [{"type": kind, "message": message}]}
+
+
+def _comment_node(comment: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": comment["id"],
+        "body": comment["body"],
+        "viewerDidAuthor": comment["author"] == ME,
+    }
+
+
+def _thread_node(thread: dict[str, Any]) -> dict[str, Any]:
+    shown = {name: thread[name] for name in ("id", "isResolved", "path", "line", "startLine")}
+    return {**shown, "comments": {"nodes": [_comment_node(thread["comment"])]}}
+
+
+def _check_body(body: str) -> None:
+    if not body.strip() or len(body) > _MAX_BODY:
+        raise Refused(422, {"message": "Validation Failed", "errors": ["body is too long"]})
+
+
+def _errors(pull: Pull, comment: dict[str, Any]) -> list[str]:
+    _check_body(comment["body"])
+    lines = hunk_lines(pull.files.get(comment["path"]) or "")
+    if comment.get("side") != "RIGHT" or comment["line"] not in lines:
+        return ["Pull request review thread line must be part of the diff"]
+    start = comment.get("start_line")
+    if start is None:
+        return []
+    if start >= comment["line"]:
+        return ["Pull request review thread start line must precede the end line."]
+    if start not in lines or lines[start][0] != lines[comment["line"]][0]:
+        return ["Pull request review thread start line must be part of the same hunk as the line."]
+    return []
