@@ -102,6 +102,7 @@ def request_for_files(
         root=known_by,
         panel=panel,
         source=source_of(root, chosen, panel),
+        folder=root,
         everything=how.get("everything", False),
         is_whole=is_whole,
         **origin_of(repository, how.get("repository_url")),

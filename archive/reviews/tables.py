@@ -126,8 +126,11 @@ _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
 def cache_key(panel_sha: str, item: Item) -> str:
-    """Return a hash of everything that a panel's findings depend on: panel, item, text and relevant lines."""
-    identity: tuple[object, ...] = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    """Return a hash of everything that a panel's findings depend on: panel, item, text, lines, and what models see."""
+    identity: tuple[object, ...] = (
+        *(panel_sha, item.key, item.kind.value, item.sha256),
+        *(item.changed, item.shown),
+    )
     if item.facts is not None:
         identity = (*identity, item.facts.model_dump(mode="json"))
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()

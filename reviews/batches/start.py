@@ -7,17 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from ...models.errors import ReviewNotFound
 from ...models.review.panels import Panel
-from ...models.review.runs import ItemResult, ItemState, ReadItem, SkippedItem
+from ...models.review.readers import ReaderModel, readers_of
+from ...models.review.runs import Item, ItemResult, ItemState, ReadItem, SkippedItem
 from ...models.text.ids import new_id
 from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
+from ..chunks.planner import ItemPlan, SessionPlanner
+from ..chunks.project import Project
 from ..panels import panel_reviews, panel_sha
 from .batch import advance_batch
 from .context import ReviewContext
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
 
 #: Number of items looked up in the archive at once.
 _CHUNK = 100
@@ -48,6 +56,10 @@ class ReviewRequest:
     root: str = ""
     #: Options of the deliveries at the end.
     then: Mapping[str, JsonValue] = field(default_factory=dict)
+    #: Model agents by name, beside those that workers announce.
+    models: Mapping[str, ReaderModel] = field(default_factory=dict)
+    #: Folder of the items, from which models are shown rules and callers; None: there is none.
+    folder: Path | None = None
 
 
 def start_batch(
@@ -64,12 +76,17 @@ def start_batch(
     if _is_there(review_context, order.batch_id):
         advance_batch(review_context, order.batch_id)
         return order.batch_id
+    workers = review_context.workers
+    readers = readers_of(
+        order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
+    )
     head = BatchHead(
         batch_id=order.batch_id,
         root_name=order.root_name,
         root=order.root,
         panel=order.panel,
-        panel_sha=panel_sha(order.panel),
+        panel_sha=panel_sha(order.panel, readers),
+        readers=readers,
         is_whole=order.is_whole,
         revision=order.revision,
         repository_url=order.repository_url,
@@ -77,14 +94,14 @@ def start_batch(
         then=dict(order.then),
     )
     review_context.store.open(head)
-    handing = _ItemUploader(review_context, head, everything=order.everything)
+    uploader = _ItemUploader(review_context, head, planner_of(order, readers), everything=order.everything)
     for chunk in _chunks(order.source):
-        handing.add_chunk(chunk)
-        on_read(handing.total)
+        uploader.add_chunk(chunk)
+        on_read(uploader.total)
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     review_context.index.add_batch(head.batch_id, review_context.store.now_ms())
-    head = head.model_copy(update={"skipped": tuple(handing.skipped)})
-    review_context.store.start(head, total=handing.total, unchanged=handing.unchanged)
+    head = head.model_copy(update={"skipped": tuple(uploader.skipped)})
+    review_context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(review_context, head.batch_id)
     return head.batch_id
 
@@ -107,40 +124,56 @@ def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem 
         yield chunk
 
 
-class _ItemUploader:
-    """Upload of the read items, chunk by chunk."""
+def planner_of(order: ReviewRequest, readers: Mapping[str, ReaderModel]) -> SessionPlanner:
+    """Return the planner of a batch's sessions."""
+    return SessionPlanner(order.panel, readers, Project(order.panel, order.folder).sections)
 
-    def __init__(self, review_context: ReviewContext, head: BatchHead, *, everything: bool) -> None:
+
+class _ItemUploader:
+    """Upload of the read items, chunk by chunk: the sessions that review each of them."""
+
+    def __init__(
+        self, review_context: ReviewContext, head: BatchHead, planner: SessionPlanner, *, everything: bool
+    ) -> None:
+        #: Number of sessions and unchanged items.
         self.total = 0
         self.unchanged = 0
         self.skipped: list[SkippedItem] = []
         self._bytes = 0
         self._context = review_context
         self._head = head
+        self._planner = planner
         self._everything = everything
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
         reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
-        wanted = [it for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
-        known = self._known(wanted)
-        for read in wanted:
-            if self.total >= MAX_ITEMS:
-                self._skip(SkippedItem(path=read.item.path, reason=f"over the limit of {MAX_ITEMS} items"))
-            elif (result := known.get(read.item.key)) is not None:
+        plans = [self._planner.plan(it) for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
+        known = self._known(plans)
+        for plan in plans:
+            for skipped in plan.skipped:
+                self._skip(skipped)
+            if self.total + len(plan.sessions) > MAX_ITEMS:
+                self._skip(SkippedItem(path=plan.item.path, reason=f"over the limit of {MAX_ITEMS} sessions"))
+            elif (result := known.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self._context.store.add_known(
-                    self._head.batch_id, self.total, read.item, result.model_dump_json()
-                )
-            elif self._bytes + read.item.size > MAX_TEXT_BYTES:
-                self._skip(
-                    SkippedItem(
-                        path=read.item.path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total"
-                    )
+                    self._head.batch_id, self.total, plan.item, result.model_dump_json()
                 )
             else:
-                self.total, self._bytes = self.total + 1, self._bytes + read.item.size
-                self._context.store.add(self._head.batch_id, self.total, read.item, read.text)
+                self._add(plan)
+
+    def _add(self, plan: ItemPlan) -> None:
+        """Add the sessions of an item: all, or none if they would exceed the limit."""
+        size = sum(len(it.opening.encode()) for it in plan.sessions)
+        if self._bytes + size > MAX_TEXT_BYTES:
+            reason = f"over the limit of {MAX_TEXT_BYTES} bytes in total"
+            self._skip(SkippedItem(path=plan.item.path, reason=reason))
+            return
+        self._bytes += size
+        for it in plan.sessions:
+            self.total += 1
+            self._context.store.add(self._head.batch_id, self.total, it.item, it.opening)
 
     def _is_wanted(self, read: ReadItem) -> bool:
         if not panel_reviews(self._head.panel, read.item.path):
@@ -157,20 +190,26 @@ class _ItemUploader:
             self.skipped.append(skipped)
         return False
 
-    def _known(self, reads: Iterable[ReadItem]) -> dict[str, ItemResult]:
-        archive = self._context.archive
-        if archive is None or self._everything:
+    def _known(self, plans: Iterable[ItemPlan]) -> dict[str, ItemResult]:
+        if self._everything:
             return {}
-        archive.prepare()
-        items = {read.item.key: read.item for read in reads}
-        found = archive.review_reader.cached_results(self._head.panel_sha, items.values())
-        return {
-            key: ItemResult(
-                item=items[key],
-                state=ItemState.UNCHANGED,
-                findings=it.findings,
-                session_id=it.session_id,
-                summary=it.summary,
-            )
-            for key, it in found.items()
-        }
+        return known_results(self._context.archive, self._head.panel_sha, (it.item for it in plans))
+
+
+def known_results(archive: Archive | None, sha: str, items: Iterable[Item]) -> dict[str, ItemResult]:
+    """Return the archived results of items for which the panel would be shown the same, by item key."""
+    if archive is None:
+        return {}
+    archive.prepare()
+    by_key = {item.key: item for item in items}
+    found = archive.review_reader.cached_results(sha, by_key.values())
+    return {
+        key: ItemResult(
+            item=by_key[key],
+            state=ItemState.UNCHANGED,
+            findings=it.findings,
+            session_id=it.session_id,
+            summary=it.summary,
+        )
+        for key, it in found.items()
+    }

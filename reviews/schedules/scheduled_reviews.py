@@ -112,6 +112,7 @@ class ScheduledReview:
             root_name=name,
             panel=panel,
             source=source_of(root, chosen, panel),
+            folder=root,
             is_whole=not (review.include or review.exclude or since or review.base),
             **origin_of(repository),
         )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import Field, JsonValue
 
 from ...models.review.panels import Panel
+from ...models.review.readers import ReaderModel
 from ...models.review.runs import Item, ItemState, SkippedItem
 from ...models.text.ids import Id
 from ...models.turns.turn import Frozen
@@ -28,6 +29,8 @@ class BatchHead(Frozen):
     #: Panel with an agent in every seat.
     panel: Panel
     panel_sha: str
+    #: Models in the seats of the panel, by name of the seat.
+    readers: dict[str, ReaderModel] = Field(default_factory=dict)
     skipped: tuple[SkippedItem, ...] = ()
     #: True if it covers the whole root.
     is_whole: bool = False
