@@ -131,12 +131,15 @@ class _Splitter:
                 continue  # on a line with another one
             if it.start > at:
                 yield range(at, it.start)
-            whole = range(it.start, it.end + 1)
+            stop = it.end + 1
+            while stop <= end and not self._lines[stop - 1].strip():
+                stop += 1
+            whole = range(it.start, stop)
             if it.children and self._cost(whole) > room:
-                yield from self._spans(it.children, it.start, it.end, room)
+                yield from self._spans(it.children, it.start, stop - 1, room)
             else:
                 yield whole
-            at = it.end + 1
+            at = stop
         if at <= end:
             yield range(at, end + 1)
 
