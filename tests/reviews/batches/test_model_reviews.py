@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
-from checks.expiry import wrong_keys
 from live import result_of, until
 from review_tools.fixture import AGENTS, ReviewFixture, panel, read
 from servers.model_stub import Asked, StubModel, completion
 from symposia.models.review.panels import Panel
 from symposia.models.review.runs import ReadItem, RunState
 from symposia.models.text.numbered_lines import read_numbered_lines
+
+pytestmark = pytest.mark.leaves_keys
 
 DEADLINE_S = 60
 MODEL = """
@@ -51,14 +52,19 @@ def desk(tmp_path: Path, redis_url: str, model: StubModel) -> Iterator[ReviewFix
     desk = ReviewFixture(tmp_path, redis_url, archive=True)
     set_model(desk, model)
     yield desk
-    until(lambda: not wrong_keys(redis_url), what="the keys of ended sessions expire")
     desk.close()
 
 
-def start_worker(desk: ReviewFixture) -> None:
-    """Start a worker that has announced its models."""
+def start_worker(desk: ReviewFixture, tokens: int = 16_000) -> None:
+    """Start a worker that has announced its model with this window."""
     desk.start_worker()
-    until(desk.client.known_agents, what="the worker announces its agents")
+    workers = desk.client._installation.reviews.workers
+
+    def is_announced() -> bool:
+        model = workers.reader_models().get("coder")
+        return model is not None and model.context_tokens == tokens
+
+    until(is_announced, what="the worker announces its model")
 
 
 def set_model(desk: ReviewFixture, model: StubModel, tokens: int = 16_000) -> None:
@@ -163,7 +169,7 @@ def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel
 
 def test_text_that_does_not_fit_fails_the_item(desk: ReviewFixture, model: StubModel):
     set_model(desk, model, tokens=200)
-    start_worker(desk)
+    start_worker(desk, tokens=200)
     run = result_of(desk.review(model_panel(), [read("a.py", "x = 1\n" * 500)]), timeout_s=DEADLINE_S)
     assert run.state is RunState.FAILED
     assert "the model or the budget allows 200" in run.results[0].error
@@ -181,7 +187,7 @@ def test_another_window_or_rule_is_reviewed_again(desk: ReviewFixture, model: St
     assert "No x." in prompt(model.asked[-1])
     desk.workers.pop().close()
     set_model(desk, model, tokens=8_000)
-    start_worker(desk)
+    start_worker(desk, tokens=8_000)
     result_of(desk.review(model_panel(), items), timeout_s=DEADLINE_S)
     assert len(model.asked) == 3
 
