@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from review_tools.values import a_finding
-from symposia.models.review.quotes import cap_severity, check_quotes
 from symposia.models.review.findings import Verification, VerifiedAs
+from symposia.models.review.quotes import cap_severity, check_quotes
 from symposia.models.severity import Severity
 from symposia.models.text.numbered_lines import ShownLine
 

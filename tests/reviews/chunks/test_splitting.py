@@ -44,7 +44,7 @@ def test_python_is_split_between_functions() -> None:
     split = split_item(split_lines(CODE), outline_of("a.py", CODE), changed=None, max_bytes=1_000)
     assert len(split.chunks) > 5
     for chunk in split.chunks[1:]:
-        texts = {n: line for n, line in chunk.lines}
+        texts = dict(chunk.lines)
         first = min(n for n, line in texts.items() if line.is_reviewed)
         assert "def number_" in texts[first].text
         assert [line.text for line in texts.values() if not line.is_reviewed] == ["import os", "class Cart:"]
