@@ -9,12 +9,14 @@ from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
+from ..models.review.readers import ReaderModel
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")
@@ -49,10 +51,14 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
     return panels[name]
 
 
-def panel_sha(panel: Panel) -> str:
-    """Return the key of a panel's stored findings; it includes the program versions on this machine."""
+def panel_sha(panel: Panel, readers: Mapping[str, ReaderModel] = MappingProxyType({})) -> str:
+    """Return the key of a panel's stored findings.
+
+    It includes the program versions on this machine, and `readers`: the models in its seats.
+    """
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
-    return panel.sha(*(f"{name} {_version(name)}" for name in names))
+    models = (f"{seat}: {it.model} {it.identity} {it.context_tokens}" for seat, it in readers.items())
+    return panel.sha(*(f"{name} {_version(name)}" for name in names), *models)
 
 
 def missing_tools(panel: Panel) -> tuple[str, ...]:

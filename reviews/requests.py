@@ -114,6 +114,7 @@ def request_for_files(
         panel=panel,
         source=source_of(root, chosen, panel),
         settings=project_settings(panel, root, how.get("config")),
+        folder=root,
         everything=how.get("everything", False),
         is_whole=is_whole,
         branch=checked_branch(how.get("branch"), repository),

@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ...models.errors import InvalidInput, UnknownAgent
+from ...models.review.readers import ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.waiting import TimeoutAction, WaitPolicy
@@ -120,6 +121,11 @@ class Registry:
             AgentInfo(name, entry.kind, _entry_detail(entry), built_in=name not in self._own)
             for name, entry in sorted(self._entries.items())
         )
+
+    def reader_models(self) -> dict[str, ReaderModel]:
+        """Return what a review must know of the model agents, by name of the agent."""
+        found = {name: self._factory.describe_reader(self._entries[name]) for name in self.names()}
+        return {name: model for name, model in found.items() if model is not None}
 
     def names_on_local_model(self) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted."""

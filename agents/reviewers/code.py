@@ -28,6 +28,7 @@ from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from ...models.text.numbered_lines import NUMBERED, remove_numbers
 from .workspace import bandit_options, is_safe_path, workspace
 
 _FENCE = re.compile(r"[ \t]*(`{3,})([^`]*)")
@@ -42,13 +43,17 @@ def fence_text(text: str, info: str = "") -> str:
     return f"{fence}{info}\n{text}{ending}{fence}"
 
 
-def fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield info and text of each closed block; the closing fence is at least as long (CommonMark 4.5)."""
+def fenced_blocks(text: str, *, with_numbers: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield info and text of each closed block; the closing fence is at least as long (CommonMark 4.5).
+
+    Numbers that a review puts in front of the lines for models are removed, unless `with_numbers`.
+    """
     fence, info, lines = "", "", list[str]()
     for line in text.split("\n"):
         found = _FENCE.fullmatch(line)
         if fence and found and len(found[1]) >= len(fence) and not found[2].strip():
-            yield info, "".join(f"{it}\n" for it in lines)
+            body = "".join(f"{it}\n" for it in lines)
+            yield info, remove_numbers(body) if NUMBERED in info.split() and not with_numbers else body
             fence = ""
         elif fence:
             lines.append(line)

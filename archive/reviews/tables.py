@@ -130,14 +130,10 @@ _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
 def cache_key(panel_sha: str, item: Item) -> str:
-    """Return a hash of all that findings depend on: panel, item, text, relevant lines, settings and facts."""
+    """Return a hash of all that findings depend on: panel, item, text, lines, settings, facts, what models see."""
     identity: tuple[object, ...] = (
-        panel_sha,
-        item.key,
-        item.kind.value,
-        item.sha256,
-        item.changed,
-        item.settings_sha,
+        *(panel_sha, item.key, item.kind.value, item.sha256),
+        *(item.changed, item.settings_sha, item.shown),
     )
     if item.facts is not None:
         identity = (*identity, item.facts.model_dump(mode="json"))

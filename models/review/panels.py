@@ -50,7 +50,7 @@ class Seat(Frozen):
     name: Annotated[NonBlank, Field(max_length=100)]
     #: Registered agent of the seat; for a model's seat, the agent if no model is requested.
     agent: AgentName | None = None
-    #: True: the requested model takes this seat.
+    #: True: the requested model takes this seat, or has taken it.
     model: bool = False
     #: Its role id in the session.
     role: ShortText | None = None
@@ -110,6 +110,19 @@ class BatchLimits(Frozen):
         return None if self.max_usd is None else round(self.max_usd * 1e6)
 
 
+class PathRule(Frozen):
+    """A rule for the items whose paths match one of the patterns."""
+
+    #: Patterns of a path below the root, or of the last name in it; `*` also matches `/`.
+    paths: tuple[Pattern, ...] = Field(min_length=1, max_length=100)
+    text: Annotated[NonBlank, Field(max_length=32_768)]
+
+    def applies_to(self, path: str) -> bool:
+        """Return whether the rule is for the item at `path`."""
+        name = path.rpartition("/")[2]
+        return any(fnmatchcase(path, it) or fnmatchcase(name, it) for it in self.paths)
+
+
 class Panel(Frozen):
     """Reviewers and their rules."""
 
@@ -125,6 +138,12 @@ class Panel(Frozen):
     exclude: tuple[Pattern, ...] = Field(default=(), max_length=100)
     #: True: a model has a seat. Set by `with_model`.
     has_model: bool = False
+    #: Rules of the project, which models are shown with every item.
+    review_rules: Annotated[Text, Field(max_length=32_768)] = ""
+    #: Rules for some items only.
+    rules: tuple[PathRule, ...] = Field(default=(), max_length=100)
+    #: Findings with less confidence are dropped, and counted.
+    min_confidence: Annotated[float, Field(ge=0, le=1)] = 0.0
     #: When the session of an item ends, as session files say it.
     stop: Annotated[dict[str, JsonValue] | None, AfterValidator(_checked_stop)] = None
     options: ModeOptions = ModeOptions()
@@ -145,6 +164,12 @@ class Panel(Frozen):
         if len(set(names)) < len(names):
             raise ValueError("must have `seats` with different names, and `tools` with different agents")
         return self
+
+    def rules_for(self, path: str) -> str:
+        """Return the rules of the panel for the item at `path`; empty: there are none."""
+        return "\n".join(
+            filter(None, [self.review_rules, *(it.text for it in self.rules if it.applies_to(path))])
+        )
 
     def with_model(self, model: str | None) -> Self:
         """Return the panel with the agent `model` in the seats for one; None: without any.
@@ -177,6 +202,15 @@ class Panel(Frozen):
         """Return the tools that review files of that name."""
         return tuple(tool for tool in self.tools if tool.reviews(path))
 
+    def for_path(self, path: str) -> Self:
+        """Return the panel of an item: the tools for its path have seats before the panel's own.
+
+        The orchestrator stays the first.
+        """
+        tools = (Seat(name=tool.agent, agent=tool.agent) for tool in self.tools_for(path))
+        first = self.seats[:1] if self.mode is CollabMode.ORCHESTRATED else ()
+        return self.model_copy(update={"seats": (*first, *tools, *self.seats[len(first) :]), "tools": ()})
+
     def without_tools(self, agents: Container[str]) -> Self:
         """Return the panel without the tools of these agents."""
         return self.model_copy(update={"tools": tuple(it for it in self.tools if it.agent not in agents)})
@@ -192,4 +226,4 @@ def _fill_seat(seat: Seat, model: str | None) -> Seat | None:
     if not seat.model:
         return seat
     agent = model or seat.agent
-    return None if agent is None else seat.model_copy(update={"agent": agent, "model": False})
+    return None if agent is None else seat.model_copy(update={"agent": agent, "model": model is not None})

@@ -17,6 +17,7 @@ from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.reviews.store import ReviewStore
 from ..findings import compare_run
 from .context import ReviewContext
+from .parts import merge_parts
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ def read_run(review_context: ReviewContext, batch_id: str) -> ReviewRun:
 
 def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:
     """Return the run of a batch, with its findings as they were reported."""
-    results = tuple(_result(record) for record in store.items(head.batch_id, view.total))
+    results = merge_parts(_result(record) for record in store.items(head.batch_id, view.total))
     state = outcome or (view.state if view.has_ended else RunState.RUNNING.value)
     return ReviewRun(
         id=head.batch_id,
@@ -118,6 +119,10 @@ def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, i
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     words = f"{len(results)} items: {', '.join(parts)}." if results else "Nothing to review."
+    if dropped := sum(result.dropped for result in results):
+        words += (
+            f" {dropped} findings dropped, because their quote, verification or confidence does not hold."
+        )
     if missing:
         listed = ", ".join(
             f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()

@@ -7,19 +7,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from ...models.errors import ReviewNotFound
 from ...models.review.panels import Panel, PanelTool
-from ...models.review.runs import ItemResult, ItemState, ReadItem, SkippedItem
+from ...models.review.readers import ReaderModel, readers_of
+from ...models.review.runs import Item, ItemResult, ItemState, ReadItem, SkippedItem
 from ...models.review.tool_settings import ToolSettings
 from ...models.text.ids import new_id
 from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
+from ..chunks.planner import ItemPlan, SessionPlanner
+from ..chunks.project import Project
 from ..panels import missing_tools, panel_sha
 from .batch import advance_batch
 from .context import ReviewContext
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
 
 #: Number of items looked up in the archive at once.
 _CHUNK = 100
@@ -55,6 +63,10 @@ class ReviewRequest:
     settings: ToolSettings = ToolSettings()  # noqa: RUF009 - frozen
     #: Options of the deliveries at the end.
     then: Mapping[str, JsonValue] = field(default_factory=dict)
+    #: Model agents by name, beside those that workers announce.
+    models: Mapping[str, ReaderModel] = field(default_factory=dict)
+    #: Folder of the items, from which models are shown rules and callers; None: there is none.
+    folder: Path | None = None
 
 
 def start_batch(
@@ -71,15 +83,19 @@ def start_batch(
     if _is_there(review_context, order.batch_id):
         advance_batch(review_context, order.batch_id)
         return order.batch_id
-    missing = missing_tools(order.panel)
-    panel = order.panel.without_tools(missing)
+    order, absent = without_missing_tools(order)
+    workers = review_context.workers
+    readers = readers_of(
+        order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
+    )
     head = BatchHead(
         batch_id=order.batch_id,
         root_name=order.root_name,
         root=order.root,
-        panel=panel,
-        panel_sha=panel_sha(panel),
+        panel=order.panel,
+        panel_sha=panel_sha(order.panel, readers),
         settings=order.settings.model_copy(update={"notes": ()}),
+        readers=readers,
         is_whole=order.is_whole,
         revision=order.revision,
         branch=order.branch,
@@ -89,18 +105,19 @@ def start_batch(
         then=dict(order.then),
     )
     review_context.store.open(head)
-    absent = tuple(tool for tool in order.panel.tools if tool.agent in missing)
-    handing = _ItemUploader(review_context, head, absent=absent, everything=order.everything)
-    handing.skipped += order.settings.notes
+    uploader = _ItemUploader(
+        review_context, head, planner_of(order, readers), absent=absent, everything=order.everything
+    )
+    uploader.skipped += order.settings.notes
     for chunk in _chunks(order.source):
-        handing.add_chunk(chunk)
-        on_read(handing.total)
+        uploader.add_chunk(chunk)
+        on_read(uploader.total)
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
     review_context.index.add_batch(head.batch_id, review_context.store.now_ms())
     head = head.model_copy(
-        update={"skipped": tuple(handing.skipped), "missing_tools": dict(handing.missed_tools)}
+        update={"skipped": tuple(uploader.skipped), "missing_tools": dict(uploader.missed_tools)}
     )
-    review_context.store.start(head, total=handing.total, unchanged=handing.unchanged)
+    review_context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
     advance_batch(review_context, head.batch_id)
     return head.batch_id
 
@@ -123,17 +140,32 @@ def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem 
         yield chunk
 
 
+def without_missing_tools(order: ReviewRequest) -> tuple[ReviewRequest, tuple[PanelTool, ...]]:
+    """Return the request without tools that are not installed on this machine, and these tools."""
+    missing = missing_tools(order.panel)
+    absent = tuple(tool for tool in order.panel.tools if tool.agent in missing)
+    return replace(order, panel=order.panel.without_tools(missing)), absent
+
+
+def planner_of(order: ReviewRequest, readers: Mapping[str, ReaderModel]) -> SessionPlanner:
+    """Return the planner of a batch's sessions."""
+    sections = Project(order.panel, order.folder).sections
+    return SessionPlanner(order.panel, readers, sections, order.settings)
+
+
 class _ItemUploader:
-    """Upload of the read items, chunk by chunk."""
+    """Upload of the read items, chunk by chunk: the sessions that review each of them."""
 
     def __init__(
         self,
         review_context: ReviewContext,
         head: BatchHead,
+        planner: SessionPlanner,
         *,
-        absent: tuple[PanelTool, ...] = (),
-        everything: bool = False,
+        absent: tuple[PanelTool, ...],
+        everything: bool,
     ) -> None:
+        #: Number of sessions and unchanged items.
         self.total = 0
         self.unchanged = 0
         self.skipped: list[SkippedItem] = []
@@ -143,30 +175,38 @@ class _ItemUploader:
         self._bytes = 0
         self._context = review_context
         self._head = head
+        self._planner = planner
         self._everything = everything
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
         reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
-        wanted = [self._with_settings(it) for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
-        known = self._known(wanted)
-        for read in wanted:
-            if self.total >= MAX_ITEMS:
-                self._skip(SkippedItem(path=read.item.path, reason=f"over the limit of {MAX_ITEMS} items"))
-            elif (result := known.get(read.item.key)) is not None:
+        plans = [self._planner.plan(it) for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
+        known = self._known(plans)
+        for plan in plans:
+            for skipped in plan.skipped:
+                self._skip(skipped)
+            if self.total + len(plan.sessions) > MAX_ITEMS:
+                self._skip(SkippedItem(path=plan.item.path, reason=f"over the limit of {MAX_ITEMS} sessions"))
+            elif (result := known.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
                 self._context.store.add_known(
-                    self._head.batch_id, self.total, read.item, result.model_dump_json()
-                )
-            elif self._bytes + read.item.size > MAX_TEXT_BYTES:
-                self._skip(
-                    SkippedItem(
-                        path=read.item.path, reason=f"over the limit of {MAX_TEXT_BYTES} bytes in total"
-                    )
+                    self._head.batch_id, self.total, plan.item, result.model_dump_json()
                 )
             else:
-                self.total, self._bytes = self.total + 1, self._bytes + read.item.size
-                self._context.store.add(self._head.batch_id, self.total, read.item, read.text)
+                self._add(plan)
+
+    def _add(self, plan: ItemPlan) -> None:
+        """Add the sessions of an item: all, or none if they would exceed the limit."""
+        size = sum(len(it.opening.encode()) for it in plan.sessions)
+        if self._bytes + size > MAX_TEXT_BYTES:
+            reason = f"over the limit of {MAX_TEXT_BYTES} bytes in total"
+            self._skip(SkippedItem(path=plan.item.path, reason=reason))
+            return
+        self._bytes += size
+        for it in plan.sessions:
+            self.total += 1
+            self._context.store.add(self._head.batch_id, self.total, it.item, it.opening)
 
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self._absent if tool.reviews(read.item.path)]
@@ -176,10 +216,6 @@ class _ItemUploader:
         if read.text.strip():
             self.missed_tools.update(missed)
         return bool(read.text.strip()) or self._skip(SkippedItem(path=read.item.path, reason="empty"))
-
-    def _with_settings(self, read: ReadItem) -> ReadItem:
-        sha = self._head.settings.sha_for_path(read.item.path, read.text)
-        return read.model_copy(update={"item": read.item.model_copy(update={"settings_sha": sha})})
 
     def _reason(self, missed: Sequence[str]) -> str:
         """Return why the panel does not review an item."""
@@ -197,20 +233,26 @@ class _ItemUploader:
             self.skipped.append(skipped)
         return False
 
-    def _known(self, reads: Iterable[ReadItem]) -> dict[str, ItemResult]:
-        archive = self._context.archive
-        if archive is None or self._everything:
+    def _known(self, plans: Iterable[ItemPlan]) -> dict[str, ItemResult]:
+        if self._everything:
             return {}
-        archive.prepare()
-        items = {read.item.key: read.item for read in reads}
-        found = archive.review_reader.cached_results(self._head.panel_sha, items.values())
-        return {
-            key: ItemResult(
-                item=items[key],
-                state=ItemState.UNCHANGED,
-                findings=it.findings,
-                session_id=it.session_id,
-                summary=it.summary,
-            )
-            for key, it in found.items()
-        }
+        return known_results(self._context.archive, self._head.panel_sha, (it.item for it in plans))
+
+
+def known_results(archive: Archive | None, sha: str, items: Iterable[Item]) -> dict[str, ItemResult]:
+    """Return the archived results of items for which the panel would be shown the same, by item key."""
+    if archive is None:
+        return {}
+    archive.prepare()
+    by_key = {item.key: item for item in items}
+    found = archive.review_reader.cached_results(sha, by_key.values())
+    return {
+        key: ItemResult(
+            item=by_key[key],
+            state=ItemState.UNCHANGED,
+            findings=it.findings,
+            session_id=it.session_id,
+            summary=it.summary,
+        )
+        for key, it in found.items()
+    }

@@ -114,6 +114,7 @@ class ScheduledReview:
             panel=panel,
             source=source_of(root, chosen, panel),
             settings=project_settings(panel, root),
+            folder=root,
             is_whole=not (review.include or review.exclude or since or review.base),
             branch="" if repository is None else repository.branch(),
             against=review.against or "",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pydantic import Field, JsonValue
 
 from ...models.review.panels import Panel
+from ...models.review.readers import ReaderModel
 from ...models.review.runs import Item, ItemState, SkippedItem
 from ...models.review.tool_settings import ToolSettings
 from ...models.text.ids import Id
@@ -29,6 +30,8 @@ class BatchHead(Frozen):
     #: Panel with an agent in every seat.
     panel: Panel
     panel_sha: str
+    #: Models in the seats of the panel, by name of the seat.
+    readers: dict[str, ReaderModel] = Field(default_factory=dict)
     skipped: tuple[SkippedItem, ...] = ()
     #: Tools that are not installed: agent, and the number of items that it would have reviewed.
     missing_tools: dict[str, int] = Field(default_factory=dict)

@@ -172,4 +172,20 @@ PullRequest = Annotated[
         show_default="that of the CI job",
     ),
 ]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Drop findings with less confidence than this, from 0 to 1.",
+        show_default="limit of the panel",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print the number of sessions, tokens and the expected cost of each item. Nothing is started or sent.",
+    ),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
