@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..turns.turn import Frozen
-from .panels import Panel, Seat
+from .panels import Panel
 
 
 class ReaderModel(Frozen):
@@ -46,8 +46,3 @@ def readers_of(
 def smallest_window(readers: Mapping[str, ReaderModel]) -> int:
     """Return the tokens that fit in a request to each of the models; at least one is required."""
     return min(it.context_tokens for it in readers.values())
-
-
-def reads_whole_item(seat: Seat, readers: Mapping[str, ReaderModel]) -> bool:
-    """Return whether a seat is that of a program, which reads an item of any size."""
-    return seat.name not in readers
