@@ -141,6 +141,15 @@ def test_finding_must_quote_its_line(desk: ReviewFixture, model: StubModel, line
         assert "1 findings dropped" in run.summary
 
 
+def test_ignore_comment_suppresses_findings_of_models(desk: ReviewFixture, model: StubModel):
+    line = "y = x / 0  # symposia: ignore[bug] as in the original"
+    model.answers(answer(finding(2, line)))
+    start_worker(desk)
+    run = result_of(desk.review(model_panel(), [read("a.py", f"x = 1\n{line}\n")]), timeout_s=DEADLINE_S)
+    assert [it.suppressed_by for it in run.findings] == ["a comment: as in the original"]
+    assert run.open_findings == ()
+
+
 def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel):
     verdicts = [
         {"line": 1, "rule": "bug", "verdict": "keep", "reason": "It crashes."},
