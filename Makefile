@@ -31,7 +31,7 @@ FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
 PEERS := .venv/peers/.installed
-DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus
+DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus shellcheck
 
 .PHONY: help
 help: ## List the targets

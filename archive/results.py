@@ -97,6 +97,25 @@ class CachedResult(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """Findings of one review run, in the trend of its root."""
+
+    run_id: str
+    root_name: str
+    panel: str
+    branch: str
+    revision: str
+    #: One of `RunState`.
+    state: str
+    started_ms: int
+    #: Number of open findings by severity, the most severe first.
+    findings: Mapping[str, int]
+    new: int
+    gone: int
+    suppressed: int
+
+
+@dataclass(frozen=True, slots=True)
 class ListedRun:
     """A review run in a listing of the archive."""
 

@@ -13,7 +13,7 @@ from .base import BaseClient
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..archive.results import ResultPage
+    from ..archive.results import ResultPage, TrendPoint
     from ..reviews.batches.start import ReviewRequest
     from ..reviews.job import ReviewJob
     from ..reviews.review_list import ListedReview
@@ -35,6 +35,9 @@ class ReviewMethods(BaseClient):
         root_name: str | None = None,
         repository_url: str | None = None,
         panels_file: Path | None = None,
+        config: Sequence[str | Path] | None = None,
+        branch: str | None = None,
+        against: str = "last",
     ) -> ReviewJob:
         """Review files of this machine with a panel, each in its own session.
 
@@ -51,6 +54,11 @@ class ReviewMethods(BaseClient):
             repository_url: The address of the repository, for links to lines in reports. None: that of the
                 git remote `origin`.
             panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
+            config: Files with settings of ruff or bandit instead of the project's own. None: the project's
+                own; empty: none.
+            branch: The branch of the run. None: the checked-out branch.
+            against: The branch whose last runs decide which findings are new. `last`: the last runs of any
+                branch.
 
         Returns:
             The review.
@@ -76,6 +84,9 @@ class ReviewMethods(BaseClient):
             root_name=root_name,
             repository_url=repository_url,
             panels_file=panels_file,
+            config=config,
+            branch=branch,
+            against=against,
         )
         return self._start(order)
 
@@ -153,6 +164,33 @@ class ReviewMethods(BaseClient):
         from ..reviews.review_list import review_page
 
         return review_page(self._parts.reviews, limit=limit, after=after)
+
+    def review_trend(
+        self,
+        root: str | None = None,
+        *,
+        panel: str | None = None,
+        branch: str | None = None,
+        limit: int = 20,
+    ) -> list[TrendPoint]:
+        """Return the counts of findings over the last archived reviews of a root by one panel.
+
+        Args:
+            root: Name of the root. None: that of the newest review.
+            panel: Name of the panel. None: that of the newest review of the root.
+            branch: Only reviews of this branch. None: of any branch.
+            limit: Maximum number of reviews, the newest.
+
+        Returns:
+            The reviews, the oldest first; none without an archive.
+
+        Raises:
+            ArchiveUnavailable: The archive does not answer.
+        """
+        archive = self._parts.sessions.archive
+        if archive is None or archive.open_reader() is None:
+            return []
+        return archive.review_reader.trend(root, panel, branch=branch, limit=limit)
 
     def get_review(self, batch_id: str) -> ReviewJob:
         """Return a review that was started before, in any process. With a whole id, nothing is read yet.

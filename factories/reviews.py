@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..config.settings import Settings
 from ..reviews.batches.context import ReviewContext, ReviewQueue
+from ..state.presence import WorkerPresence
 from ..state.redis.readers import StreamReader
 from ..state.reviews.queues import ReviewIndex
 from ..state.reviews.store import ReviewStore
@@ -54,6 +55,7 @@ def build_review_context(
         streams=StreamReader(client),
         opener=session_opener(settings, sessions, index, TaskGraph(find_app), TaskPlacement(lambda: archive)),
         queue=ReviewQueue(find_app),
+        workers=WorkerPresence(client),
         retention_ms=settings.retention_s * 1000,
         archive=archive,
         on_run_ended=queue_deliveries,

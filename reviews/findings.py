@@ -1,8 +1,10 @@
 """Equal findings: those of several reviewers are merged, and those of a run compared with the previous run.
 
 Two findings of one run are the same if they are about overlapping lines of the same path, come from different
-reviewers, and have the same rule or nearly the same message. Different findings of one reviewer are never
-merged, because a reviewer distinguishes its own findings.
+reviewers, and have the same rule or nearly the same message. Rules of one group (`rule_groups`) have the same
+cause: their findings are merged on adjacent lines too, as parts of one statement, and even if one reviewer
+reports several of them. Other findings of one reviewer are never merged, because a reviewer distinguishes its
+own findings.
 
 Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
 they are counted: of three findings where there were two, two are old and one is new. A baseline is a file of
@@ -25,13 +27,13 @@ from ..models.review.answers import UNNAMED_RULE
 from ..models.review.findings import Finding, FindingStatus, normalise_message
 from ..models.review.runs import Item, ItemKind, ItemState, ReviewRun
 from ..models.turns.turn import Frozen
+from .rule_groups import is_same_cause, normalise_rule
 
 #: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
 MIN_SIMILARITY = 0.6
 _WORD = re.compile(r"\w+")
-#: Pattern of bandit's rules, which Ruff has under the letter S. Bandit's numbers begin at 100; the numbers of
-#: bugbear are below or above bandit's range.
-_BANDIT = re.compile(r"[bs]([1-7]\d\d)")
+#: Lines between the places that two tools name for one small statement, such as `except` and its `pass`.
+_ADJACENT = 1
 
 
 def merge_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -56,7 +58,7 @@ def _merge_path(findings: Sequence[Finding]) -> Iterator[Finding]:
     groups: list[_Group] = []
     near: list[_Group] = []
     for finding in sorted(findings, key=_order):
-        near = [group for group in near if group.end_line >= finding.start_line]
+        near = [group for group in near if group.end_line >= finding.start_line - _ADJACENT]
         best = max(near, key=lambda group: group.likeness(finding), default=None)
         if best is None or best.likeness(finding) == 0:
             best = _Group()
@@ -89,9 +91,17 @@ class _Group:
     def likeness(self, finding: Finding) -> float:
         """Return the similarity of a finding and the group; 0: no match."""
         if not self._agents.isdisjoint(finding.agents):
-            return 2.0 if place_key(finding) in self._places else 0.0
-        overlapping = (it for it in self._findings if _overlaps(finding, it))
-        return max((_likeness(finding, it) for it in overlapping), default=0.0)
+            if place_key(finding) in self._places:
+                return 3.0
+            if not self._has_same_cause_elsewhere(finding):
+                return 0.0
+        near = (it for it in self._findings if _distance(finding, it) <= _ADJACENT)
+        return max((_likeness(finding, it) for it in near), default=0.0)
+
+    def _has_same_cause_elsewhere(self, finding: Finding) -> bool:
+        """Return whether the finding's reviewer has reported only other rules of the same cause here."""
+        mine = [it for it in self._findings if not set(it.agents).isdisjoint(finding.agents)]
+        return all(it.rule != finding.rule and is_same_cause(it.rule, finding.rule) for it in mine)
 
     def merge(self) -> Finding:
         """Merge the findings into one."""
@@ -104,33 +114,33 @@ class _Group:
                 "aliases": tuple(sorted(rules)),
                 "severity": max((it.severity for it in self._findings), key=lambda it: it.rank),
                 "suggestion": best.suggestion or next(suggestions, ""),
+                "suppression": next((it.suppression for it in self._findings if it.suppression), None),
             }
         )
 
 
-def _overlaps(one: Finding, other: Finding) -> bool:
-    return one.start_line <= other.end_line and other.start_line <= one.end_line
+def _distance(one: Finding, other: Finding) -> int:
+    """Return 0 if the lines overlap, 1 if they are adjacent, and so on."""
+    return max(one.start_line - other.end_line, other.start_line - one.end_line, 0)
 
 
 def _likeness(one: Finding, other: Finding) -> float:
     mine, theirs = _words(one.message), _words(other.message)
     shared = 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
-    rule = _rule(one)
-    if rule == _rule(other) != UNNAMED_RULE:
+    same_rule = normalise_rule(one.rule) == normalise_rule(other.rule) != UNNAMED_RULE
+    if _distance(one, other):
+        # Adjacent: two places of the same rule are two findings, as in a list of imports.
+        return 0.5 if not same_rule and is_same_cause(one.rule, other.rule) and one.start_line else 0.0
+    if same_rule:
         return 1 + shared
+    if is_same_cause(one.rule, other.rule) and UNNAMED_RULE not in (one.rule, other.rule):
+        return 0.75 + shared / 4
     return shared if shared >= MIN_SIMILARITY else 0.0
 
 
 @lru_cache(maxsize=4_096)
 def _words(message: str) -> frozenset[str]:
     return frozenset(_WORD.findall(normalise_message(message)))
-
-
-def _rule(finding: Finding) -> str:
-    """Return the rule, under the same name for Ruff and bandit."""
-    rule = finding.rule.casefold()
-    match = _BANDIT.fullmatch(rule)
-    return f"b{match[1]}" if match else rule
 
 
 #: Number of findings that each fingerprint suppresses.
@@ -172,8 +182,15 @@ def read_baseline(text: str) -> Baseline:
 
 
 def baseline_of(findings: Iterable[Finding]) -> str:
-    """Return the baseline file of these findings, without gone ones; equal findings give an equal text."""
-    known = [it for it in sorted(findings, key=place_key) if it.status is None or it.status != "gone"]
+    """Return the baseline file of these findings; equal findings give an equal text.
+
+    Gone findings, and those that a comment suppresses, are left out.
+    """
+    known = [
+        it
+        for it in sorted(findings, key=place_key)
+        if it.status != FindingStatus.GONE and it.suppression is None
+    ]
     counts = Counter(it.fingerprint for it in known)
     first = {it.fingerprint: it for it in reversed(known)}
     entries = [
@@ -232,7 +249,8 @@ def with_status(
     findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[str], bool]
 ) -> tuple[Finding, ...]:
     """Return the findings with their status, and newly gone ones, by path and line."""
-    before = [it for it in previous if it.status != FindingStatus.GONE]
+    # A finding that was suppressed is new when its comment is removed, and not gone when it is.
+    before = [it for it in previous if it.status != FindingStatus.GONE and it.suppression is None]
     known = Counter(it.fingerprint for it in before)
     current = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
     gone = _gone((it for it in before if was_looked_at(it.path)), known)
@@ -241,6 +259,8 @@ def with_status(
 
 def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:
     status = FindingStatus.STILL if _take(known, finding) else FindingStatus.NEW
+    if finding.suppression is not None:
+        status = FindingStatus.SUPPRESSED
     return finding.model_copy(update={"status": status})
 
 

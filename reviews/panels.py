@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
+from ..models.review.readers import ReaderModel
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")
@@ -23,6 +25,8 @@ MAX_BYTES = 1_048_576
 _SHIPPED = Path(__file__).with_name("panels.toml")
 #: Programs whose version affects the findings of a panel, by the agents that run them.
 _PROGRAMS = {"ruff": ("ruff",), "bandit": ("bandit",), "inspector": ("bandit", "ruff")}
+#: Built-in agents whose program may be missing on this machine: then their tools are left out.
+_OPTIONAL_PROGRAMS = {"shellcheck": "shellcheck", "eslint": "eslint"}
 
 
 def load_panels(path: Path | None = None) -> dict[str, Panel]:
@@ -47,16 +51,25 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
     return panels[name]
 
 
-def panel_reviews(panel: Panel, path: str) -> bool:
-    """Return whether a panel reviews files of that name."""
-    name = path.rpartition("/")[2]
-    return not panel.files or any(fnmatchcase(name, pattern) for pattern in panel.files)
+def panel_sha(panel: Panel, readers: Mapping[str, ReaderModel] = MappingProxyType({})) -> str:
+    """Return the key of a panel's stored findings.
 
-
-def panel_sha(panel: Panel) -> str:
-    """Return the key of a panel's stored findings; it includes the program versions on this machine."""
+    It includes the program versions on this machine, and `readers`: the models in its seats.
+    """
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
-    return panel.sha(*(f"{name} {_version(name)}" for name in names))
+    models = (f"{seat}: {it.model} {it.identity} {it.context_tokens}" for seat, it in readers.items())
+    return panel.sha(*(f"{name} {_version(name)}" for name in names), *models)
+
+
+def missing_tools(panel: Panel) -> tuple[str, ...]:
+    """Return the agents of the panel's tools whose program is not installed on this machine."""
+    programs = ((tool.agent, _OPTIONAL_PROGRAMS.get(tool.agent)) for tool in panel.tools)
+    return tuple(agent for agent, program in programs if program and shutil.which(program) is None)
+
+
+def uses_project_settings(panel: Panel) -> bool:
+    """Return whether a program of the panel reads the settings of the reviewed project."""
+    return not _PROGRAMS.keys().isdisjoint(panel.agents)
 
 
 @cache

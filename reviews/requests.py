@@ -13,13 +13,15 @@ from pydantic import JsonValue, ValidationError
 from ..models.errors import InvalidInput, SessionNotFound, UnknownAgent, invalid_input
 from ..models.review.panels import Panel
 from ..models.review.runs import DeliveryRequest
+from ..models.review.tool_settings import ToolSettings
 from .batches.start import ReviewRequest
-from .panels import find_panel
+from .panels import find_panel, uses_project_settings
 from .sources.archived_sessions import SessionSource
 from .sources.document_facts import source_of
-from .sources.files import FileSelection
+from .sources.files import FileSelection, list_files
 from .sources.git import Git
 from .sources.origin import origin_of
+from .sources.project_settings import read_given_settings, read_project_settings
 from .sources.repository import Repository
 from .sources.source import SourceLimits
 
@@ -32,6 +34,8 @@ LAST = "last"
 SESSIONS_NAME = "archived sessions"
 #: Maximum characters of the name of a root.
 _MOST_CHARACTERS = 100
+#: Maximum characters of the name of a branch.
+_MOST_BRANCH_CHARACTERS = 200
 
 
 class HowToReview(TypedDict, total=False):
@@ -50,6 +54,13 @@ class HowToReview(TypedDict, total=False):
     exclude: Sequence[str]
     #: True: include items that have not changed since this panel reviewed them last.
     everything: bool
+    #: Files of settings of ruff and bandit that replace those of the reviewed project; None: those of the
+    #: project; empty: none.
+    config: Sequence[str | Path] | None
+    #: Branch of the run; None: the checked-out branch.
+    branch: str | None
+    #: Branch whose last runs decide which findings are new; `last`: those of any branch.
+    against: str
     #: Name of the root in runs and reports, which identifies it in any folder; None: name of the folder,
     #: whose path identifies it.
     root_name: str | None
@@ -102,11 +113,31 @@ def request_for_files(
         root=known_by,
         panel=panel,
         source=source_of(root, chosen, panel),
+        settings=project_settings(panel, root, how.get("config")),
+        folder=root,
         everything=how.get("everything", False),
         is_whole=is_whole,
+        branch=checked_branch(how.get("branch"), repository),
+        against="" if (against := how.get("against", LAST)) == LAST else checked_branch(against, None),
         **origin_of(repository, how.get("repository_url")),
         then=_deliveries(how.get("deliver", ()), _pull_request(how.get("pull_request"), root)),
     )
+
+
+def project_settings(panel: Panel, root: Path, config: Sequence[str | Path] | None = None) -> ToolSettings:
+    """Return the settings with which the programs of a panel review the files of a root.
+
+    `config`: files that replace those of the project; None: the project's own; empty: none.
+
+    Raises:
+        InvalidInput: A file of `config` has no settings.
+    """
+    if config is None and not uses_project_settings(panel):
+        return ToolSettings()
+    files = list(list_files(root))
+    if config is None:
+        return read_project_settings(root, files)
+    return read_given_settings([Path(it) for it in config], files)
 
 
 def _deliveries(
@@ -170,6 +201,21 @@ def _checked_name(name: str | None) -> str | None:
         raise InvalidInput(
             "root_name", name, "must be a different name: this one is reserved for the archive"
         )
+    return name
+
+
+def checked_branch(name: str | None, repository: Repository | None) -> str:
+    """Return the valid name of a branch; None: that of the checked-out branch, empty if there is none.
+
+    Raises:
+        InvalidInput: The name cannot be shown, or is too long.
+    """
+    if name is None:
+        found = "" if repository is None else repository.branch()
+        return found if found.isprintable() and len(found) <= _MOST_BRANCH_CHARACTERS else ""
+    if not name.strip() or not name.isprintable() or len(name) > _MOST_BRANCH_CHARACTERS:
+        rule = f"must be 1 to {_MOST_BRANCH_CHARACTERS} printable characters"
+        raise InvalidInput("branch", name, rule)
     return name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -13,6 +13,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ..models.errors import StateError
+from ..models.review.readers import ReaderModel
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
 
@@ -30,6 +31,8 @@ class WorkerEntry:
     age_ms: int
     #: Names that schedules may use: `roots`, `jobs` and `panels` of its settings.
     offers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    #: Its model agents by name, for reviews.
+    models: Mapping[str, ReaderModel] = field(default_factory=dict)
     #: Milliseconds for which it had been free without a new task when it announced itself; None: not
     #: announced.
     idle_ms: int | None = None
@@ -49,6 +52,7 @@ class WorkerPresence:
         agents: Iterable[str],
         offers: Mapping[str, Iterable[str]] | None = None,
         *,
+        models: Mapping[str, ReaderModel] | None = None,
         idle_ms: int | None = None,
         taken: int | None = None,
     ) -> None:
@@ -58,12 +62,21 @@ class WorkerPresence:
             name: The worker's name.
             agents: Names of the agents it knows.
             offers: Names that schedules may use, by kind: `roots`, `jobs`, `panels`.
+            models: Its model agents by name, for reviews.
             idle_ms: Milliseconds for which it has been free and has started no task.
             taken: Number of messages that it has taken from the queue and not finished.
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
-        entry = {"at": now, "agents": sorted(agents), "offers": offered, "idle_ms": idle_ms, "taken": taken}
+        described = {agent: it.model_dump(mode="json") for agent, it in sorted((models or {}).items())}
+        entry = {
+            "at": now,
+            "agents": sorted(agents),
+            "offers": offered,
+            "models": described,
+            "idle_ms": idle_ms,
+            "taken": taken,
+        }
         self._client.hset(WORKERS, name, json.dumps(entry))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
         if gone:
@@ -85,6 +98,17 @@ class WorkerPresence:
     def known_agents(self) -> frozenset[str]:
         """Return `common_agents` of the live workers."""
         return common_agents(self.list_alive())
+
+    def reader_models(self) -> dict[str, ReaderModel]:
+        """Return the model agents of the live workers by name; of different announcements the smallest window.
+
+        Any worker may get a turn, so the identity is that of all announcements together.
+        """
+        found: dict[str, list[ReaderModel]] = {}
+        for worker in self.list_alive():
+            for agent, model in worker.models.items():
+                found.setdefault(agent, []).append(model)
+        return {agent: _smallest(models) for agent, models in found.items()}
 
     def offered(self, kind: str) -> frozenset[str] | None:
         """Return the names of a kind that every worker offers; None: no live worker announces such names."""
@@ -116,14 +140,20 @@ def common_agents(workers: Iterable[WorkerEntry]) -> frozenset[str]:
     return frozenset.intersection(*known) if known else frozenset()
 
 
+def _smallest(models: Sequence[ReaderModel]) -> ReaderModel:
+    smallest = min(models, key=lambda it: it.context_tokens)
+    return smallest.model_copy(update={"identity": " ".join(sorted({it.identity for it in models}))})
+
+
 def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
     """Return the announcement of a worker; None: it has the format of another release."""
     try:
         data = json.loads(raw)
         agents = tuple(map(str, data["agents"]))
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
+        models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
         idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))
-        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers, idle_ms, taken)
+        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers, models, idle_ms, taken)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

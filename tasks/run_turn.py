@@ -41,7 +41,7 @@ from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fai
 from .turns.results import PlanNext, TurnEnd, WakeParked
 from .turns.traced_attempt import run_traced
 from .views.alignment import correct_outcome
-from .views.session_views import decode_planned_turn, turn_context
+from .views.session_views import decode_planned_turn, granted_window, turn_context
 from .waiting.due_work import handle_due_work
 from .waiting.parking import TurnToPark, park_turn
 
@@ -68,7 +68,7 @@ def run_turn(
         token=new_id(),
         lease_ms=runtime.limits.lease_ms,
         timeout_ms=int((turn_timeout_s(runtime, policy) + WRITE_GRACE_S) * 1000),
-        window=max(runtime.registry.window(candidate) for candidate in candidates),
+        window=granted_window(facts, max(runtime.registry.window(candidate) for candidate in candidates)),
         task_id=task_id,
         parent_id=parent_id or "",
         limit_request=reservation_request(runtime.registry, facts, candidates),

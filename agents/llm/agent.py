@@ -29,6 +29,7 @@ from .context import (
     Summary,
     build_history,
     extend_summary,
+    has_pinned_opening,
     message_fingerprint,
     remaining_tokens,
     split_dialog,
@@ -109,7 +110,7 @@ class LLMAgent:
     async def _build_history(self, turn: TurnContext, calls: ModelCallHooks) -> ModelHistory:
         """Return the dialog for the model; messages that no longer fit are summarised or left out."""
         room, plain = self._settings.dialog_tokens(turn), self._settings.plain
-        if not self._settings.summary:
+        if not self._settings.summary or has_pinned_opening(turn):
             return build_history(turn, max_tokens=room, plain=plain)
         note = await calls.services.notes.read_note()
         summary = Summary.model_validate_json(note) if note else Summary()

@@ -1,7 +1,9 @@
 """The dialog as a model's history: the newest messages that fit, and a rolling summary of the rest. Pure.
 
 The system prompt, which contains the purpose, and the request of the turn are always included. The newest
-messages of the dialog are included within the token budget of the agent.
+messages of the dialog are included within the token budget of the agent. In a review, the opening message
+with the reviewed text is always included, or the turn fails: nothing that a model has not seen may count as
+reviewed.
 
 A summary covers the dialog up to one message. It belongs to one participant and is kept until the session
 ends. When the messages after it no longer fit, their older half is added to the summary, so a summary is
@@ -19,7 +21,9 @@ from operator import itemgetter
 from pydantic import Field
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
+from ...models.errors import AgentFailed
 from ...models.protocol.dialog import Message
+from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.message_lists import estimate_tokens, recent_messages
 from ...models.turns.turn import Frozen, TurnContext
 from .prompts import attribute_message, name_of, opening_prompt, plain_prompt, turn_prompt
@@ -48,8 +52,11 @@ def build_history(
         max_tokens: Maximum tokens of the dialog.
         plain: Put all in one prompt, for a small model.
         summary: Summary of the messages before the dialog; empty: none.
+
+    Raises:
+        AgentFailed: The opening message of a review does not fit.
     """
-    messages, left_out = fit_messages(turn.messages, max_tokens)
+    messages, left_out = fit_messages(turn.messages, max_tokens, pinned=int(has_pinned_opening(turn)))
     if plain:
         return ModelHistory([], plain_prompt(turn, messages), left_out)
     said = [_said(message, turn) for message in messages]
@@ -74,13 +81,35 @@ def _message(mine: bool, text: str) -> ModelMessage:
     return ModelResponse(parts=[TextPart(text)]) if mine else ModelRequest(parts=[UserPromptPart(text)])
 
 
-def fit_messages(messages: Sequence[Message], max_tokens: int) -> tuple[Sequence[Message], int]:
-    """Return the newest messages that fit, and the number of the others; the newest is cut if too long."""
-    recent = recent_messages(messages, max_tokens)
-    if recent or not messages:
-        return recent, len(messages) - len(recent)
-    newest = messages[-1]
-    return [newest.changed(content=f"...{newest.content[-2 * max_tokens :]}")], len(messages)
+def has_pinned_opening(turn: TurnContext) -> bool:
+    """Return whether the first message is the opening of a review."""
+    return REVIEW_PARAMETER in turn.parameters and bool(turn.messages) and turn.messages[0].speaker is None
+
+
+def fit_messages(
+    messages: Sequence[Message], max_tokens: int, *, pinned: int = 0
+) -> tuple[Sequence[Message], int]:
+    """Return the newest messages that fit, and the number of the others; the newest is cut if too long.
+
+    Args:
+        messages: The dialog.
+        max_tokens: Maximum tokens of the messages together.
+        pinned: Number of messages at the beginning that are included unchanged.
+
+    Raises:
+        AgentFailed: The pinned messages do not fit.
+    """
+    first, rest = messages[:pinned], messages[pinned:]
+    needed = sum(estimate_tokens(message.content) for message in first)
+    if first and needed > max_tokens:
+        rule = f"the reviewed text needs {needed:,} tokens, and the model or the budget allows {max_tokens:,}"
+        raise AgentFailed(rule, retryable=False)
+    room = max_tokens - needed
+    recent = recent_messages(rest, room)
+    if recent or not rest or not room:
+        return [*first, *recent], len(rest) - len(recent)
+    newest = rest[-1]
+    return [*first, newest.changed(content=f"...{newest.content[-2 * room :]}")], len(rest)
 
 
 SUMMARY_INSTRUCTIONS = (

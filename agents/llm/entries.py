@@ -65,6 +65,8 @@ class ModelEntry(EntryBase):
     api_key_env: VariableName | None = None
     #: Maximum tokens of the dialog in a request; older messages are left out.
     context_tokens: Tokens = 16_000
+    #: The same for the dialog of a batch review, which is usually one long message; None: `context_tokens`.
+    review_tokens: Tokens | None = None
     #: Whether decisions and reviews are requested as structured output.
     structured: bool = True
     #: Whether the prompt is short and without answer forms, for a model too small to follow them.

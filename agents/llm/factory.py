@@ -8,9 +8,11 @@ that is given by URL.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
 from ...models.errors import AgentError, AgentFailed
+from ...models.review.readers import ReaderModel
 from ...models.sessions.options import AgentBinding
 from ..entry_base import FieldProblem
 from ..local_model.server import CONTEXT_TOKENS, MODEL_NAME, missing_part
@@ -92,6 +94,7 @@ _LOCAL = ModelEntry(
     model=MODEL_NAME,
     base_url="http://127.0.0.1/v1",
     context_tokens=CONTEXT_TOKENS // 8,
+    review_tokens=CONTEXT_TOKENS // 4 * 3,
     plain=True,
     retries=1,
 )
@@ -139,6 +142,7 @@ class ModelAgentFactory:
             max_tokens=_either(binding.max_tokens, entry.max_tokens),
             settings=entry.settings,
             context_tokens=_either(entry.context_tokens, model.context_tokens),
+            review_tokens=_either(entry.context_tokens, model.review_tokens),
             structured=_either(entry.structured, model.structured),
             summary=entry.summary and not model.plain,
             plain=model.plain,
@@ -149,6 +153,19 @@ class ModelAgentFactory:
             max_requests=entry.max_requests,
         )
         return LLMAgent(lambda: self._sources(entry), llm_settings, toolbox=self._toolbox(entry))
+
+    def describe_reader(self, entry: LLMEntry) -> ReaderModel:
+        """Return what a review must know of an agent: its window, its prices, and an identity of its settings."""
+        models = [self.find_model(name) for name in (entry.model, *entry.fallback)]
+        first = models[0]
+        settings = [entry.model_dump_json(), *(it.model_dump_json() for it in models)]
+        return ReaderModel(
+            model=first.model,
+            identity=sha256("\n".join(settings).encode()).hexdigest()[:16],
+            context_tokens=entry.context_tokens or first.review_tokens or first.context_tokens,
+            input_usd_per_million=first.input_usd_per_million,
+            output_usd_per_million=first.output_usd_per_million,
+        )
 
     def uses_local_model(self, entry: LLMEntry) -> bool:
         """Return whether the agent's first model is the local model; fallback models do not count."""

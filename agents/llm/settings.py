@@ -19,6 +19,7 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from ...models.alignment.marks import Scores
+from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome, Usage
 from .clients import Endpoint
 from .prompts import plain_system_prompt, system_prompt
@@ -178,6 +179,8 @@ class LLMSettings:
     settings: Mapping[str, JsonValue] = field(default_factory=dict)
     #: Maximum tokens of the dialog in a request.
     context_tokens: int = 16_000
+    #: The same for the dialog of a batch review; None: `context_tokens`.
+    review_tokens: int | None = None
     #: Whether messages that no longer fit are kept in a rolling summary.
     summary: bool = False
     #: Whether decisions and reviews are requested as structured output.
@@ -218,9 +221,11 @@ class LLMSettings:
     def dialog_tokens(self, turn: TurnContext) -> int:
         """Return the maximum tokens of the dialog; the turn's reservation must cover the answer, too."""
         left, answer = turn.remaining.tokens, self.answer_tokens(turn)
+        is_review = REVIEW_PARAMETER in turn.parameters
+        most = (is_review and self.review_tokens) or self.context_tokens
         if left is None or answer is None:
-            return self.context_tokens
-        return max(1, min(self.context_tokens, left - answer if self.max_tokens else left // 2))
+            return most
+        return max(1, min(most, left - answer if self.max_tokens else left // 2))
 
     def model_settings(self, turn: TurnContext) -> ModelSettings:
         """Return the settings of every request of a turn."""

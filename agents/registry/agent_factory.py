@@ -13,6 +13,7 @@ from typing import assert_never
 from pydantic import ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
+from ...models.review.readers import ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.message_lists import estimate_tokens
@@ -70,6 +71,10 @@ class AgentFactory:
     def find_model(self, name: str) -> ModelEntry:
         """Return the entry of a model; a model without an entry gets the default settings."""
         return self._llm.find_model(name)
+
+    def describe_reader(self, entry: AgentEntry) -> ReaderModel | None:
+        """Return what a review must know of a model agent; None: the agent is not a model."""
+        return self._llm.describe_reader(entry) if isinstance(entry, LLMEntry) else None
 
     def uses_local_model(self, entry: AgentEntry) -> bool:
         """Return whether the agent of an entry uses the local model."""

@@ -12,50 +12,28 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from ...models.errors import InvalidInput, UnknownAgent
+from ...models.review.readers import ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.waiting import TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
 from ..llm.entries import LLMEntry
-from ..llm.factory import LOCAL_MODEL
 from ..programs.agent import CommandEntry, readable_argv
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, merge_script, rate_limit_of, spending_bound
 from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
+from .built_in import BUILT_IN
 
 #: Agents file in the working folder, used if the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
 
 #: Agents file of `symposia demo`.
 DEMO_FILE = Path(__file__).with_name("demo.toml")
-
-
-def _reviewer(tool: str) -> CommandEntry:
-    argv = ("{python}", "-m", "symposia.agents.reviewers.code", tool)
-    return CommandEntry(kind="command", argv=argv, timeout_s=60, window=20)
-
-
-BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
-    {
-        "local": LLMEntry(kind="llm", model=LOCAL_MODEL, max_tokens=80, window=12),
-        "echo": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["{last}"]}),
-        "noop": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["ok"]}),
-        "human": HumanEntry(kind="human"),
-        "ruff": _reviewer("ruff"),
-        "bandit": _reviewer("bandit"),
-        "inspector": _reviewer("inspector"),
-        "judge": PythonEntry(kind="python", callable="symposia.agents.reviewers.judge:judge"),
-        "clarity": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:clarity"),
-        "consistency": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:consistency"),
-        "facts": PythonEntry(kind="python", callable="symposia.agents.reviewers.documents:facts"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +121,11 @@ class Registry:
             AgentInfo(name, entry.kind, _entry_detail(entry), built_in=name not in self._own)
             for name, entry in sorted(self._entries.items())
         )
+
+    def reader_models(self) -> dict[str, ReaderModel]:
+        """Return what a review must know of the model agents, by name of the agent."""
+        found = {name: self._factory.describe_reader(self._entries[name]) for name in self.names()}
+        return {name: model for name, model in found.items() if model is not None}
 
     def names_on_local_model(self) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted."""

@@ -5,10 +5,10 @@
 The program reads a turn as JSON on standard input, extracts the Python code of the newest message that
 contains any (fenced blocks; `app.py` in "```python app.py" becomes the file's name), and prints the findings
 of the tool, one per line. Without findings, a pair's review begins with `APPROVED:`; without code, the
-output is `PASS`. Only the text of the dialog is reviewed: no file of the machine, no configuration.
+output is `PASS`. Only the text of the dialog is reviewed: no file of the machine, no configuration of it.
 
-In a batch review (the session's parameter `review`) the findings are printed as JSON: see
-`models.review.answers`.
+In a batch review (the session's parameter `review`) the code is that of the reviewed item, with its path and
+the settings of its project, and the findings are printed as JSON: see `models.review.answers`.
 
 Fenced blocks of Markdown carry text unchanged inside a message, even if it contains fences; the reviewers of
 documents read them with the same functions.
@@ -26,8 +26,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 from typing import Any
+
+from ...models.text.numbered_lines import NUMBERED, remove_numbers
+from .workspace import bandit_options, is_safe_path, workspace
 
 _FENCE = re.compile(r"[ \t]*(`{3,})([^`]*)")
 _SHORTEST = 3
@@ -41,13 +43,17 @@ def fence_text(text: str, info: str = "") -> str:
     return f"{fence}{info}\n{text}{ending}{fence}"
 
 
-def fenced_blocks(text: str) -> Iterator[tuple[str, str]]:
-    """Yield info and text of each closed block; the closing fence is at least as long (CommonMark 4.5)."""
+def fenced_blocks(text: str, *, with_numbers: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield info and text of each closed block; the closing fence is at least as long (CommonMark 4.5).
+
+    Numbers that a review puts in front of the lines for models are removed, unless `with_numbers`.
+    """
     fence, info, lines = "", "", list[str]()
     for line in text.split("\n"):
         found = _FENCE.fullmatch(line)
         if fence and found and len(found[1]) >= len(fence) and not found[2].strip():
-            yield info, "".join(f"{it}\n" for it in lines)
+            body = "".join(f"{it}\n" for it in lines)
+            yield info, remove_numbers(body) if NUMBERED in info.split() and not with_numbers else body
             fence = ""
         elif fence:
             lines.append(line)
@@ -95,10 +101,12 @@ class ToolFinding:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A program that checks a folder of Python files and reports as JSON."""
+    """A program that checks Python files and reports as JSON."""
 
     arguments: tuple[str, ...]
     read: Callable[[Any], Iterator[ToolFinding]]
+    #: Options for the settings of the project.
+    options: Callable[[Mapping[str, Any]], list[str]] = lambda _: []
 
 
 def _ruff(report: Any) -> Iterator[ToolFinding]:
@@ -145,13 +153,12 @@ def _is_test(file: str) -> bool:
 
 
 TOOLS = {
-    # The project's configuration is unknown here: RUF100 would report a `noqa` of a rule that the project
-    # enables, and I001 would sort the project's packages among third-party ones.
     "ruff": Tool(
-        ("check", "--isolated", "--no-cache", "--quiet", "--ignore=RUF100,I001", "--output-format=json", "."),
+        # Excluded files are checked otherwise, because they are named.
+        ("check", "--no-cache", "--no-fix", "--quiet", "--force-exclude", "--output-format=json"),
         _ruff,
     ),
-    "bandit": Tool(("--recursive", "--quiet", "--format=json", "."), _bandit),
+    "bandit": Tool(("--quiet", "--format=json"), _bandit, bandit_options),
 }
 
 
@@ -166,9 +173,23 @@ _FILE_NAME = re.compile(r"[\w.-]{1,100}\.pyi?")
 Turn = Mapping[str, Any]
 
 
+def review_of(turn: Turn) -> Mapping[str, Any] | None:
+    """Return what a batch review tells its session: path and settings; None: it is no batch review."""
+    review = (turn.get("parameters") or {}).get("review")
+    return review if isinstance(review, Mapping) else None
+
+
 def extract_code(turn: Turn) -> dict[str, str]:
-    """Return the Python code by file name: of the work item, or of the newest message that contains any."""
+    """Return the Python code by file name: of the work item, or of the newest message that contains any.
+
+    In a batch review it is that of the reviewed item, in the first message.
+    """
     item, messages = turn.get("item"), turn.get("messages") or ()
+    review = review_of(turn)
+    if review is not None and messages:
+        blocks = list(_python_in(messages[0]["content"]))[:1]
+        path = str(review.get("path", ""))
+        return {path if is_safe_path(path) else name: body for name, body in blocks}
     texts = [item["text"]] if item else []
     texts += [message["content"] for message in reversed(messages)]
     return next((code for text in texts if (code := dict(_python_in(text)))), {})
@@ -199,10 +220,11 @@ def review_turn(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
     if not code:
         return "PASS"
     names = tuple(TOOLS) if name == _ALL else (name,)
-    findings = [finding for tool in names for finding in _findings(tool, code, options)]
+    review = review_of(turn)
+    settings = (review or {}).get("settings") or {}
+    findings = [it for tool in names for it in _findings(tool, code, options, settings)]
     findings.sort(key=lambda it: (it.file, it.line, it.rule))
-    is_batch = "review" in (turn.get("parameters") or {})
-    return _as_json(name, findings) if is_batch else _as_text(name, findings, code, turn)
+    return _as_json(name, findings) if review is not None else _as_text(name, findings, code, turn)
 
 
 def _as_json(name: str, findings: Sequence[ToolFinding]) -> str:
@@ -220,17 +242,26 @@ def _as_text(name: str, findings: Sequence[ToolFinding], code: Mapping[str, str]
     return f"APPROVED: {words}" if turn.get("expects") == "review" else words
 
 
-def _findings(name: str, code: Mapping[str, str], options: Sequence[str]) -> Iterator[ToolFinding]:
+def _findings(
+    name: str, code: Mapping[str, str], options: Sequence[str], settings: Mapping[str, Any]
+) -> Iterator[ToolFinding]:
     if find_spec(name) is None:
         raise RuntimeError(f"{name} is not installed: pip install 'symposia[review]'")
     tool = TOOLS[name]
-    # The folder's name is a valid package name: the findings must depend on the code only.
-    with TemporaryDirectory(prefix="code_", dir=Path.cwd()) as folder:
-        for file, text in code.items():
-            (Path(folder) / file).write_text(text, encoding="utf-8", newline="")
+    with workspace(code, settings) as folder:
         done = subprocess.run(
             # -P: a reviewed file may have the name of a module that the tool imports.
-            [sys.executable, "-P", "-m", name, *options, *tool.arguments],
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                name,
+                *options,
+                *tool.arguments,
+                *tool.options(settings),
+                "--",
+                *code,
+            ],
             cwd=folder,
             capture_output=True,
             text=True,

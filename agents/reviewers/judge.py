@@ -1,6 +1,6 @@
 """The agent `judge`: orchestrates a panel, sums up its findings and ends the review, without a model.
 
-As an orchestrator it lets all reviewers work in parallel, and then sums up. As the navigator of a pair it
+As an orchestrator it lets all reviewers work in parallel, then the verifiers, and then sums up. As the navigator of a pair it
 checks that the driver's findings can be parsed. In other roles it sums up the messages so far. It adds no
 findings.
 """
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ...models.protocol.dialog import Message
 from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
 from ...models.review.findings import summarise_findings
+from ...models.review.verification import VERIFIER, VERIFYING
 from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome
 
 _ASKING = "Review the text, each on your own, and report your findings."
@@ -23,8 +24,10 @@ def judge(turn: TurnContext) -> TurnOutcome:
     """Give the turn to the reviewers, approve, or sum up."""
     match turn.expects:
         case Expects.DECISION if not _has_asked(turn):
-            others = tuple(it.participant_id for it in turn.roster if it != turn.me)
-            return _decided(_ASKING, Decision(next=others, side_by_side=True, instruction=_ASKING))
+            reviewers = _reviewers(turn)
+            return _decided(_ASKING, Decision(next=reviewers, side_by_side=True, instruction=_ASKING))
+        case Expects.DECISION if (verifiers := _waiting_verifiers(turn)) and _has_findings(turn):
+            return _decided(VERIFYING, Decision(next=verifiers, side_by_side=True, instruction=VERIFYING))
         case Expects.REVIEW if not _is_readable(turn):
             return _decided(_UNREADABLE, Decision(satisfied=False, reason="no readable findings"))
         case Expects.DECISION | Expects.REVIEW:
@@ -46,6 +49,27 @@ def _has_asked(turn: TurnContext) -> bool:
     return turn.turn_number > 1
 
 
+def _reviewers(turn: TurnContext) -> tuple[str, ...]:
+    return tuple(
+        it.participant_id for it in turn.roster if it != turn.me and it.role_id != VERIFIER
+    ) or _verifiers(turn)
+
+
+def _verifiers(turn: TurnContext) -> tuple[str, ...]:
+    return tuple(it.participant_id for it in turn.roster if it != turn.me and it.role_id == VERIFIER)
+
+
+def _waiting_verifiers(turn: TurnContext) -> tuple[str, ...]:
+    """Return the verifiers; empty if they were asked before."""
+    mine = (it.content for it in turn.messages if it.speaker == turn.me.participant_id)
+    return () if VERIFYING in mine else _verifiers(turn)
+
+
+def _has_findings(turn: TurnContext) -> bool:
+    said = (parse_reviewer_answer(it.content, path="-", agent="-") for it in _said_by_others(turn))
+    return any(it.findings for it in said)
+
+
 def _is_readable(turn: TurnContext) -> bool:
     """Return whether the newest message of the others contains findings; a pass has none, and is accepted."""
     said = _said_by_others(turn)
@@ -62,7 +86,8 @@ def _summary_json(summary: str) -> str:
 
 def _summary(turn: TurnContext) -> str:
     """Return the number of findings, their severities and reviewers, and other remarks."""
-    newest = {it.speaker: it for it in _said_by_others(turn) if it.speaker}
+    verifiers = _verifiers(turn)
+    newest = {it.speaker: it for it in _said_by_others(turn) if it.speaker and it.speaker not in verifiers}
     said = {name: parse_reviewer_answer(it.content, path="-", agent=name) for name, it in newest.items()}
     findings = [finding for it in said.values() for finding in it.findings]
     nothing = f"Nothing to fix, say {_listed(list(said))}." if said else "No one had anything to say."

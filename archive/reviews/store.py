@@ -17,7 +17,7 @@ from ...models.review.findings import Finding, FindingStatus
 from ...models.review.runs import Item, ItemState, ReviewRun, RunState
 from ..engine import Database
 from ..inserts import insert_into
-from ..results import MAX_PAGE_SIZE, CachedResult, ListedRun, PagePosition, ResultPage
+from ..results import MAX_PAGE_SIZE, CachedResult, ListedRun, PagePosition, ResultPage, TrendPoint
 from .tables import (
     FINDING,
     REVIEW_ITEM,
@@ -29,6 +29,7 @@ from .tables import (
     run_from_rows,
     run_row,
 )
+from .trends import read_trend
 
 #: Maximum number of items per query.
 _BATCH_SIZE = 500
@@ -111,14 +112,37 @@ class ReviewReader:
                     )
         return known
 
-    def previous_findings(self, root: str, panel: str, *, without: str | None = None) -> tuple[Finding, ...]:
+    def previous_findings(
+        self, root: str, panel: str, *, branch: str | None = None, without: str | None = None
+    ) -> tuple[Finding, ...]:
         """Return the findings of the last review of each path, except paths that have been removed since.
 
-        Findings are neither merged nor filtered by status. `without` is the id of a run to exclude.
+        Findings are neither merged nor filtered by status. `branch`: only runs of this branch. `without` is
+        the id of a run to exclude.
+        """
+        runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
+        if branch is not None:
+            runs = runs.where(REVIEW_RUN.c.branch == branch)
+        if without is not None:
+            runs = runs.where(REVIEW_RUN.c.run_id != without)
+        with self._database.reading() as connection:
+            found = connection.execute(_latest_findings(runs))
+            return tuple(finding for (text,) in found for finding in parse_findings(text))
+
+    def trend(
+        self,
+        root: str | None = None,
+        panel: str | None = None,
+        *,
+        branch: str | None = None,
+        limit: int = 20,
+    ) -> list[TrendPoint]:
+        """Return the last runs of a root by a panel with their findings, the oldest first.
+
+        `root`: its name or identity. Without root, panel or branch: those of the newest run that fits.
         """
         with self._database.reading() as connection:
-            found = connection.execute(_latest_findings(root, panel, without))
-            return tuple(finding for (text,) in found for finding in parse_findings(text))
+            return read_trend(connection, root, panel, branch=branch, limit=limit)
 
     def last_revision(self, root: str, panel: str) -> str | None:
         """Return the git revision of the newest completed run of a root; None: there is none."""
@@ -156,11 +180,8 @@ def _newest_results(keys: Sequence[str]) -> Select[Any]:
     return select(table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id).join(newest, same)
 
 
-def _latest_findings(root: str, panel: str, without: str | None) -> Select[Any]:
-    """Return the query for the findings of the newest item of each path, except files removed since."""
-    runs = select(REVIEW_RUN.c.id).where(*_about(root, panel))
-    if without is not None:
-        runs = runs.where(REVIEW_RUN.c.run_id != without)
+def _latest_findings(runs: Select[Any]) -> Select[Any]:
+    """Return the query for the findings of the newest item of each path in `runs`, except files removed since."""
     item, finding = REVIEW_ITEM.c, FINDING.c
     touched = union(
         select(item.path, item.run).where(item.run.in_(runs), item.state.in_(_REVIEWED)),

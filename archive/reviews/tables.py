@@ -44,6 +44,7 @@ class ReviewRunRow(Table, table=True):
     started_ms: int = Field(sa_type=Big)
     ended_ms: int | None = Field(default=None, sa_type=Big)
     revision: str
+    branch: str
     #: Web address of the repository, and the root's folder in it.
     repository_url: str
     repository_folder: str
@@ -110,7 +111,8 @@ class FindingRow(Table, table=True):
     #: Participant ids, as JSON.
     agents: str
     aliases: str
-    #: Other fields, as JSON: columns, why, replacement, quote, excerpt, verification.
+    #: Other fields, as JSON: columns, why, replacement, quote, excerpt, verification,
+    #: suppression.
     details: str
 
 
@@ -121,13 +123,18 @@ FINDING = METADATA.tables["finding"]
 
 _FINDINGS = TypeAdapter(tuple[Finding, ...])
 _SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
-_DETAILS = frozenset({"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification"})
+_DETAILS = frozenset(
+    {"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification", "suppression"}
+)
 _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
 def cache_key(panel_sha: str, item: Item) -> str:
-    """Return a hash of everything that a panel's findings depend on: panel, item, text and relevant lines."""
-    identity: tuple[object, ...] = (panel_sha, item.key, item.kind.value, item.sha256, item.changed)
+    """Return a hash of all that findings depend on: panel, item, text, lines, settings, facts, what models see."""
+    identity: tuple[object, ...] = (
+        *(panel_sha, item.key, item.kind.value, item.sha256),
+        *(item.changed, item.settings_sha, item.shown),
+    )
     if item.facts is not None:
         identity = (*identity, item.facts.model_dump(mode="json"))
     return hashlib.sha256(json.dumps(identity).encode()).hexdigest()
@@ -145,6 +152,7 @@ def run_row(run: ReviewRun) -> Row:
         "started_ms": ms_from_moment(run.started_at),
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
+        "branch": storable_text(run.branch),
         "repository_url": run.repository_url,
         "repository_folder": storable_text(run.repository_folder),
         "summary": storable_text(run.summary),
@@ -194,6 +202,7 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
         started_at=moment_from_ms(row["started_ms"]),
         ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
         revision=row["revision"],
+        branch=row["branch"],
         repository_url=row["repository_url"],
         repository_folder=row["repository_folder"],
         summary=row["summary"],

@@ -104,6 +104,7 @@ class AsyncClient(AsyncWrapper[Client]):
     review = converting_method(Client.review, AsyncReviewJob, "AsyncReviewJob")
     review_sessions = converting_method(Client.review_sessions, AsyncReviewJob, "AsyncReviewJob")
     reviews = async_method(Client.reviews)
+    review_trend = async_method(Client.review_trend)
     get_review = converting_method(Client.get_review, AsyncReviewJob, "AsyncReviewJob")
     archived = async_method(Client.archived)
     tenant = async_method(Client.tenant)

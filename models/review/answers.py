@@ -1,9 +1,11 @@
 """Parser of findings in a reviewer's message: tolerant of model output, with limits on all sizes.
 
-    {"findings": [{"line": 3, "end_line": 4, "rule": "S105", "severity": "high", "message": "...",
-                   "suggestion": "...", "confidence": 0.8}], "summary": "..."}
+    {"findings": [{"line": 3, "end_line": 4, "quote": "...", "rule": "S105", "severity": "high",
+                   "message": "...", "why": "...", "suggestion": "...", "replacement": "...",
+                   "confidence": 0.8}], "summary": "..."}
 
-The object is the whole message or a fenced block of it. A message without such an object has no findings;
+The object is the whole message or a fenced block of it. The output of an analysis program may stand in its
+place: see `tool_outputs`. A message without such an object has no findings;
 its text is the summary.
 """
 
@@ -18,7 +20,8 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from ..severity import Severity
-from .findings import MAX_LINE, MAX_MESSAGE, MAX_RULE, MAX_SUGGESTION, Finding
+from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Finding
+from .tool_outputs import read_tool_output
 
 #: Findings that are taken from one message.
 MAX_FINDINGS = 500
@@ -71,6 +74,23 @@ def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer
     )
 
 
+def read_entries(text: str, name: str) -> list[Mapping[str, Any]]:
+    """Return the objects of the list `name` in a message; empty if there is none."""
+    for candidate, _ in _candidates(text):
+        try:
+            data = from_json(candidate, allow_inf_nan=False)
+        except ValueError:
+            continue
+        if isinstance(data, dict) and isinstance(data.get(name), list):
+            return [it for it in data[name][:MAX_FINDINGS] if isinstance(it, dict)]
+    return []
+
+
+def read_line(entry: Mapping[str, Any]) -> int:
+    """Return the first line that an entry names; 0: none."""
+    return _lines(entry)[0]
+
+
 def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
     """Return the object of findings, and the words around it. A bare list is one of findings."""
     for candidate, rest in _candidates(text):
@@ -78,6 +98,8 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
             data = from_json(candidate, allow_inf_nan=False)
         except ValueError:
             continue
+        if (entries := read_tool_output(data)) is not None:
+            return {"findings": entries}, rest
         if isinstance(data, list) and data and all(isinstance(it, dict) for it in data):
             return {"findings": data}, rest
         if isinstance(data, dict) and ("findings" in data or "summary" in data):
@@ -117,18 +139,35 @@ def _finding(entry: object, path: str, agent: str) -> Finding | None:
             path=path,
             start_line=start,
             end_line=end,
-            rule=" ".join(_words(entry, "rule", "code", limit=MAX_RULE).split()) or UNNAMED_RULE,
-            severity=_severity(entry.get("severity")),
-            message=_words(entry, "message", "description", limit=MAX_MESSAGE),
-            suggestion=_words(entry, "suggestion", "fix", limit=MAX_SUGGESTION),
+            rule=" ".join(read_text(entry, "rule", "code", limit=MAX_RULE).split()) or UNNAMED_RULE,
+            severity=read_severity(entry.get("severity")),
+            message=read_text(entry, "message", "description", limit=MAX_MESSAGE),
+            why=read_text(entry, "why", "reason", limit=MAX_MESSAGE),
+            quote=_quote(entry.get("quote")),
+            replacement=_replacement(entry.get("replacement")),
+            suggestion=read_text(entry, "suggestion", "fix", limit=MAX_SUGGESTION),
             agents=(agent,),
-            confidence=_confidence(entry.get("confidence")),
+            confidence=read_confidence(entry.get("confidence")),
         )
     except ValidationError:  # it says nothing
         return None
 
 
-def _words(entry: Mapping[str, Any], *names: str, limit: int) -> str:
+def _quote(raw: object) -> str:
+    """Return the first line of a quote that is not blank; its white space is part of it."""
+    lines = _UNSEEN.sub("", raw).split("\n") if isinstance(raw, str) else []
+    return next((line[:MAX_QUOTE] for line in lines if line.strip()), "")
+
+
+def _replacement(raw: object) -> str | None:
+    """Return a patch with its white space; None: there is none, or it is too long to be applied as a whole."""
+    if not isinstance(raw, str) or len(raw) > MAX_SUGGESTION:
+        return None
+    return _UNSEEN.sub("", raw.replace("\r\n", "\n")).removesuffix("\n")
+
+
+def read_text(entry: Mapping[str, Any], *names: str, limit: int) -> str:
+    """Return the text of the first of these fields that has any, cleaned; empty: none has."""
     found = next((entry[name] for name in names if isinstance(entry.get(name), str)), "")
     return _clean(found, limit)
 
@@ -155,12 +194,13 @@ def _line(entry: Mapping[str, Any], *names: str) -> tuple[int, int]:
     return int(raw), int(raw)
 
 
-def _severity(raw: object) -> Severity:
+def read_severity(raw: object) -> Severity:
+    """Return a severity; `medium` for an unknown word."""
     word = raw.strip().casefold() if isinstance(raw, str) else ""
     return _SEVERITIES.get(word, Severity.MEDIUM)
 
 
-def _confidence(raw: object) -> float:
+def read_confidence(raw: object) -> float:
     """Return a confidence from 0 to 1; percentages and words are read too."""
     if isinstance(raw, str):
         word = raw.strip().casefold()

@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -17,6 +17,7 @@ from pydantic import Field, model_validator
 
 from ..protocol.base import NonBlank, Text
 from ..severity import Severity
+from ..text.numbered_lines import split_lines
 from ..turns.turn import Frozen
 
 #: Characters of a rule's name, of what is said of a finding, and of what is put in place of it.
@@ -44,7 +45,7 @@ class FindingStatus(StrEnum):
     NEW = "new"
     STILL = "still"
     GONE = "gone"
-    #: The baseline knows it.
+    #: The baseline knows it, or a comment in the text suppresses it.
     SUPPRESSED = "suppressed"
 
 
@@ -73,6 +74,13 @@ class Verification(Frozen):
     reason: Annotated[Text, Field(max_length=MAX_MESSAGE)] = ""
 
 
+class Suppression(Frozen):
+    """A comment in the text suppresses the finding."""
+
+    #: Why, in the words of the comment; empty: it gives no reason.
+    reason: Annotated[Text, Field(max_length=MAX_MESSAGE)] = ""
+
+
 class Finding(Frozen):
     """One problem, and the participants who report it."""
 
@@ -98,6 +106,8 @@ class Finding(Frozen):
     excerpt: Excerpt | None = None
     #: None: no second reviewer has seen it.
     verification: Verification | None = None
+    #: None: no comment in the text suppresses it.
+    suppression: Suppression | None = None
     #: Participant ids of all who found it.
     agents: tuple[Text, ...] = ()
     #: Confidence of the agents, from 0 to 1.
@@ -127,6 +137,14 @@ class Finding(Frozen):
     def is_open(self) -> bool:
         """True if the finding is neither gone nor suppressed."""
         return self.status not in (FindingStatus.GONE, FindingStatus.SUPPRESSED)
+
+    @property
+    def suppressed_by(self) -> str:
+        """What suppresses the finding: `the baseline`, or `a comment` with its reason; empty: nothing."""
+        if self.suppression is not None:
+            reason = " ".join(self.suppression.reason.split())
+            return f"a comment: {reason}" if reason else "a comment"
+        return "the baseline" if self.status is FindingStatus.SUPPRESSED else ""
 
     @property
     def place(self) -> str:
@@ -162,29 +180,37 @@ def snippet_sha(line: str) -> str:
 
 def with_snippets(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
     """Return findings of one item with hash, quote and excerpt of their lines; lines after its end become its last."""
-    lines = text.split("\n")
-    if len(lines) > 1 and not lines[-1]:
-        lines.pop()
-    return tuple(_with_snippet(finding, lines) for finding in findings)
+    lines = dict(enumerate(split_lines(text), start=1))
+    last = len(lines)
+    placed = (
+        it.model_copy(update={"start_line": min(it.start_line, last), "end_line": min(it.end_line, last)})
+        for it in findings
+    )
+    return tuple(with_shown_line(it, lines) for it in placed)
 
 
-def _with_snippet(finding: Finding, lines: Sequence[str]) -> Finding:
-    start, end = (min(line, len(lines)) for line in (finding.start_line, finding.end_line))
-    where: dict[str, object] = {"start_line": start, "end_line": end, "snippet_sha": ""}
-    if start:
-        where |= {
-            "snippet_sha": snippet_sha(lines[start - 1]),
-            "quote": lines[start - 1][:MAX_QUOTE],
-            "excerpt": excerpt_of(lines, start, end),
-        }
+def with_shown_line(finding: Finding, lines: Mapping[int, str]) -> Finding:
+    """Return a finding with hash, quote and excerpt of its lines, which are known by their numbers."""
+    start = finding.start_line
+    if start not in lines:
+        return finding.model_copy(update={"snippet_sha": ""})
+    where = {
+        "snippet_sha": snippet_sha(lines[start]),
+        "quote": lines[start][:MAX_QUOTE],
+        "excerpt": excerpt_of(lines, start, finding.end_line),
+    }
     return finding.model_copy(update=where)
 
 
-def excerpt_of(lines: Sequence[str], start: int, end: int) -> Excerpt:
-    """Return the lines around `start` to `end` (from 1, both included), cut to the maximum."""
-    first = max(start - EXCERPT_MARGIN, 1)
-    last = min(end + EXCERPT_MARGIN, len(lines), first + MAX_EXCERPT - 1)
-    return Excerpt(first_line=first, lines=tuple(line[:MAX_QUOTE] for line in lines[first - 1 : last]))
+def excerpt_of(lines: Mapping[int, str], start: int, end: int) -> Excerpt:
+    """Return the known lines around `start` to `end` (both included) without gaps, cut to the maximum."""
+    first = start
+    while first > start - EXCERPT_MARGIN and first - 1 in lines:
+        first -= 1
+    last = start
+    while last < min(end + EXCERPT_MARGIN, first + MAX_EXCERPT - 1) and last + 1 in lines:
+        last += 1
+    return Excerpt(first_line=first, lines=tuple(lines[it][:MAX_QUOTE] for it in range(first, last + 1)))
 
 
 def summarise_findings(

@@ -14,6 +14,7 @@ from ..protocol.base import NonBlank, Text
 from ..schedules.schedule import ResourceName
 from ..severity import Severity
 from ..text.ids import Id, Timestamp
+from ..text.numbered_lines import format_ranges
 from ..text.redact import one_line
 from ..turns.turn import Frozen, Usage
 from .documents.facts import RepositoryFacts
@@ -29,6 +30,34 @@ class ItemKind(StrEnum):
     DOCUMENT = "document"
     #: An archived session, as its transcript.
     SESSION = "session"
+
+
+#: Name of the session parameter with the batch and item that the session reviews.
+REVIEW_PARAMETER = "review"
+
+
+class PartReaders(StrEnum):
+    """Readers of a part of an item."""
+
+    #: The programs of the panel, which read the whole item.
+    PROGRAMS = "programs"
+    #: The models of the panel, which read some of its lines.
+    MODELS = "models"
+
+
+class ItemPart(Frozen):
+    """One of several sessions that review an item together."""
+
+    #: From 1.
+    number: Annotated[int, Field(ge=1)]
+    count: Annotated[int, Field(ge=1)]
+    readers: PartReaders
+    #: Reviewed lines, first and last of each range included; empty: all.
+    lines: tuple[tuple[int, int], ...] = ()
+
+    def __str__(self) -> str:
+        lines = f", lines {format_ranges(self.lines)}" if self.lines else ""
+        return f"part {self.number} of {self.count} ({self.readers}{lines})"
 
 
 class Item(Frozen):
@@ -47,6 +76,12 @@ class Item(Frozen):
     changed: tuple[tuple[int, int], ...] | None = None
     #: What its repository contradicts, for documents.
     facts: RepositoryFacts | None = None
+    #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
+    settings_sha: Text = ""
+    #: Hash of everything that the models of the panel are shown; empty: there is no model.
+    shown: Text = ""
+    #: The part of the item that one session reviews; None: one session reviews all of it.
+    part: ItemPart | None = None
 
 
 class ReadItem(Frozen):
@@ -60,6 +95,10 @@ class ReadItem(Frozen):
         if facts.is_empty:
             return self
         return self.model_copy(update={"item": self.item.model_copy(update={"facts": facts})})
+
+    def with_settings_sha(self, sha: str) -> ReadItem:
+        """Return the item with the hash of the project's settings that concern it."""
+        return self.model_copy(update={"item": self.item.model_copy(update={"settings_sha": sha})})
 
 
 class SkippedItem(Frozen):
@@ -105,6 +144,8 @@ class ItemResult(Frozen):
     #: Why it failed; one line, never a secret.
     error: Annotated[Text, Field(max_length=500)] = ""
     summary: Text = ""
+    #: Findings that were dropped: their quote was not found, the verifier dropped them, or the confidence was too low.
+    dropped: Annotated[int, Field(ge=0)] = 0
 
 
 class ReviewRun(Frozen):
@@ -129,6 +170,8 @@ class ReviewRun(Frozen):
     summary: Text = ""
     #: The reviewed git revision; empty: no revision.
     revision: Text = ""
+    #: The reviewed git branch; empty: none, or not known.
+    branch: Text = ""
     #: Web address of the repository (`code_links.web_address`); empty: not known.
     repository_url: Text = ""
     #: The root's folder in the repository, relative to it; empty: the repository itself.

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from ..gate import Gate
 from ..protocol.base import NonBlank, ProtocolObject
-from ..severity import Severity
 from ..text.ids import Id, derived_id
 from ..turns.turn import Frozen, Usage
 from .recurrence import Recurrence
@@ -56,6 +56,10 @@ class SessionSelection(ProtocolObject):
     newest: int | None = Field(default=None, ge=1, le=5_000)
 
 
+def _normalise_gate(text: str) -> str:
+    return str(Gate.parse(text))
+
+
 class ReviewAction(ProtocolObject):
     """A panel reviews a named root, or archived sessions."""
 
@@ -77,8 +81,10 @@ class ReviewAction(ProtocolObject):
     deliver: Annotated[tuple[ResourceName, ...], Field(max_length=10)] = ()
     #: Deliver only when findings are new or gone.
     only_on_change: bool = False
-    #: The outcome is `findings` when one that is open matters as much as this.
-    fail_on: Severity | None = None
+    #: The outcome is `findings` when an open one reaches this gate, such as `high` or `new:high`.
+    fail_on: Annotated[str, AfterValidator(_normalise_gate)] | None = None
+    #: Branch whose last runs decide which findings are new; None: the last runs of any branch.
+    against: Annotated[NonBlank, Field(max_length=200)] | None = None
 
     @model_validator(mode="after")
     def _check_source(self) -> Self:

@@ -19,7 +19,7 @@ from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.sessions.records import SessionState
 from .completion import deindex_batch, finish_batch
 from .context import ReviewContext
-from .item_sessions import item_session_id, opening_of, result_of, submission_of
+from .item_sessions import item_session_id, result_of, submission_of
 
 log = logging.getLogger(__name__)
 
@@ -151,10 +151,10 @@ def _begin(review_context: ReviewContext, view: BatchView, record: ItemRecord) -
 
 
 def _opening(review_context: ReviewContext, head: BatchHead, record: ItemRecord) -> str | None:
-    """Return the opening of the session, from the text or from an earlier attempt; None: both are gone."""
+    """Return the opening of the session, as it was added or from an earlier attempt; None: both are gone."""
     text = review_context.store.text(head.batch_id, record.number)
     if text is not None:
-        return opening_of(record.item, text)
+        return text
     for attempt in range(record.attempt - 1, 0, -1):
         page = review_context.streams.page(
             item_session_id(head.batch_id, record.number, attempt), "dialog", count=1
@@ -176,7 +176,7 @@ def _result(
         read_stored(MapEvent, text, session_id=session_id, part="events")
         for _, text in review_context.streams.all(session_id, "events")
     )
-    result = result_of(record, state, messages, events)
+    result = result_of(review_context.store.head(view.batch_id), record, state, messages, events)
     if result.state is ItemState.FAILED and view.state == "stopping":
         result = result.model_copy(update={"state": ItemState.CANCELLED})
     if record.result is not None:  # usage of earlier attempts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from ...models.errors import ArchiveUnavailable, ReviewNotFound
@@ -17,6 +17,7 @@ from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.reviews.store import ReviewStore
 from ..findings import compare_run
 from .context import ReviewContext
+from .parts import merge_parts
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ def read_run(review_context: ReviewContext, batch_id: str) -> ReviewRun:
 
 def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:
     """Return the run of a batch, with its findings as they were reported."""
-    results = tuple(_result(record) for record in store.items(head.batch_id, view.total))
+    results = merge_parts(_result(record) for record in store.items(head.batch_id, view.total))
     state = outcome or (view.state if view.has_ended else RunState.RUNNING.value)
     return ReviewRun(
         id=head.batch_id,
@@ -95,8 +96,9 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         results=results,
         skipped=head.skipped,
         usage=_sum(result.usage for result in results),
-        summary=_summary(results, view.reason),
+        summary=_summary(results, view.reason, head.missing_tools),
         revision=head.revision,
+        branch=head.branch,
         repository_url=head.repository_url,
         repository_folder=head.repository_folder,
     )
@@ -113,10 +115,19 @@ def _sum(usages: Iterable[Usage]) -> Usage:
     return sum(usages, start=Usage())
 
 
-def _summary(results: Sequence[ItemResult], reason: str) -> str:
+def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, int]) -> str:
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     words = f"{len(results)} items: {', '.join(parts)}." if results else "Nothing to review."
+    if dropped := sum(result.dropped for result in results):
+        words += (
+            f" {dropped} findings dropped, because their quote, verification or confidence does not hold."
+        )
+    if missing:
+        listed = ", ".join(
+            f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()
+        )
+        words = f"{words} Not installed: {listed}."
     return f"{words} Stopped: {reason}." if reason else words
 
 
@@ -127,7 +138,7 @@ def _previous(review_context: ReviewContext, head: BatchHead, view: BatchView) -
         review_context.archive.prepare()
         root = head.root or head.root_name
         return review_context.archive.review_reader.previous_findings(
-            root, head.panel.name, without=head.batch_id
+            root, head.panel.name, branch=head.against or None, without=head.batch_id
         )
     except ArchiveUnavailable:
         if not _archive_timed_out(review_context, view):

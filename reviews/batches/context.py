@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from ...models.review.runs import ReviewRun
+from ...models.review.runs import REVIEW_PARAMETER, ReviewRun
+from ...state.presence import WorkerPresence
 from ...state.redis.readers import StreamReader
 from ...state.reviews.queues import ReviewIndex
 from ...state.reviews.records import BatchHead
@@ -32,9 +33,6 @@ REVIEW_ITEM_TASK = "symposia.review.item"
 
 
 log = logging.getLogger(__name__)
-
-#: Name of the session parameter with the batch and item that the session reviews.
-REVIEW_PARAMETER = "review"
 
 
 class ReviewQueue:
@@ -106,6 +104,7 @@ class ReviewContext:
     streams: StreamReader
     opener: SessionOpener
     queue: ReviewQueue
+    workers: WorkerPresence
     #: Milliseconds for which the live keys of a session are kept after its end.
     retention_ms: int
     #: The archive; None: there is none, and every item is reviewed every time.

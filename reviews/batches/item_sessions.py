@@ -1,22 +1,21 @@
-"""The session that reviews one item: its opening, and its result. Pure."""
+"""The session that reviews one item or a part of it, and its result. Pure."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Sequence
-from pathlib import PurePosixPath
 
 from pydantic import JsonValue
 
-from ...agents.reviewers.code import fence_text, fenced_blocks
+from ...agents.reviewers.code import fenced_blocks
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
 from ...models.review.findings import Finding, with_snippets
 from ...models.review.panels import Seat
-from ...models.review.runs import Item, ItemResult, ItemState
+from ...models.review.quotes import CheckedFindings, cap_severity, check_quotes
+from ...models.review.runs import REVIEW_PARAMETER, ItemResult, ItemState
+from ...models.review.verification import VERDICT_FORM, VERIFIER, Verdict, parse_verdicts, verify_findings
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
@@ -24,25 +23,13 @@ from ...models.text.ids import derived_id
 from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
+from ..chunks.form import shown_lines
+from ..chunks.planner import panel_of_part
+from ..inline_ignores import with_ignores
 from ..sources.archived_sessions import REVIEW_TAG
-from .context import REVIEW_PARAMETER
 
-_LANGUAGES = {
-    ".py": "python",
-    ".pyi": "python",
-    ".md": "markdown",
-    ".yml": "yaml",
-    ".js": "javascript",
-    ".ts": "typescript",
-}
-_PLAIN_NAME = re.compile(r"[\w.-]{1,100}")
 #: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})
-_ANSWER_FORMAT = (
-    'Answer with JSON and nothing else: {"findings": [{"line": 3, "end_line": 4, "rule": "short-name", '
-    '"severity": "critical, high, medium, low or info", "message": "what is wrong", '
-    '"suggestion": "what to do", "confidence": 0.8}], "summary": "one sentence"}'
-)
 _TITLE_CHARACTERS = 200
 
 
@@ -54,33 +41,13 @@ def item_session_id(batch_id: str, number: int, attempt: int) -> str:
     return derived_id(f"{batch_id}|{number}|{attempt}")
 
 
-def opening_of(item: Item, text: str) -> str:
-    """Return the opening message: the whole item in a fence, and the format of an answer."""
-    path = PurePosixPath(item.path)
-    language = _LANGUAGES.get(path.suffix, path.suffix.removeprefix("."))
-    words = [it for it in (language or "text", path.name) if _PLAIN_NAME.fullmatch(it)]
-    return "\n".join(
-        [
-            f"Review {json.dumps(item.path)}.{_changed(item)} {_ANSWER_FORMAT}",
-            fence_text(text, " ".join(words)),
-        ]
-    )
-
-
-def _changed(item: Item) -> str:
-    if item.changed is None:
-        return ""
-    listed = ", ".join(f"{first}-{last}" for first, last in item.changed[:100])
-    return f" Review only the changed lines: {listed}." if listed else ""
-
-
 def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submission:
     """Return the session of an item.
 
     Raises:
         InvalidInput: A panel that cannot be run.
     """
-    panel = head.panel
+    panel = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part)
     title = "".join(it if it.isprintable() else "?" for it in f"Review of {record.item.path}")
     collab = {
         "collab_id": item_session_id(head.batch_id, record.number, record.attempt),
@@ -99,18 +66,21 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         limits=panel.limits,
         protocol=panel.protocol,
         messages=[opening],
-        parameters={REVIEW_PARAMETER: _parameter(head, record)},
+        parameters={REVIEW_PARAMETER: _parameter(head, record, opening)},
     )
 
 
-def _parameter(head: BatchHead, record: ItemRecord) -> dict[str, JsonValue]:
-    known: dict[str, JsonValue] = {
-        "batch": head.batch_id,
-        "item": record.number,
-        "path": record.item.path,
-    }
-    facts = record.item.facts
-    return known if facts is None else {**known, "facts": facts.model_dump(mode="json")}
+def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, JsonValue]:
+    """Return what the session's agents learn of the item: path, settings of its project, facts, part."""
+    item = record.item
+    known: dict[str, JsonValue] = {"batch": head.batch_id, "item": record.number, "path": item.path}
+    if head.settings.is_used:
+        known["settings"] = head.settings.for_path(item.path, opening)
+    if item.facts is not None:
+        known["facts"] = item.facts.model_dump(mode="json")
+    if item.part is not None:
+        known["part"] = [item.part.number, item.part.count]
+    return known
 
 
 def _participant(seat: Seat) -> dict[str, str]:
@@ -120,11 +90,18 @@ def _participant(seat: Seat) -> dict[str, str]:
 def _binding(seat: Seat) -> dict[str, object]:
     fields = {
         "agent": seat.agent,
-        "instructions": seat.instructions,
+        "instructions": _instructions(seat),
         "temperature": seat.temperature,
         "max_tokens": seat.max_tokens,
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _instructions(seat: Seat) -> str | None:
+    """Return the instructions of a seat; a verifier's contain the form of its answer."""
+    if seat.role != VERIFIER:
+        return seat.instructions
+    return " ".join(filter(None, [seat.instructions, VERDICT_FORM]))
 
 
 def _stop(head: BatchHead, record: ItemRecord) -> StopCondition | None:
@@ -145,36 +122,70 @@ def _stop(head: BatchHead, record: ItemRecord) -> StopCondition | None:
 
 
 def result_of(
-    record: ItemRecord, state: SessionState, messages: Sequence[Message], events: Iterable[MapEvent]
+    head: BatchHead,
+    record: ItemRecord,
+    state: SessionState,
+    messages: Sequence[Message],
+    events: Iterable[MapEvent],
 ) -> ItemResult:
     """Return the result of an item from its ended session.
 
     An item counts as failed if a reviewer could not answer; it has the findings of the other reviewers.
     """
+    verifiers = {seat.name for seat in head.panel.seats if seat.role == VERIFIER}
     said = {
         (it.speaker, it.turn_number): parse_reviewer_answer(
             it.content, path=record.item.path, agent=it.speaker
         )
         for it in messages
-        if it.speaker
+        if it.speaker and it.speaker not in verifiers
     }
+    opening = messages[0].content if messages else ""
+    checked = _check_findings(head, opening, [(who or "", it) for (who, _), it in said.items()])
+    verdicts = [
+        verdict
+        for it in messages
+        if it.speaker in verifiers
+        for verdict in parse_verdicts(it.content, agent=it.speaker or "")
+    ]
+    findings, dropped = _select_findings(head, checked.findings, verdicts)
     error = _error(state, events)
     return ItemResult(
         item=record.item,
         state=ItemState.FAILED if error else ItemState.DONE,
-        findings=_findings(said.values(), messages),
+        findings=findings,
         session_id=state.session_id,
         usage=state.usage,
         error=error[:500],
         summary=_summary(list(said.values())),
+        dropped=checked.dropped + dropped,
     )
 
 
-def _findings(said: Iterable[ReviewerAnswer], messages: Sequence[Message]) -> tuple[Finding, ...]:
-    """Return all findings with their lines, each once per reviewer."""
-    text = next((body for it in messages[:1] for _, body in fenced_blocks(it.content)), "")
-    found = dict.fromkeys(finding for one in said for finding in one.findings)
-    return with_snippets(found, text) if text else tuple(found)
+def _check_findings(
+    head: BatchHead, opening: str, said: Iterable[tuple[str, ReviewerAnswer]]
+) -> CheckedFindings:
+    """Return all findings with their lines, each once per reviewer; those of models must quote a line."""
+    text = next((body for _, body in fenced_blocks(opening)), "")
+    by_reviewer: dict[bool, dict[Finding, None]] = {True: {}, False: {}}
+    for speaker, answer in said:
+        by_reviewer[speaker in head.readers].update(dict.fromkeys(answer.findings))
+    checked = check_quotes(by_reviewer[True], shown_lines(opening))
+    found = with_snippets(by_reviewer[False], text) if text else tuple(by_reviewer[False])
+    return CheckedFindings(with_ignores((*found, *checked.findings), text), checked.dropped)
+
+
+def _select_findings(
+    head: BatchHead, findings: Iterable[Finding], verdicts: Sequence[Verdict]
+) -> CheckedFindings:
+    """Return the findings that the verifier keeps and that are certain enough, and the number of the others."""
+    verified = verify_findings(findings, verdicts)
+    kept = tuple(
+        cap_severity(it) if head.readers.keys() & set(it.agents) else it
+        for it in verified.findings
+        if it.confidence >= head.panel.min_confidence
+    )
+    return CheckedFindings(kept, verified.dropped + len(verified.findings) - len(kept))
 
 
 def _summary(said: Sequence[ReviewerAnswer]) -> str:

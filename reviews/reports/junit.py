@@ -58,7 +58,7 @@ def _cases(result: ItemResult, found: list[Finding]) -> Iterator[TestCase]:
 
 def _outcome(finding: Finding) -> Failure | Skipped:
     if not finding.is_open:
-        return Skipped("suppressed by the baseline")
+        return Skipped(_clean(f"suppressed by {finding.suppressed_by}"))
     failure = Failure(_clean(finding.message), finding.severity.value)
     failure.text = _clean(
         "\n".join(filter(None, (finding.message, finding.why, finding_details(finding), finding.suggestion)))

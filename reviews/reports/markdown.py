@@ -53,7 +53,9 @@ def _lines(report: ReportModel) -> Iterator[str]:
             yield from _finding(report.run, finding)
         yield ""
     yield from _section("Gone", [_line(it) for it in report.gone])
-    yield from _section("Suppressed by the baseline", [_line(it) for it in report.suppressed])
+    yield from _section(
+        "Suppressed", [f"{_line(it)} (by {escape_text(it.suppressed_by)})" for it in report.suppressed]
+    )
     yield from _section(
         "Not reviewed", [f"- {code_span(path)}: {escape_text(why)}" for path, why in report.unreviewed]
     )

@@ -103,7 +103,7 @@ class ReportModel:
 
     @cached_property
     def suppressed(self) -> tuple[Finding, ...]:
-        """Return the findings that the baseline suppresses."""
+        """Return the findings that the baseline or a comment suppresses."""
         return tuple(it for it in self.run.findings if it.status == FindingStatus.SUPPRESSED)
 
     @cached_property

@@ -111,7 +111,9 @@ def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict
     if finding.status in _BASELINE:
         result["baselineState"] = _BASELINE[finding.status]
     if finding.status == FindingStatus.SUPPRESSED:
-        result["suppressions"] = [{"kind": "external", "justification": "suppressed by the baseline"}]
+        kind = "external" if finding.suppression is None else "inSource"
+        justification = f"suppressed by {finding.suppressed_by}"
+        result["suppressions"] = [{"kind": kind, "justification": justification}]
     return result
 
 

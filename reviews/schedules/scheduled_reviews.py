@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput, ReviewNotFound
+from ...models.gate import Gate
 from ...models.review.runs import RunState, headline
 from ...models.schedules.schedule import (
     ReviewAction,
@@ -24,7 +25,7 @@ from ..batches.completion import read_run
 from ..batches.context import ReviewContext
 from ..batches.start import ReviewRequest, start_batch
 from ..panels import find_panel
-from ..requests import last_revision, request_for_sessions
+from ..requests import last_revision, project_settings, request_for_sessions
 from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.origin import origin_of
@@ -85,8 +86,8 @@ class ScheduledReview:
         except ReviewNotFound:
             return None
         outcome = _OUTCOMES.get(run.state, RunOutcome.FAILED)
-        least = None if schedule.review is None else schedule.review.fail_on
-        if outcome is RunOutcome.COMPLETED and least is not None and run.has_finding_at_least(least):
+        gate = None if schedule.review is None else schedule.review.fail_on
+        if outcome is RunOutcome.COMPLETED and gate is not None and Gate.parse(gate).fails(run.findings):
             outcome = RunOutcome.FINDINGS
         return ScheduleRunProgress(outcome, run.usage, headline(run), view.ended_ms or 0)
 
@@ -112,7 +113,11 @@ class ScheduledReview:
             root_name=name,
             panel=panel,
             source=source_of(root, chosen, panel),
+            settings=project_settings(panel, root),
+            folder=root,
             is_whole=not (review.include or review.exclude or since or review.base),
+            branch="" if repository is None else repository.branch(),
+            against=review.against or "",
             **origin_of(repository),
         )
 

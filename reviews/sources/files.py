@@ -156,6 +156,16 @@ def _path(it: str | SkippedItem) -> str:
     return it.path if isinstance(it, SkippedItem) else it
 
 
+def list_files(folder: Path) -> Iterator[str | SkippedItem]:
+    """Yield the paths of all files below a root that git does not ignore.
+
+    Raises:
+        InvalidInput: The root is not a folder.
+    """
+    with SandboxedFolder(folder) as root:
+        yield from _Walk(root, Repository.find(folder), Globs((), field="exclude")).list_paths(())
+
+
 class _Walk:
     """Walk through a root, without excluded files."""
 

@@ -145,6 +145,15 @@ class Repository:
         inside = self._git.folder.relative_to(self._git.work_tree).as_posix()
         return "" if inside == "." else inside
 
+    def branch(self) -> str:
+        """Return the checked-out branch; empty: a commit is checked out, or git failed."""
+        try:
+            return (
+                self._git.run("symbolic-ref", "--quiet", "--short", "HEAD").decode("utf-8", "replace").strip()
+            )
+        except GitFailed:
+            return ""
+
     def has_commit(self, revision: str) -> bool:
         """Return whether it names an existing commit."""
         try:

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from pydantic import Field, JsonValue
 
 from ...models.review.panels import Panel
+from ...models.review.readers import ReaderModel
 from ...models.review.runs import Item, ItemState, SkippedItem
+from ...models.review.tool_settings import ToolSettings
 from ...models.text.ids import Id
 from ...models.turns.turn import Frozen
 
@@ -28,11 +30,20 @@ class BatchHead(Frozen):
     #: Panel with an agent in every seat.
     panel: Panel
     panel_sha: str
+    #: Models in the seats of the panel, by name of the seat.
+    readers: dict[str, ReaderModel] = Field(default_factory=dict)
     skipped: tuple[SkippedItem, ...] = ()
+    #: Tools that are not installed: agent, and the number of items that it would have reviewed.
+    missing_tools: dict[str, int] = Field(default_factory=dict)
     #: True if it covers the whole root.
     is_whole: bool = False
-    #: Reviewed git revision.
+    #: Reviewed git revision, and its branch.
     revision: str = ""
+    branch: str = ""
+    #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
+    against: str = ""
+    #: Settings of the reviewed project for ruff and bandit.
+    settings: ToolSettings = ToolSettings()
     #: Web address of the repository, and the root's folder in it; empty: not known.
     repository_url: str = ""
     repository_folder: str = ""

@@ -5,7 +5,7 @@ This module parses the parts of a turn that scripts do not decode: plan, result,
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -13,6 +13,7 @@ from ...models.errors import CorruptSession, InvalidInput
 from ...models.memory.recall import MemoryView
 from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Message
+from ...models.review.runs import REVIEW_PARAMETER
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.turns.turn import OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
@@ -200,6 +201,24 @@ def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: T
     return left.model_copy(update=own) if own else left
 
 
+#: Number of messages that a turn of a review gets: all, so that the opening is among them.
+_REVIEW_WINDOW = 1_000
+
+
+def granted_window(facts: SessionFacts, window: int) -> int:
+    """Return the number of messages that a turn must read, so that its agent can be shown `window` messages."""
+    return max(window, _REVIEW_WINDOW) if window and REVIEW_PARAMETER in facts.spec.parameters else window
+
+
+def _newest_messages(texts: Sequence[str], window: int, *, is_first_pinned: bool) -> Sequence[str]:
+    """Return the newest messages; a pinned first one takes the place of the oldest of them."""
+    if not window:
+        return ()
+    if not is_first_pinned or len(texts) <= window:
+        return texts[-window:]
+    return [texts[0], *texts[len(texts) - window + 1 :]]
+
+
 def turn_context(
     facts: SessionFacts,
     state: SessionState,
@@ -211,7 +230,9 @@ def turn_context(
     memory: MemoryView | None = None,
 ) -> TurnContext:
     """Return the context of one turn for its agent, with the newest `window` of the granted messages."""
-    texts = grant.messages[-window:] if window else ()
+    texts = _newest_messages(
+        grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters
+    )
     binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
     totals = _totals(
         state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage

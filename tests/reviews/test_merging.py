@@ -143,3 +143,34 @@ def test_thousand_findings_of_a_file_are_merged() -> None:
         for agent in ("one", "two")
     ]
     assert 0 < len(merge_findings(many)) <= 1_000
+
+
+def _rules(*found: Finding) -> list[tuple[str, ...]]:
+    return [(it.rule, *it.aliases) for it in merge_findings(found)]
+
+
+def test_rules_of_one_cause_are_one_finding_with_all_sources() -> None:
+    ruff = [
+        a_finding(rule="S110", message="`try`-`except`-`pass` detected", start_line=5, end_line=6),
+        a_finding(rule="BLE001", message="Do not catch blind exception: `Exception`", line=5),
+    ]
+    bandit = a_finding(rule="B110", message="Try, Except, Pass detected.", line=6, agents=("bandit",))
+    for found in ([*ruff, bandit], [bandit, *reversed(ruff)]):
+        (one,) = merge_findings(found)
+        assert {one.rule, *one.aliases} == {"S110", "BLE001", "B110"}
+        assert one.agents == ("bandit", "ruff")
+
+
+def test_causes_on_adjacent_lines_stay_apart() -> None:
+    both = [
+        a_finding(rule=rule, message=agent, line=line, agents=(agent,))
+        for line in (5, 6)
+        for rule, agent in (("S110", "ruff"), ("B110", "bandit"))
+    ]
+    assert len(merge_findings(both)) == 2
+    assert len(_rules(a_finding(rule="F401", line=1), a_finding(rule="F401", message="other", line=2))) == 2
+
+
+def test_distant_lines_of_one_cause_stay_apart() -> None:
+    bandit = a_finding(rule="B110", message="x", line=9, agents=("bandit",))
+    assert len(_rules(a_finding(rule="BLE001", message="y", line=5), bandit)) == 2

@@ -7,7 +7,7 @@ import pytest
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import InvalidInput
 from symposia.models.review.panels import Panel
-from symposia.reviews.panels import find_panel, load_panels, panel_reviews, panel_sha
+from symposia.reviews.panels import find_panel, load_panels, missing_tools, panel_sha
 
 OWN = """
 [mine]
@@ -43,7 +43,7 @@ def test_shipped_panels_use_registered_agents(name, model):
 
 
 def test_missing_model_is_substituted():
-    assert [seat.name for seat in find_panel("code").with_model(None).seats] == ["judge", "ruff", "bandit"]
+    assert find_panel("code").with_model(None).agents == ("judge", "ruff", "bandit", "shellcheck")
     assert find_panel("pair").with_model(None).agents == ("inspector", "judge")
 
 
@@ -65,6 +65,8 @@ def test_panels_file_adds_and_replaces_panels(panels_file, monkeypatch):
         (OWN + '[[mine.seats]]\nname = "ann"\nagent = "noop"\n', "must have `seats` with different names"),
         (OWN.replace("files", "stop = {max_rounds = 0}\nfiles"), "max_rounds"),
         (OWN.replace("files", "hosts"), "hosts"),
+        (OWN + '[[mine.tools]]\nagent = "x"\n', r"tools\[0\]\.files"),
+        (OWN + '[[mine.tools]]\nagent = "ann"\nfiles = ["*"]\n', "`tools` with different agents"),
     ],
 )
 def test_invalid_panel_names_file_panel_and_field(panels_file, text, said):
@@ -81,9 +83,25 @@ def test_unknown_panel_error_suggests_similar_names():
 
 def test_panel_reviews_only_its_file_patterns():
     code = find_panel("code")
-    assert panel_reviews(code, "a/b.py")
-    assert not panel_reviews(code, "py/notes.md")
-    assert panel_reviews(find_panel("pair"), "anything")
+    assert code.reviews("a/b.py")
+    assert not code.reviews("py/notes.md")
+    assert find_panel("pair").reviews("anything")
+
+
+def test_code_panel_reviews_any_text_with_a_model():
+    alone, helped = find_panel("code").with_model(None), find_panel("code").with_model("local")
+    for path, by_program in (("a.py", True), ("run.sh", True), ("main.go", False), ("Makefile", False)):
+        assert (alone.reviews(path), helped.reviews(path)) == (by_program, True)
+    assert not any(helped.reviews(it) for it in ("poetry.lock", "package-lock.json", "a.min.js", "README.md"))
+    assert [it.agent for it in helped.tools_for("run.sh")] == ["shellcheck"]
+
+
+def test_tool_that_is_not_installed_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    code = find_panel("code")
+    assert missing_tools(code) == ("shellcheck",)
+    assert "shellcheck" not in code.without_tools(missing_tools(code)).agents
+    assert not code.without_tools(["shellcheck"]).with_model(None).reviews("run.sh")
 
 
 def test_hash_depends_on_the_content_of_the_panel():

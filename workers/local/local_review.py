@@ -18,6 +18,7 @@ from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ...models.review.panels import BatchLimits, Panel
 from ...models.review.runs import ReviewRun, RunState
 from ...models.text.paths import make_private_folder
+from ...reviews.batches.estimate import ReviewEstimate, estimate_review
 from ...reviews.batches.start import ReviewRequest, start_batch
 from ...reviews.job import ReviewJob
 from ...state.redis.connect import connect
@@ -67,6 +68,8 @@ class LocalReviewRequest:
     limits: BatchLimits = BatchLimits()  # noqa: RUF009 - frozen
     #: Maximum number of parallel sessions; None: the panel's setting.
     parallel: int | None = None
+    #: Findings with less confidence are dropped; None: the panel's setting.
+    min_confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +114,19 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewObserver) -> Loca
             _transcripts(run, local_runtime) if order.panel.protocol is not None else None,
             _wait_for_deliveries(run, local_runtime) if order.then.get("deliver") else (),
         )
+
+
+def estimate_local_review(asked: LocalReviewRequest) -> ReviewEstimate:
+    """Return what a review would send and cost. Nothing is started or sent.
+
+    Raises:
+        InvalidInput: A part of the request does not exist.
+        ArchiveUnavailable: The archive does not answer.
+    """
+    settings = _with_absolute_paths(load_settings())
+    order, registry = _order(asked, settings), _registry(settings)
+    _check_agents(order.panel, frozenset(registry.names()))
+    return estimate_review(order, open_archive(settings), known_agents=registry.names())
 
 
 def _transcripts(run: ReviewRun, local_runtime: LocalRuntime) -> Transcript:
@@ -168,11 +184,13 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
 def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
     order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
-    changes = {"batch": order.panel.batch.model_copy(update=limits)}
-    panel = order.panel.model_copy(
-        update=changes if asked.parallel is None else {**changes, "parallel": asked.parallel}
-    )
-    return replace(order, panel=panel)
+    changes: dict[str, object] = {"batch": order.panel.batch.model_copy(update=limits)}
+    if asked.parallel is not None:
+        changes["parallel"] = asked.parallel
+    if asked.min_confidence is not None:
+        changes["min_confidence"] = asked.min_confidence
+    models = _registry(settings).reader_models()
+    return replace(order, panel=order.panel.model_copy(update=changes), models=models)
 
 
 def _with_absolute_paths(settings: Settings) -> Settings:

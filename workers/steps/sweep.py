@@ -91,7 +91,14 @@ def make_sweep_thread(
         idleness.update()
         if time.monotonic() >= announce_at:
             taken = len(state.reserved_requests)
-            book.announce(worker, runtime.registry.names(), offers(), idle_ms=idleness.ms, taken=taken)
+            book.announce(
+                worker,
+                runtime.registry.names(),
+                offers(),
+                models=runtime.registry.reader_models(),
+                idle_ms=idleness.ms,
+                taken=taken,
+            )
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         try:
             sweep(runtime, is_free=is_free)

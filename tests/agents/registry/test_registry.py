@@ -11,7 +11,8 @@ import pytest
 from scaling import patient
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.python import PythonAgent
-from symposia.agents.registry.registry import BUILT_IN, DEMO_FILE, Registry
+from symposia.agents.registry.built_in import BUILT_IN
+from symposia.agents.registry.registry import DEMO_FILE, Registry
 from symposia.models.errors import AgentFailed, InvalidInput, RegistryError, UnknownAgent
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.turn import TurnOutcome
@@ -63,8 +64,8 @@ def test_registry_names_file_and_built_in_agents(load):
 def test_registry_without_a_file_has_built_in_agents(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert Registry.load().names() == (
-        *("bandit", "clarity", "consistency", "echo", "facts", "human"),
-        *("inspector", "judge", "local", "noop", "ruff"),
+        *("bandit", "clarity", "consistency", "echo", "eslint", "facts", "human"),
+        *("inspector", "judge", "local", "noop", "ruff", "shellcheck"),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from scaling import patient
 from symposia.agents.registry.registry import Registry
-from symposia.agents.reviewers.code import extract_code, fence_text
+from symposia.agents.reviewers.code import extract_code, fence_text, review_turn
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.turn import Expects, WorkItem
@@ -95,8 +95,8 @@ def test_newest_code_counts_and_a_work_item_before_it(turn, message):
 def found(review):
     """The findings of a reviewer in a batch review."""
 
-    def found(name, text):
-        return json.loads(review(name, text, parameters={"review": {"item": 1}}))["findings"]
+    def found(name, text, **more):
+        return json.loads(review(name, text, parameters={"review": {"item": 1, **more}}))["findings"]
 
     return found
 
@@ -123,13 +123,67 @@ def test_batch_review_of_clean_code_has_no_findings(found):
 
 def test_inspector_runs_both_tools(found):
     rules = {it["rule"] for it in found("inspector", "```python\nimport os, pickle\nx = eval('1')\n```")}
-    assert rules >= {"F401", "B403", "B307"}
+    assert rules >= {"F401", "B307"}
 
 
 def test_bandit_allows_asserts_in_tests(found):
     body = "def test_it():\n    assert 1\n    eval('1')\n"
+    settings = {"bandit": {"severity": "low"}}
     for name, rules in (("test_app.py", {"B307"}), ("conftest.py", {"B307"}), ("app.py", {"B101", "B307"})):
-        assert {it["rule"] for it in found("bandit", f"```python {name}\n{body}```")} == rules
+        said = found("bandit", f"```python\n{body}```", path=name, settings=settings)
+        assert {it["rule"] for it in said} == rules
+
+
+def test_bandit_reports_medium_severity_without_settings(found):
+    body = "import pickle\n\nassert pickle\neval('1')\n"
+    assert {it["rule"] for it in found("bandit", f"```python\n{body}```")} == {"B307"}
+
+
+def test_bandit_applies_the_settings_of_the_project(found):
+    def rules(path, **table):
+        said = found("bandit", "```python\neval('1')\n```", path=path, settings={"bandit": table})
+        return [it["rule"] for it in said]
+
+    assert rules("lib/a.py", tests=["B102"]) == rules("lib/a.py", skips=["B307"]) == []
+    assert rules("tests/a.py", exclude_dirs=["tests"]) == []
+    assert rules("lib/a.py", exclude_dirs=["tests"]) == ["B307"]
+
+
+def test_ruff_applies_the_settings_of_the_project(found):
+    def rules(path, text, **table):
+        files = {"lib/ruff.toml": table}
+        said = found("ruff", f"```python\n{text}```", path=path, settings={"ruff": files})
+        return [it["rule"] for it in said]
+
+    lint = {"select": ["F", "E501", "RUF100"], "per-file-ignores": {"old/*.py": ["F401"]}}
+    text = f"import os  # {'x' * 80}\nimport re  # noqa: F401, E711\n"
+    assert rules("lib/a.py", text, lint=lint) == ["E501", "F401", "RUF100"]
+    assert "F401" not in rules("lib/old/a.py", text, lint=lint)
+    assert rules("lib/a.py", text, lint={**lint, "ignore": ["F401"]}, **{"line-length": 120}) == ["RUF100"]
+    assert rules("lib/gone/a.py", text, exclude=["gone"]) == []
+
+
+def test_ruff_knows_the_modules_of_the_project(found):
+    text = "import pytest\n\nfrom shop.till import close\n\nprint(pytest, close)\n"
+    lint = {"ruff": {"ruff.toml": {"lint": {"select": ["I"]}}}}
+    known = lint | {"modules": ["src/shop/till.py"]}
+    for settings, rules in ((lint, ["I001"]), (known, [])):
+        said = found("ruff", f"```python\n{text}```", path="tests/test_a.py", settings=settings)
+        assert [it["rule"] for it in said] == rules
+
+
+def test_wrong_settings_fail_with_the_error_of_the_tool(turn, message):
+    settings = {"ruff": {"ruff.toml": {"line-length": "wide"}}}
+    context = turn(
+        messages=[message("bob", WASTEFUL)], parameters={"review": {"path": "a.py", "settings": settings}}
+    )
+    with pytest.raises(RuntimeError, match="ruff failed with exit code 2"):
+        review_turn("ruff", context.model_dump(mode="json"))
+
+
+def test_only_the_item_is_reviewed_in_a_batch_review(review):
+    said = review("ruff", CLEAN, WASTEFUL, parameters={"review": {"item": 1, "path": "app.py"}})
+    assert json.loads(said)["findings"] == []
 
 
 def test_syntax_error_is_a_finding_of_high_severity(found):

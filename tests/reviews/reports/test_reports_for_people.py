@@ -51,7 +51,7 @@ def test_markdown_has_all_parts_in_order() -> None:
             "(model, ruff; new)",
             "## Gone",
             "`app.py:77` `F841`",
-            "## Suppressed by the baseline",
+            "## Suppressed",
         ),
         *("`app.py:30`", "## Not reviewed", "`c.py`: failed: the agent failed", "`e.py`: cancelled"),
         *("`big.bin`: binary", "## Remarks", "> Two things.\n> Mend them."),
@@ -93,7 +93,7 @@ def test_text_is_escaped_in_markdown(run: ReviewRun) -> None:
         "code_block",
     }
     headings = [it for it in tokens if it.type == "heading_open"]
-    titles = ("Findings", "Gone", "Suppressed by the baseline", "Not reviewed", "Remarks")
+    titles = ("Findings", "Gone", "Suppressed", "Not reviewed", "Remarks")
     level_2 = [it.children for it in tokens if it.type == "inline" and it.level == 1 and it.content in titles]
     assert len([it for it in headings if it.tag == "h1"]) == 1
     assert len([it for it in headings if it.tag == "h2"]) == len(level_2)
@@ -180,7 +180,7 @@ def test_page_has_all_parts() -> None:
         *(
             "Gone (1)",
             "app.py:77 F841",
-            "Suppressed by the baseline (1)",
+            "Suppressed (1)",
             "Not reviewed (3)",
             "Remarks (1)",
         ),

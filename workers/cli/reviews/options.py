@@ -8,11 +8,13 @@ from typing import Annotated
 
 import typer
 
-from ....models.severity import Severity
+from ....models.gate import Gate
 from ....reviews.reports.formats import ALL, formats
 
 #: Value of --fail-on with which no finding fails the run.
 NEVER = "never"
+#: Metavar of --fail-on.
+_FAIL_ON = "<[new:]SEVERITY|new|never>"
 
 
 def read_format(name: str) -> str:
@@ -26,8 +28,13 @@ def read_document_format(name: str) -> str:
 
 
 def read_fail_on(name: str) -> str:
-    """Return the name of a severity, or `never`. Refuse any other."""
-    return _read_choice(name, _fail_on_names())
+    """Return a gate (`high`, `new:high`, `new`), or `never`. Refuse any other."""
+    if name == NEVER:
+        return name
+    try:
+        return str(Gate.parse(name))
+    except ValueError as error:
+        raise typer.BadParameter(f"{name!r} {error}, or {NEVER!r}.") from None
 
 
 def _format_names() -> list[str]:
@@ -36,10 +43,6 @@ def _format_names() -> list[str]:
 
 def _document_format_names() -> list[str]:
     return [it.name for it in formats() if it.render is not None]
-
-
-def _fail_on_names() -> list[str]:
-    return [*(it.value for it in Severity), NEVER]
 
 
 def _metavar(names: Sequence[str]) -> str:
@@ -52,6 +55,36 @@ def _read_choice(name: str, known: Sequence[str]) -> str:
     return name
 
 
+Config = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="File with settings of ruff or bandit, instead of the files of the reviewed project; may be repeated.",
+        show_default="the project's own files",
+    ),
+]
+NoConfig = Annotated[
+    bool,
+    typer.Option(
+        "--no-config",
+        help="Ignore the project's settings: ruff's default rules, and bandit from medium severity.",
+    ),
+]
+Branch = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Branch that is recorded with the run.",
+        show_default="the checked-out branch",
+    ),
+]
+Against = Annotated[
+    str,
+    typer.Option(
+        metavar="BRANCH",
+        help="Findings are new compared with the last runs of this branch; `last` means of any branch.",
+    ),
+]
 Formats = Annotated[
     list[str] | None,
     typer.Option(
@@ -79,8 +112,9 @@ FailOnOption = Annotated[
     typer.Option(
         "--fail-on",
         parser=read_fail_on,
-        metavar=_metavar(_fail_on_names()),
-        help="Exit with code 1 if an open finding has this severity or higher.",
+        metavar=_FAIL_ON,
+        help="Exit with code 1 if an open finding has this severity (info, low, medium, high, critical) or higher; "
+        "new:SEVERITY counts only new findings, new is new:low.",
     ),
 ]
 Model = Annotated[
@@ -136,6 +170,22 @@ PullRequest = Annotated[
         min=1,
         help="Number of the pull or merge request that gets the comments of deliveries to code hosts.",
         show_default="that of the CI job",
+    ),
+]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Drop findings with less confidence than this, from 0 to 1.",
+        show_default="limit of the panel",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print the number of sessions, tokens and the expected cost of each item. Nothing is started or sent.",
     ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]

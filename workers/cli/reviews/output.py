@@ -109,8 +109,9 @@ def print_findings(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
         console(stderr=True).print(Text(_last_line(run)))
         return
     screen = console()
-    for finding in run.open_findings:
-        screen.print(_line(finding))
+    for finding in run.findings:
+        if finding.is_open or finding.suppression is not None:
+            screen.print(_line(finding))
     for result in run.results:
         if result.state is ItemState.FAILED:
             screen.print(Text(printable(f"{result.item.path}: not reviewed: {result.error}"), style="red"))
@@ -128,10 +129,12 @@ def _last_line(run: ReviewRun) -> str:
 def _line(finding: Finding) -> Text:
     who = ", ".join(finding.agents)
     new = " new" if finding.status is FindingStatus.NEW else ""
+    if finding.suppression is not None:
+        new = f" suppressed by {finding.suppressed_by}"
     return Text.assemble(
         (printable(finding.place), "bold"),
         " ",
-        (f"{finding.severity}", _COLOURS[finding.severity]),
+        (f"{finding.severity}", _COLOURS[finding.severity] if finding.is_open else "dim"),
         f" {printable(finding.rule)} {printable(' '.join(finding.message.split()))} ",
         (printable(f"[{who}]{new}"), "dim"),
     )

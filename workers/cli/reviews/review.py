@@ -13,14 +13,20 @@ from typer.core import TyperGroup
 from ..common.options import AsJson
 from . import runs as reviews
 from .options import (
+    Against,
+    Branch,
+    Config,
     Deliver,
+    DryRun,
     Everything,
     FailOnOption,
     Formats,
     KnownFindings,
     MaxTokens,
     MaxUsd,
+    MinConfidence,
     Model,
+    NoConfig,
     Output,
     Parallel,
     PullRequest,
@@ -102,6 +108,10 @@ def files(  # noqa: PLR0913 - each is an option
             show_default="the path of the folder",
         ),
     ] = None,
+    config: Config = None,
+    no_config: NoConfig = False,
+    branch: Branch = None,
+    against: Against = "last",
     repository_url: Annotated[
         str | None,
         typer.Option(
@@ -114,6 +124,8 @@ def files(  # noqa: PLR0913 - each is an option
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     parallel: Parallel = None,
+    min_confidence: MinConfidence = None,
+    dry_run: DryRun = False,
     formats: Formats = None,
     output: Output = None,
     fail_on: FailOnOption = "low",
@@ -131,6 +143,8 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
+    if config and no_config:
+        raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
     from ....config.ci import find_pull_request
     from ....reviews.requests import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
@@ -142,6 +156,9 @@ def files(  # noqa: PLR0913 - each is an option
         "base": base,
         "include": include or (),
         "exclude": exclude or (),
+        "config": () if no_config else config,
+        "branch": branch,
+        "against": against,
         "root_name": root_name,
         "repository_url": repository_url,
         "everything": everything,
@@ -157,6 +174,8 @@ def files(  # noqa: PLR0913 - each is an option
         max_tokens=max_tokens,
         max_usd=max_usd,
         parallel=parallel,
+        min_confidence=min_confidence,
+        dry_run=dry_run,
         verbose=verbose,
         as_json=as_json,
     )
@@ -184,6 +203,8 @@ def sessions(  # noqa: PLR0913 - each is an option
     max_tokens: MaxTokens = None,
     max_usd: MaxUsd = None,
     parallel: Parallel = None,
+    min_confidence: MinConfidence = None,
+    dry_run: DryRun = False,
     formats: Formats = None,
     output: Output = None,
     fail_on: FailOnOption = "low",
@@ -220,6 +241,8 @@ def sessions(  # noqa: PLR0913 - each is an option
         max_tokens=max_tokens,
         max_usd=max_usd,
         parallel=parallel,
+        min_confidence=min_confidence,
+        dry_run=dry_run,
         verbose=verbose,
         as_json=as_json,
     )

@@ -15,17 +15,18 @@ from rich.progress import Progress as Bars
 from rich.text import Text
 
 from ....models.errors import InvalidInput
+from ....models.gate import Gate
 from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
-from ....models.severity import Severity
 from ....models.text.ids import ms_from_moment, utcnow
 from ....models.text.redact import json_text
 from ....reviews.batches.start import ReviewRequest
 from ....reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
 from ....reviews.progress import Progress
 from ....state.reviews.records import BatchView
-from ...local.local_review import LocalReviewRequest, run_local_review
+from ...local.local_review import LocalReviewRequest, estimate_local_review, run_local_review
 from ..common.screen import console, printable
+from .estimates import print_estimate
 from .options import NEVER
 from .output import Reports, print_findings, write_reports
 
@@ -118,6 +119,8 @@ class ReviewOptions:
     max_tokens: int | None
     max_usd: float | None
     parallel: int | None
+    min_confidence: float | None
+    dry_run: bool
     verbose: bool
     as_json: bool
 
@@ -136,7 +139,12 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
-    asked = LocalReviewRequest(order=order, limits=limits, parallel=wishes.parallel)
+    asked = LocalReviewRequest(
+        order=order, limits=limits, parallel=wishes.parallel, min_confidence=wishes.min_confidence
+    )
+    if wishes.dry_run:
+        print_estimate(estimate_local_review(asked), as_json=wishes.as_json)
+        return
     with ReviewProgress(console(stderr=True), verbose=wishes.verbose, as_json=wishes.as_json) as progress:
         review = run_local_review(asked, progress)
     run = review.run
@@ -169,5 +177,5 @@ def _exit(run: ReviewRun, fail_on: str) -> None:
     """Exit with 1 unless the run completed without a finding that reaches `fail_on`."""
     if run.state is not RunState.COMPLETED:
         raise typer.Exit(1)
-    if fail_on != NEVER and run.has_finding_at_least(Severity(fail_on)):
+    if fail_on != NEVER and Gate.parse(fail_on).fails(run.findings):
         raise typer.Exit(1)

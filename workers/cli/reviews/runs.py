@@ -1,7 +1,8 @@
-"""`symposia review list`, `show`, `cancel` and `retry`."""
+"""`symposia review list`, `trend`, `show`, `cancel` and `retry`."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,7 @@ ReviewId = Annotated[str, typer.Argument(metavar="ID", help="Review id, or at le
 def add_to(group: typer.Typer) -> None:
     """Add the commands."""
     group.command("list")(list_all)
-    for command in (show, cancel, retry):
+    for command in (trend, show, cancel, retry):
         group.command()(command)
 
 
@@ -47,6 +48,41 @@ def list_all(
                 f"{it.id[:8]}  {it.started}  {it.state:<9}  {it.root_name} by {it.panel}: {it.counts_text}"
             )
         )
+
+
+def trend(
+    root: Annotated[
+        str | None, typer.Argument(help="Name of the root; without it, that of the newest review.")
+    ] = None,
+    panel: Annotated[
+        str | None, typer.Option(help="Panel.", show_default="that of the newest review of the root")
+    ] = None,
+    branch: Annotated[
+        str | None, typer.Option(help="Only reviews of this branch.", show_default="any branch")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of reviews, the newest.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the number of findings over the last archived reviews of a root, oldest first.
+
+    Example: [bold]symposia review trend shop --branch main[/bold]
+    """
+    from ....models.text.ids import timestamp_from_ms
+    from ..common.screen import console, print_json, printable
+
+    found = _client().review_trend(root, panel=panel, branch=branch, limit=limit)
+    if as_json:
+        print_json([asdict(it) for it in found])
+        return
+    if not found:
+        console(stderr=True).print("No archived reviews.")
+    else:
+        console().print(printable(f"{found[-1].root_name} by {found[-1].panel}"))
+    for it in found:
+        counts = ", ".join(f"{count} {name}" for name, count in it.findings.items()) or "no findings"
+        changes = f"{it.new} new, {it.gone} gone, {it.suppressed} suppressed"
+        place = f"{it.run_id[:8]}  {timestamp_from_ms(it.started_ms)}  {it.branch or '-'}  {it.state}"
+        console().print(printable(f"{place}: {counts} ({changes})"))
 
 
 def show(

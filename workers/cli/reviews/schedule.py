@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ....models.severity import Severity
 from ..common.options import AsJson
 
 if TYPE_CHECKING:
@@ -107,9 +106,16 @@ def add(  # noqa: PLR0913 - each is an option
         ),
     ] = False,
     fail_on: Annotated[
-        Severity | None,
+        str | None,
         typer.Option(
-            help="The outcome is `findings` if an open finding has this severity or higher. Default: findings do not matter."
+            metavar="[new:]SEVERITY",
+            help="The outcome is `findings` if an open finding has this severity or higher; new:SEVERITY counts only new findings. Default: findings do not matter.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BRANCH", help="Findings are new compared with the last runs of this branch, not of any."
         ),
     ] = None,
     job: Annotated[
@@ -154,7 +160,8 @@ def add(  # noqa: PLR0913 - each is an option
             "only_on_change": only_on_change,
             "formats": formats or ["markdown"],
             "deliver": deliver or [],
-            "fail_on": fail_on and fail_on.value,
+            "fail_on": fail_on,
+            "against": against,
         }
     what: dict[str, Any] = {"review": review, "job": job, "grace_s": grace_s}
     entry = _schedules().add(

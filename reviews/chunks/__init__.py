@@ -1,0 +1,1 @@
+"""What the models of a panel are shown of an item: lines in chunks, with context."""

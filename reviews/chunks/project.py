@@ -1,0 +1,128 @@
+"""Context of an item from its project: the rules of the project, and the callers of changed functions.
+
+Everything is read below the root, within limits. It is shown to models as text, and nothing in it decides
+what is executed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from ...models.errors import GitFailed
+from ...models.review.panels import Panel
+from ...models.review.runs import ReadItem, SkippedItem
+from ...models.text.numbered_lines import format_line, split_lines
+from ..sources.files import SKIPPED_FOLDERS
+from ..sources.repository import Repository
+from ..sources.sandboxed_folder import SandboxedFolder, WalkEntry
+from .form import Section
+from .outline import Outline
+
+#: Files with rules in the root of a project.
+RULE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
+#: Maximum bytes of each of them that are shown.
+MAX_RULES_BYTES = 8_192
+#: Maximum callers that are shown, and of one function.
+MAX_CALLERS, MAX_CALLERS_OF_ONE = 30, 5
+#: Maximum files in which callers are searched, and bytes of all of them.
+MAX_SEARCHED_FILES, MAX_SEARCHED_BYTES = 5_000, 33_554_432
+_MAX_FILE_BYTES = 262_144
+#: Maximum characters of a line with a call.
+_MAX_LINE = 200
+
+
+@dataclass(frozen=True)
+class Project:
+    """The rules of a panel, and the folder of the reviewed files."""
+
+    panel: Panel
+    #: None: the items are not files.
+    folder: Path | None = None
+
+    def sections(self, read: ReadItem, outline: Outline) -> list[Section]:
+        """Return the context of an item, the most important first."""
+        found = [
+            Section("Rules of the panel:", self.panel.rules_for(read.item.path)),
+            *(Section(f"Rules of the project ({name}):", text) for name, text in self._rules.items()),
+        ]
+        if read.item.changed is not None:
+            found.insert(
+                1, Section("Lines elsewhere that name the changed functions:", self._callers(read, outline))
+            )
+        return [it for it in found if it.text.strip()]
+
+    @cached_property
+    def _rules(self) -> dict[str, str]:
+        if self.folder is None:
+            return {}
+        with SandboxedFolder(self.folder) as root:
+            texts = {name: _read(root, name) for name in RULE_FILES if root.exists(name)}
+        return {name: text.encode()[:MAX_RULES_BYTES].decode(errors="ignore") for name, text in texts.items()}
+
+    @cached_property
+    def _sources(self) -> dict[str, list[str]]:
+        """Lines of the source files by path, as far as the limits allow."""
+        if self.folder is None:
+            return {}
+        found: dict[str, list[str]] = {}
+        left = MAX_SEARCHED_BYTES
+        with SandboxedFolder(self.folder) as root:
+            for path in _source_paths(root, _ignored(self.folder)):
+                text = _read(root, path)
+                left -= len(text)
+                if len(found) >= MAX_SEARCHED_FILES or left < 0:
+                    break
+                found[path] = split_lines(text)
+        return found
+
+    def _callers(self, read: ReadItem, outline: Outline) -> str:
+        names = list(dict.fromkeys(_changed_names(read.item.changed or (), outline)))
+        suffix = PurePosixPath(read.item.path).suffix
+        found: list[str] = []
+        for name in names:
+            call = re.compile(rf"(?<!def )(?<!class )\b{re.escape(name)}\b")
+            hits = (
+                f"{path}: {format_line(number, line.strip()[:_MAX_LINE], is_reviewed=False).strip()}"
+                for path, lines in self._sources.items()
+                if path != read.item.path and path.endswith(suffix)
+                for number, line in enumerate(lines, start=1)
+                if name in line and call.search(line)
+            )
+            found += [hit for hit, _ in zip(hits, range(MAX_CALLERS_OF_ONE), strict=False)]
+        return "\n".join(found[:MAX_CALLERS])
+
+
+def _changed_names(changed: Iterable[tuple[int, int]], outline: Outline) -> Iterator[str]:
+    """Yield the names of functions and classes with changed lines, except names that begin and end with `__`."""
+    ranges = list(changed)
+    for it in outline.every_definition():
+        is_changed = any(first <= it.end and it.start <= last for first, last in ranges)
+        if is_changed and it.name and not (it.name.startswith("__") and it.name.endswith("__")):
+            yield it.name
+
+
+def _source_paths(root: SandboxedFolder, ignored: frozenset[str]) -> Iterator[str]:
+    def leave_out(entry: WalkEntry) -> str | None:
+        name = entry.path.rpartition("/")[2]
+        is_ignored = (f"{entry.path}/" if entry.is_folder else entry.path) in ignored
+        return "" if is_ignored or name.startswith(".") or name in SKIPPED_FOLDERS else None
+
+    return (it for it in root.walk("", leave_out=leave_out) if not isinstance(it, SkippedItem))
+
+
+def _ignored(folder: Path) -> frozenset[str]:
+    repository = Repository.find(folder)
+    try:
+        return frozenset() if repository is None else repository.ignored()
+    except GitFailed:
+        return frozenset()
+
+
+def _read(root: SandboxedFolder, path: str) -> str:
+    """Return the text of a file; empty if it cannot be read as text."""
+    data = root.read(path, limit=_MAX_FILE_BYTES)
+    return "" if isinstance(data, SkippedItem) or b"\0" in data[:8_192] else data.decode(errors="replace")

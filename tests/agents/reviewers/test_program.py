@@ -1,0 +1,111 @@
+"""Programs of any language review an item: they see its file, and their output is read."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+
+import pytest
+
+from scaling import patient
+from symposia.agents.programs.agent import CommandEntry
+from symposia.agents.registry.agents_file import AgentsFile
+from symposia.agents.registry.registry import Registry
+from symposia.agents.reviewers.code import fence_text
+from symposia.agents.reviewers.program import run_on_item
+from symposia.models.errors import AgentFailed
+from symposia.models.review.answers import parse_reviewer_answer
+from symposia.models.sessions.options import AgentBinding
+
+#: A program that reports each line with TODO, as SARIF.
+TODOS = """
+import json, pathlib, sys
+lines = pathlib.Path(sys.argv[1]).read_text().split("\\n")
+results = [
+    {"ruleId": "todo", "level": "note", "message": {"text": f"To do: {line}"},
+     "locations": [{"physicalLocation": {"region": {"startLine": number}}}]}
+    for number, line in enumerate(lines, 1) if "TODO" in line
+]
+print(json.dumps({"version": "2.1.0", "runs": [{"tool": {"driver": {"name": "todos"}}, "results": results}]}))
+sys.exit(1 if results else 0)
+"""
+SCRIPT = "#!/bin/sh\n# TODO later\nrm $1\n"
+
+
+@pytest.fixture
+def review(runner, turn, message):
+    """Return the findings of an agent about a file."""
+
+    def findings(registry, name, text, path="bin/run.sh"):
+        context = turn(
+            messages=[message("bob", fence_text(text, "sh"))], parameters={"review": {"path": path}}
+        )
+        outcome = runner.run(registry.get_agent(AgentBinding(agent=name)), context, timeout_s=patient(50))
+        return parse_reviewer_answer(outcome.messages[0].content, path=path, agent=name).findings
+
+    return findings
+
+
+@pytest.fixture
+def todos(tmp_path):
+    """A registry with the program as the agent `todos`."""
+    program = tmp_path / "todos.py"
+    program.write_text(TODOS)
+    argv = ("{python}", "-m", "symposia.agents.reviewers.program", sys.executable, str(program), "{file}")
+    return Registry(AgentsFile(agents={"todos": CommandEntry(kind="command", argv=argv)}))
+
+
+def test_program_that_prints_sarif_reviews_a_file(review, todos):
+    (one,) = review(todos, "todos", SCRIPT)
+    assert (one.rule, one.start_line, one.severity, one.message) == ("todo", 2, "low", "To do: # TODO later")
+    assert review(todos, "todos", "echo hello\n") == ()
+
+
+def test_shellcheck_reviews_a_script(review):
+    if shutil.which("shellcheck") is None:
+        pytest.skip("shellcheck is not installed: make debian-packages")
+    found = review(Registry(getenv=os.environ.get), "shellcheck", SCRIPT)
+    assert [(it.rule, it.start_line) for it in found] == [("SC2086", 3)]
+    assert review(Registry(getenv=os.environ.get), "shellcheck", "#!/bin/sh\necho hello\n") == ()
+
+
+def test_eslint_reviews_a_script(review):
+    if shutil.which("eslint") is None:
+        pytest.skip("eslint is not installed: npm install --global eslint")
+    found = review(
+        Registry(getenv=os.environ.get), "eslint", 'const a = { x: 1, x: 2 };\neval("1");\n', "web/a.js"
+    )
+    assert [(it.rule, it.start_line) for it in found] == [("no-dupe-keys", 1), ("no-eval", 2)]
+
+
+def test_missing_program_fails_the_turn(review):
+    argv = ("{python}", "-m", "symposia.agents.reviewers.program", "no-such-program", "{file}")
+    registry = Registry(AgentsFile(agents={"none": CommandEntry(kind="command", argv=argv)}))
+    with pytest.raises(AgentFailed, match="no-such-program cannot be run"):
+        review(registry, "none", SCRIPT)
+
+
+@pytest.mark.parametrize(
+    ("output", "code"), [("", 0), ("hello", 0), ("[]x", 1), ('{"a": 1}', 0), ('{"runs": []}', 3)]
+)
+def test_output_that_cannot_be_read_fails(turn, message, output, code):
+    context = turn(messages=[message("bob", fence_text("x"))], parameters={"review": {"path": "a"}})
+    argv = [sys.executable, "-c", f"print({output!r}); raise SystemExit({code})"]
+    with pytest.raises(RuntimeError, match=f"failed with exit code {code}"):
+        run_on_item(argv, context.model_dump(mode="json"))
+
+
+def test_own_form_of_findings_is_passed_on(turn, message):
+    context = turn(messages=[message("bob", fence_text("x"))], parameters={"review": {"path": "a"}})
+    said = {"findings": [{"line": 1, "message": "x"}]}
+    output = run_on_item(
+        [sys.executable, "-c", f"print({json.dumps(said)!r})"], context.model_dump(mode="json")
+    )
+    assert json.loads(output)["findings"] == said["findings"]
+
+
+def test_without_an_item_there_is_nothing_to_review(turn, message):
+    context = turn(messages=[message("bob", fence_text("x"))])
+    assert run_on_item(["no-such-program"], context.model_dump(mode="json")) == "PASS"

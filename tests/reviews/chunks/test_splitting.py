@@ -1,0 +1,76 @@
+"""Splitting of items: each line is reviewed in one chunk or skipped, and the chunks fit."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from symposia.models.text.numbered_lines import read_numbered_lines, split_lines
+from symposia.reviews.chunks.outline import Outline
+from symposia.reviews.chunks.parsers import outline_of
+from symposia.reviews.chunks.splitter import Split, split_item
+
+CODE = "import os\n\n\nclass Cart:\n" + "".join(
+    f"    def number_{n}(self):\n        total = {n}\n\n        return total\n\n" for n in range(40)
+)
+lines_of_text = st.lists(st.text("ab =:|\t1é", max_size=30), min_size=1, max_size=60)
+
+
+def reviewed(split: Split) -> Counter[int]:
+    return Counter(n for it in split.chunks for n, line in it.lines if line.is_reviewed)
+
+
+@given(
+    lines_of_text,
+    st.integers(40, 900),
+    st.none() | st.lists(st.tuples(*[st.integers(1, 70)] * 2), max_size=4),
+)
+def test_each_line_is_reviewed_once_or_skipped(lines: list[str], max_bytes: int, changed) -> None:
+    ranges = changed and [(min(it), max(it)) for it in changed]
+    wanted = [n for n in range(1, len(lines) + 1) if changed is None or any(a <= n <= b for a, b in ranges)]
+    split = split_item(lines, Outline(), changed=ranges, max_bytes=max_bytes)
+    assert sorted([*reviewed(split).elements(), *split.skipped]) == wanted
+    for chunk in split.chunks:
+        assert len(chunk.render().encode()) <= max_bytes
+        assert {n: it.text for n, it in read_numbered_lines(chunk.render()).items()} == {
+            n: lines[n - 1] for n, _ in chunk.lines
+        }
+
+
+def test_python_is_split_between_functions() -> None:
+    split = split_item(split_lines(CODE), outline_of("a.py", CODE), changed=None, max_bytes=1_000)
+    assert len(split.chunks) > 5
+    for chunk in split.chunks[1:]:
+        texts = dict(chunk.lines)
+        first = min(n for n, line in texts.items() if line.is_reviewed)
+        assert "def number_" in texts[first].text
+        assert [line.text for line in texts.values() if not line.is_reviewed] == ["import os", "class Cart:"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "names"),
+    [
+        ("a.js", "import x from 'x';\nclass A {\n  one() {\n    return 1;\n  }\n}\n", ["A", "one"]),
+        ("a.ts", "interface A {\n  b: string;\n}\nfunction two(): number {\n  return 2;\n}\n", ["A", "two"]),
+        ("a.go", "package a\n\nfunc Three() int {\n\treturn 3\n}\n", ["Three"]),
+        ("A.java", "class A {\n  int four() {\n    return 4;\n  }\n}\n", ["A", "four"]),
+        ("a.rs", "use std::io;\nfn five() -> i32 {\n    5\n}\n", ["five"]),
+        ("a.py", "@cache\ndef six():\n    pass\n", ["six"]),
+        ("a.py", "def broken(:\n", []),
+        ("a.py", "x = '\r'\ndef seven():\n    pass\n", []),
+        ("a.unknown", "def eight():\n", []),
+    ],
+)
+def test_definitions_are_found_in_each_language(path: str, text: str, names: list[str]) -> None:
+    assert [it.name for it in outline_of(path, text).every_definition()] == names
+
+
+def test_changed_lines_come_first() -> None:
+    lines = [f"line {n}" for n in range(1, 101)]
+    (chunk,) = split_item(lines, Outline(), changed=[(90, 91)], max_bytes=10**6).chunks
+    assert chunk.lines[0][0] == 70
+    assert chunk.reviewed == ((90, 91),)
+    assert sorted(n for n, _ in chunk.lines) == list(range(1, 101))
