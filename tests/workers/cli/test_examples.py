@@ -20,22 +20,18 @@ from symposia.tasks.sessions.opening import prepare
 EXAMPLES = Path(__file__).parents[3] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 #: What is wrong in `examples/review`, by file, line and rule.
+#: Without settings of its own, a project gets findings of bandit from medium severity on.
 PLANTED = {
     *(("inventory.py", line, "F401") for line in (3, 4)),
-    ("inventory.py", 5, "B404"),
     ("inventory.py", 11, "B307"),
     ("inventory.py", 12, "E722"),
     ("inventory.py", 17, "F841"),
     ("inventory.py", 22, "F541"),
     ("inventory.py", 26, "B602"),
     ("inventory.py", 30, "F821"),
-    ("payments.py", 4, "B403"),
-    ("payments.py", 8, "B105"),
     ("payments.py", 12, "B324"),
     ("payments.py", 17, "B608"),
     ("payments.py", 22, "B301"),
-    ("payments.py", 26, "B101"),
-    ("payments.py", 27, "B311"),
 }
 WITHOUT_A_MODEL = {
     "orchestrated": ("satisfied", 6),
