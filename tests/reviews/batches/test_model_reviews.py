@@ -217,4 +217,5 @@ def test_killed_worker_doubles_no_chunk(desk: ReviewFixture, model: StubModel):
     assert len(run.findings) == 1, "that of the program, once"
     shown = reviewed_lines(model)
     assert shown.keys() == set(enumerate(LARGE.split("\n")[:-1], start=1))
-    assert run.usage.requests == len({prompt(asked) for asked in model.asked})
+    # A request of the killed worker may be repeated; no request is booked twice.
+    assert len({prompt(asked) for asked in model.asked}) <= run.usage.requests <= len(model.asked)
