@@ -174,7 +174,7 @@ Turn = Mapping[str, Any]
 
 
 def review_of(turn: Turn) -> Mapping[str, Any] | None:
-    """Return what a batch review tells its session: path and settings; None: it is no batch review."""
+    """Return the path and settings that a batch review gave its session; None: not a batch review."""
     review = (turn.get("parameters") or {}).get("review")
     return review if isinstance(review, Mapping) else None
 

@@ -86,7 +86,7 @@ class Case:
     short: bool
     #: Whether it is a program that prints figures of its own.
     program: bool = False
-    #: Name that stands for several cases in `--only`.
+    #: Name of a group of cases, for `--only`.
     group: str = ""
 
 

@@ -1,8 +1,8 @@
 """Settings of the reviewed project for ruff and bandit, as data: they travel with each item.
 
 The files of the project are read where the batch starts (`reviews.sources.project_settings`). The program of
-an item gets what concerns the item: the nearest tables, and names by which ruff tells the project's own
-modules from installed ones.
+an item gets the part for its path: the nearest tables, and names by which ruff distinguishes the project's
+own modules from installed ones.
 """
 
 from __future__ import annotations

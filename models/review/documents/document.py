@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 _CODE = re.compile(r"`[^`]*`")
-#: Stands for code in prose.
+#: Replacement of code in prose.
 CODE_MARK = "\ufffc"
 _NOT_WORD = re.compile(r"[^\w\- ]")
 #: Endings of the anchors of repeated headings.
@@ -33,7 +33,7 @@ class Heading(NamedTuple):
     line: int
     level: int
     text: str
-    #: True if nothing stands between it and the next heading of its level or above.
+    #: True if there is no text before the next heading of its level or above.
     is_empty: bool
 
 

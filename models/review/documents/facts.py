@@ -1,7 +1,7 @@
-"""What a document says about its repository and the repository contradicts.
+"""Differences between a document and its repository.
 
-Reviewers see one document and no file. Whoever reads the document compares it with the repository, and hands
-the differences to the reviewers as data.
+Reviewers see one document and no file. The source that reads the document compares it with the repository, and
+passes the differences to the reviewers as data.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ def _review_comment(comment: NewComment) -> dict[str, Any]:
 
 
 def _thread(node: dict[str, Any]) -> ExistingComment | None:
-    """Return the comment of a delivery that started a thread; None: somebody else did."""
+    """Return the comment of a delivery that started a thread; None: another user started it."""
     first = next(iter(node["comments"]["nodes"]), None)
     if first is None or not first["viewerDidAuthor"]:
         return None

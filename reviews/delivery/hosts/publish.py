@@ -212,7 +212,7 @@ def _write_comments(host: CodeHost, plan: CommentPlan) -> Sequence[NewComment]:
 
 
 def _reviewed_commit(host: CodeHost, run: ReviewRun, head: str) -> str:
-    """Return the commit for the status. CI checks out a merge of the head, which nobody looks at."""
+    """Return the commit for the status. CI checks out a merge of the head, which code hosts do not show."""
     if not run.revision or run.revision == head or host.is_merge_of(run.revision, head):
         return head
     return run.revision

@@ -89,10 +89,10 @@ def test_sarif_paths_are_relative_to_the_repository() -> None:
         update={"repository_url": "https://github.com/a/b", "repository_folder": "shop"}
     )
     log = render(run, SARIF)
-    (told,) = json.loads(log)["runs"]
-    uris = {it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for it in told["results"]}
+    (reported,) = json.loads(log)["runs"]
+    uris = {it["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for it in reported["results"]}
     assert uris == {"shop/app.py", "shop/b%20c.py"}
-    assert told["versionControlProvenance"] == [
+    assert reported["versionControlProvenance"] == [
         {"repositoryUri": "https://github.com/a/b", "revisionId": "abc123"}
     ]
     assert faults(log) == []
