@@ -120,7 +120,7 @@ def request_for_files(
         branch=checked_branch(how.get("branch"), repository),
         against="" if (against := how.get("against", LAST)) == LAST else checked_branch(against, None),
         **origin_of(repository, how.get("repository_url")),
-        then=_deliveries(how.get("deliver", ()), _pull_request(how.get("pull_request"), root)),
+        then=_deliveries(how.get("deliver", ()), _pull_request(how.get("pull_request"), repository)),
     )
 
 
@@ -153,13 +153,11 @@ def _deliveries(
     return wanted.model_dump(mode="json")
 
 
-def _pull_request(number: int | None, root: Path) -> dict[str, object] | None:
+def _pull_request(number: int | None, repository: Repository | None) -> dict[str, object] | None:
     """Return the reviewed pull request, with the place of the root in its repository."""
     if number is None:
         return None
-    work_tree = _work_tree(root)
-    below = Path() if work_tree is None else root.resolve().relative_to(work_tree)
-    return {"number": number, "folder": "" if below == Path() else below.as_posix()}
+    return {"number": number, "folder": "" if repository is None else repository.folder}
 
 
 def resolve_panel(

@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from live import REGISTRY, LiveWorker, until
+from live import REGISTRY
 from processes.terminal import Terminal
-from symposia.state.presence import WorkerPresence
-from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
+from processes.terminal_with_worker import terminal_with_worker
 
 
 def _settings(folder: Path, **more: str) -> dict[str, str]:
@@ -47,16 +45,10 @@ def busy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Terminal]:
     """A terminal with a Redis and a worker that all tests of a module share."""
     folder = tmp_path_factory.mktemp("busy")
     (folder / "registry.toml").write_text(REGISTRY)
-    with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
-        settings = _settings(folder, redis_url=server.url, agents_file=str(folder / "registry.toml"))
-        terminal = Terminal(folder, settings)
-        worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=8)
-        until(
-            lambda: WorkerPresence(connect(server.url)).list_alive(), timeout_s=40, what="a worker is there"
-        )
+    with terminal_with_worker(
+        folder, _settings(folder, agents_file=str(folder / "registry.toml"))
+    ) as terminal:
         yield terminal
-        worker.close()
-        terminal.close()
 
 
 PAIR = """
