@@ -196,6 +196,8 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
 
 
 async def _close_loop(loop: asyncio.AbstractEventLoop) -> None:
+    # A task that is cancelled before its first step may hold a coroutine that is then never awaited.
+    await asyncio.sleep(0)
     running = asyncio.all_tasks() - {asyncio.current_task()}
     for task in running:
         task.cancel()
