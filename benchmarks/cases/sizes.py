@@ -12,7 +12,7 @@ from harness.results import Measure
 @case("length")
 def length(bench: Bench) -> Iterator[Measure]:
     """Turns of sessions with 10 to 10,000 messages, whose agents read the newest 50."""
-    turns = bench.sizes.alone // WIDTH * WIDTH
+    turns = 2 * bench.sizes.alone // WIDTH * WIDTH
     agents = agents_of("round_robin", agent="reader")
     for messages in bench.sizes.lengths:
         yield from bench.compare(

@@ -13,6 +13,7 @@ from harness.errors import BenchmarkError
 from harness.stage import Place, wait_until
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.protocol.events import MAPEventType
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 #: Turns side by side of the parallel modes.
@@ -95,7 +96,20 @@ def run_turns(place: Place, load: Load) -> Values:
     closed = sum(job.state().closed for job in jobs)
     if closed != load.all_turns:
         raise BenchmarkError(f"{load.mode}: {closed} turns instead of {load.all_turns}")
+    if load.history:  # the load is one session
+        values["rate"] = _rate_of_later_turns(jobs[0], load.turns)
     return values
+
+
+def _rate_of_later_turns(job: CollabJob, turns: int) -> float:
+    """Return the turns a second of the second half of a session.
+
+    During the first half, the messages that were submitted with the session are archived: each once, whatever the
+    number of turns.
+    """
+    types = (MAPEventType.TURN_DISPATCHED, MAPEventType.SESSION_COMPLETED)
+    times = [event.timestamp for event in job.events() if event.event_type in types]
+    return (turns - turns // 2) / (times[-1] - times[turns // 2]).total_seconds()
 
 
 def time_sessions(
