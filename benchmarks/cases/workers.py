@@ -12,7 +12,9 @@ from harness.results import Measure
 from harness.stage import Setup
 
 #: Turns of each session whose agents wait: enough that the time to submit all sessions does not count much.
-WAITING_TURNS = 20
+WAITING_TURNS = 40
+#: Pairs of runs: each run takes 80 s with full sizes.
+WAITING_REPEATS = 2
 
 
 def usual_load(bench: Bench) -> Load:
@@ -81,4 +83,5 @@ def waiting(bench: Bench) -> Iterator[Measure]:
         f"{sizes.waiting} sessions of {sizes.wait_s:g} s",
         lambda: percent(run_turns(place, load)),
         lambda: percent(run_bare(place, load)),
+        repeats=WAITING_REPEATS,
     )
