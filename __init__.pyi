@@ -137,5 +137,10 @@ from .reviews.job import ReviewJob as ReviewJob
 from .state.memory.rooms import DialogMemory as DialogMemory
 from .state.memory.values import MemoryRules as MemoryRules
 from .tasks.workspace.task_managers import register_task_manager as register_task_manager
+from .workers.in_process.client import LocalClient as LocalClient
+from .workers.in_process.run import (
+    run_local as run_local,
+    run_local_sync as run_local_sync,
+)
 
 __version__: str

@@ -11,6 +11,8 @@ from ..models.errors import ClientClosed
 if TYPE_CHECKING:
     from celery import Celery
 
+    from ..tasks.runtime.graph import TaskGraph
+
 
 class BaseClient:
     """The connections of a client.
@@ -20,13 +22,19 @@ class BaseClient:
         app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
             `submit` logs none.
+        graph: Dispatch of the turns; None: as tasks of the Celery app.
     """
 
     def __init__(
-        self, settings: Settings | None = None, *, app: Celery | None = None, worker_grace_s: float = 0.0
+        self,
+        settings: Settings | None = None,
+        *,
+        app: Celery | None = None,
+        worker_grace_s: float = 0.0,
+        graph: TaskGraph | None = None,
     ) -> None:
         self.settings = settings or load_settings()
-        self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s)
+        self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
         self._is_closed = False
 
     def __enter__(self) -> Self:

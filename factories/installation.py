@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..reviews.batches.context import ReviewContext
     from ..reviews.schedules.schedules import Schedules
     from ..state.memory.rooms import DialogMemory
+    from ..tasks.runtime.graph import TaskGraph
     from ..tasks.workspace.service import WorkspaceService
 
 
@@ -30,15 +31,22 @@ class Installation:
     Args:
         settings: The settings of the installation.
         app: A Celery app that sends the tasks. None: one of its own, which `close` closes.
-        worker_grace_s: As in `Sessions`.
+        worker_grace_s, graph: As in `Sessions`.
     """
 
-    def __init__(self, settings: Settings, app: Celery | None, *, worker_grace_s: float = 0.0) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        app: Celery | None,
+        *,
+        worker_grace_s: float = 0.0,
+        graph: TaskGraph | None = None,
+    ) -> None:
         self._settings = settings
         self._opened = ExitStack()
         # Without a reference to this object: its connections must close when its last reference is gone.
         self._find_app = _app_finder(settings, self._opened) if app is None else lambda: app
-        self.sessions = Sessions(settings, self._find_app, worker_grace_s=worker_grace_s)
+        self.sessions = Sessions(settings, self._find_app, worker_grace_s=worker_grace_s, graph=graph)
         self._opened.callback(self.sessions.close)
         self.redis = self.sessions.connections.redis
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TypeVar
 
 from celery import Celery
@@ -25,9 +26,10 @@ from ..tasks.runtime.agent_times import AgentTimes
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.runtime.leases import LeaseRenewer
 from ..tasks.runtime.metrics import MetricBuffer
-from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits
+from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits, ignore_ended
 from ..tasks.runtime.tracing import Tracing
 from ..tasks.runtime.turn_services import GrantServicesFactory
+from ..tasks.views.session_views import SessionFacts
 from .broker import check_servers, urls_in_use
 from .memory import turn_memory
 from .storage import build_archiver
@@ -58,8 +60,8 @@ def daily_limits(settings: Settings) -> DailyLimits:
     )
 
 
-def load_registry(settings: Settings) -> Registry:
-    """Return the agents of the configured file.
+def load_registry(settings: Settings, *, objects: Mapping[str, object] = MappingProxyType({})) -> Registry:
+    """Return the agents of the configured file, and those that are given as objects.
 
     Raises:
         RegistryError: The file breaks a rule; the error names file, entry, field and rule.
@@ -69,13 +71,28 @@ def load_registry(settings: Settings) -> Registry:
         getenv=read_variable,
         local_model=lambda: recorded_local_model(settings.data_dir),
         concurrency=settings.worker_concurrency,
+        objects=objects,
     )
 
 
 def build_runtime(
-    app: Celery, settings: Settings, *, redis_url: str, tracing: Tracing | None = None
+    app: Celery | None,
+    settings: Settings,
+    *,
+    redis_url: str,
+    tracing: Tracing | None = None,
+    registry: Registry | None = None,
+    graph: TaskGraph | None = None,
 ) -> Runtime:
     """Return a runtime on the Redis at `redis_url`, which may be unavailable.
+
+    Args:
+        app: The Celery app that sends the tasks; None: `graph` runs them in this process, and there are no reviews.
+        settings: The settings of the installation.
+        redis_url: URL of the Redis in use.
+        tracing: Traces of the turns; None: nothing is traced.
+        registry: The agents; None: those of the configured file.
+        graph: Dispatch of the turns; None: as tasks of `app`.
 
     Raises:
         RegistryError: The agents file is not valid.
@@ -86,13 +103,19 @@ def build_runtime(
     client = connect(redis_url)
     store = SessionStore(client)
     limits = limits_of(settings)
-    reviews, registry, agent_times = ReviewQueue(lambda: app), load_registry(settings), AgentTimes()
+    registry, agent_times = registry or load_registry(settings), AgentTimes()
+    on_session_ended: Callable[[SessionFacts], None] = ignore_ended
+    if app is not None:
+        on_session_ended = _tell_reviews(ReviewQueue(lambda: app))
+        graph = graph or TaskGraph(lambda: app, knows_agent=registry.knows, is_fast=agent_times.is_fast)
+    if graph is None:
+        raise TypeError("either `app` or `graph` must be given")
     return Runtime(
         store=store,
         index=SessionIndex(client),
         queue_progress=QueueProgress(client),
         facts=FactsCache(store),
-        graph=TaskGraph(lambda: app, knows_agent=registry.knows, is_fast=agent_times.is_fast),
+        graph=graph,
         agent_times=agent_times,
         registry=registry,
         runner=AgentRunner(
@@ -107,8 +130,12 @@ def build_runtime(
         metrics=MetricBuffer(MetricCounts(client)),
         archiver=build_archiver(settings, client),
         tracing=tracing,
-        on_session_ended=lambda facts: reviews.session_ended(facts.spec.parameters),
+        on_session_ended=on_session_ended,
     )
+
+
+def _tell_reviews(reviews: ReviewQueue) -> Callable[[SessionFacts], None]:
+    return lambda facts: reviews.session_ended(facts.spec.parameters)
 
 
 def per_process(build: Callable[[], T]) -> Callable[[], T]:

@@ -82,10 +82,16 @@ class Sessions:
         find_app: Returns the Celery app that sends the tasks; called when the first one is sent.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning; above 0,
             `submit` logs none.
+        graph: Dispatch of the turns; None: as tasks of the Celery app.
     """
 
     def __init__(
-        self, settings: Settings, find_app: Callable[[], Celery], *, worker_grace_s: float = 0.0
+        self,
+        settings: Settings,
+        find_app: Callable[[], Celery],
+        *,
+        worker_grace_s: float = 0.0,
+        graph: TaskGraph | None = None,
     ) -> None:
         self._settings = settings
         self.redis_url = redis_url_in_use(settings)
@@ -101,7 +107,7 @@ class Sessions:
             redis_url=self.redis_url,
             store=SessionStore(redis),
             index=SessionIndex(redis),
-            graph=TaskGraph(find_app),
+            graph=graph or TaskGraph(find_app),
             retention_ms=settings.retention_s * 1000,
             max_message_bytes=settings.max_message_bytes,
             check_joining=placing.check_joining,

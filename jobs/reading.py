@@ -33,6 +33,7 @@ from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.rendering import GraphFormat, draw, ledger_of, transcript_of
 from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.views.session_views import SessionFacts, read_facts
+from .notebook import dialog_html
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -73,6 +74,12 @@ class JobResult:
     def ok(self) -> bool:
         """Whether the session was completed, not cancelled or aborted."""
         return self.collab.status is CollabStatus.COMPLETED
+
+    def _repr_html_(self) -> str:
+        """Return the dialog as HTML, for notebooks."""
+        ended = f"{self.collab.status.value}: {self.reason}"
+        status = f"{ended}, {self.turns} turns, {self.usage.tokens} tokens"
+        return dialog_html(self.collab.title, self.dialog.messages, status=status)
 
 
 class ReadableJob:

@@ -343,10 +343,10 @@ class ReplyRefused(SessionError):
 
 
 class ResultTimeout(SessionError, TimeoutError):
-    """The session did not end within `timeout_s` seconds; it keeps running."""
+    """The session did not end within `timeout_s` seconds; it keeps running, unless `then` says otherwise."""
 
-    def __init__(self, session_id: str, *, timeout_s: float) -> None:
-        super().__init__(f"session {session_id!r} did not end within {timeout_s:g} s; it keeps running")
+    def __init__(self, session_id: str, *, timeout_s: float, then: str = "it keeps running") -> None:
+        super().__init__(f"session {session_id!r} did not end within {timeout_s:g} s; {then}")
         self.session_id = session_id
         self.timeout_s = timeout_s
 

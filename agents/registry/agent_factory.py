@@ -23,6 +23,7 @@ from ..entry_base import FieldProblem
 from ..execution.threads import DaemonThreadPool
 from ..llm.entries import LLMEntry, ModelEntry
 from ..llm.factory import ModelAgentFactory, check_import
+from ..objects import ObjectEntry
 from ..programs.agent import CommandAgent, CommandEntry, check_command_entry
 from ..python import PythonAgent, load_callable
 from ..remote.entry import ExternalEntry
@@ -31,6 +32,9 @@ from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, Script
 
 #: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
 SPARE_THREADS = 32
+
+#: An agent of the agents file, or one that is given as an object.
+Entry = AgentEntry | ObjectEntry
 
 
 class AgentFactory:
@@ -47,15 +51,15 @@ class AgentFactory:
         self._llm = ModelAgentFactory(file, getenv=getenv, local_model=local_model)
         self._webhooks = file.webhooks
         self._getenv = getenv
-        self._threads = DaemonThreadPool(limit=concurrency + SPARE_THREADS)
+        self.threads = DaemonThreadPool(limit=concurrency + SPARE_THREADS)
 
-    def create_agent(self, binding: AgentBinding, entry: AgentEntry) -> AnyAgent:
+    def create_agent(self, binding: AgentBinding, entry: Entry) -> AnyAgent:
         """Return the agent of an entry, with the binding's overrides. Raises InvalidInput, AgentError."""
         match entry:
             case LLMEntry():
                 return self._llm.create_agent(binding, entry)
             case PythonEntry():
-                return PythonAgent(load_callable(entry.callable), threads=self._threads)
+                return PythonAgent(load_callable(entry.callable), threads=self.threads)
             case ScriptedEntry():
                 script = merge_script(binding, entry)
                 return scripted_agent(script.replies, at_end=script.at_end)
@@ -65,6 +69,8 @@ class AgentFactory:
                 return HumanAgent(binding.wait or entry)
             case ExternalEntry():
                 return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
+            case ObjectEntry():
+                return entry.agent
             case _:
                 assert_never(entry)
 
@@ -72,15 +78,15 @@ class AgentFactory:
         """Return the entry of a model; a model without an entry gets the default settings."""
         return self._llm.find_model(name)
 
-    def describe_reader(self, entry: AgentEntry) -> ReaderModel | None:
+    def describe_reader(self, entry: Entry) -> ReaderModel | None:
         """Return what a review must know of a model agent; None: the agent is not a model."""
         return self._llm.describe_reader(entry) if isinstance(entry, LLMEntry) else None
 
-    def uses_local_model(self, entry: AgentEntry) -> bool:
+    def uses_local_model(self, entry: Entry) -> bool:
         """Return whether the agent of an entry uses the local model."""
         return isinstance(entry, LLMEntry) and self._llm.uses_local_model(entry)
 
-    def check_entry(self, entry: AgentEntry) -> Iterator[FieldProblem]:
+    def check_entry(self, entry: Entry) -> Iterator[FieldProblem]:
         """Yield the problems of an entry, before a turn fails."""
         if isinstance(entry, PythonEntry):
             yield from check_import(entry.callable, "", "callable")
@@ -118,7 +124,7 @@ UNKNOWN_SPENDING = SpendingBounds()
 
 
 def spending_bound(
-    entry: AgentEntry, binding: AgentBinding, model_named: Callable[[str], ModelEntry]
+    entry: Entry, binding: AgentBinding, model_named: Callable[[str], ModelEntry]
 ) -> SpendingBounds:
     """Return the most that one turn of a binding may spend; `model_named` returns the entry of a model."""
     match entry:
@@ -127,7 +133,7 @@ def spending_bound(
             return _most_of_models(entry, binding, models)
         case ScriptedEntry():
             return _most_of_script(entry, binding)
-        case PythonEntry():
+        case PythonEntry() | ObjectEntry():
             return UNKNOWN_SPENDING
         case CommandEntry() | HumanEntry() | ExternalEntry():
             return NO_SPENDING

@@ -8,10 +8,11 @@ the local model, `echo` and `noop`) replaces it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from ...models.errors import InvalidInput, UnknownAgent
@@ -22,11 +23,12 @@ from ...models.turns.waiting import TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
 from ..llm.entries import LLMEntry
+from ..objects import ObjectEntry, object_entry
 from ..programs.agent import CommandEntry, readable_argv
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
-from .agent_factory import UNKNOWN_SPENDING, AgentFactory, merge_script, rate_limit_of, spending_bound
-from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
+from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
+from .agents_file import AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
 from .built_in import BUILT_IN
 
 #: Agents file in the working folder, used if the settings name no file.
@@ -65,6 +67,10 @@ class Registry:
             loop.
         concurrency: Number of turns that this process runs side by side.
         path: Path of the file in messages.
+        objects: Agents that are given as objects, by name; see `agents/objects.py`.
+
+    Raises:
+        InvalidInput: An object is no agent.
     """
 
     def __init__(
@@ -75,12 +81,14 @@ class Registry:
         local_model: Callable[[], str | None] = _no_local_model,
         concurrency: int = 8,
         path: str = "",
+        objects: Mapping[str, object] = MappingProxyType({}),
     ) -> None:
         file = file or AgentsFile()
         self.path = path
-        self._entries: dict[str, AgentEntry] = {**BUILT_IN, **file.agents}
-        self._own = frozenset(file.agents)
         self._factory = AgentFactory(file, getenv=getenv, local_model=local_model, concurrency=concurrency)
+        given = {name: object_entry(name, it, threads=self._factory.threads) for name, it in objects.items()}
+        self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **given}
+        self._own = frozenset((*file.agents, *given))
         self._cached_agent = lru_cache(maxsize=1_024)(self._create_agent)
         self._windows = lru_cache(maxsize=1_024)(self._window)
         self._spending = lru_cache(maxsize=1_024)(self._most)
@@ -94,17 +102,24 @@ class Registry:
         getenv: Callable[[str], str | None] = _no_variable,
         local_model: Callable[[], str | None] = _no_local_model,
         concurrency: int = 8,
+        objects: Mapping[str, object] = MappingProxyType({}),
     ) -> Registry:
         """Return the registry of a file; None: of `agents.toml` in the working folder, if it exists.
 
         Raises:
+            InvalidInput: An object is no agent.
             RegistryError: The file is missing, is not TOML, or breaks a rule; the message names the rule.
         """
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
         file = read_agents_file(path) if path is not None else None
         return cls(
-            file, getenv=getenv, local_model=local_model, concurrency=concurrency, path=str(path or "")
+            file,
+            getenv=getenv,
+            local_model=local_model,
+            concurrency=concurrency,
+            path=str(path or ""),
+            objects=objects,
         )
 
     def names(self) -> tuple[str, ...]:
@@ -169,7 +184,7 @@ class Registry:
         ]
         return list(dict.fromkeys(found))
 
-    def _check_entry(self, entry: AgentEntry) -> Iterator[FieldProblem]:
+    def _check_entry(self, entry: Entry) -> Iterator[FieldProblem]:
         yield from self._factory.check_entry(entry)
         if (
             isinstance(entry, WaitPolicy)
@@ -178,7 +193,7 @@ class Registry:
         ):
             yield FieldProblem("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
 
-    def _entry(self, name: str) -> AgentEntry:
+    def _entry(self, name: str) -> Entry:
         entry = self._entries.get(name)
         if entry is None:
             raise UnknownAgent(name, known=self._entries)
@@ -247,7 +262,7 @@ def _format_wait(policy: WaitPolicy) -> str:
     return f"{policy.deadline_s:g} s, then {policy.then}"
 
 
-def _entry_detail(entry: AgentEntry) -> str:
+def _entry_detail(entry: Entry) -> str:
     match entry:
         case LLMEntry():
             return entry.model
@@ -261,3 +276,5 @@ def _entry_detail(entry: AgentEntry) -> str:
             return urlsplit(entry.url).hostname or ""
         case HumanEntry():
             return _format_wait(entry)
+        case ObjectEntry():
+            return entry.what

@@ -1,0 +1,149 @@
+"""Agents that are given as Python objects, and named in no file: functions, and agents of other libraries.
+
+| object | call |
+|---|---|
+| an agent of this package, with `speak`, `speak_now` or `speak_with_services` | as it is |
+| a pydantic-ai `Agent` | `run(prompt)` |
+| a LangGraph graph with the state `messages` | `ainvoke({"messages": [("user", prompt)]})`; its last message |
+| a LangChain runnable | `ainvoke(prompt)`; the text or message that it returns |
+| an `Agent` of the OpenAI Agents SDK | `Runner.run(agent, prompt)` |
+| a callable whose only parameter has the annotation `str` | with the prompt |
+| any other callable | with the `TurnContext`, as in `agents.python` |
+
+The prompt contains the purpose, the form of an answer, the dialog that the participant may see, and the request of the
+turn. The answer is read like that of a model: `NEXT:`, `DONE:`, `PASS` and the other directives count.
+The libraries are recognised by the module of the object's class; none of them is imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+from ..models.errors import InvalidInput
+from ..models.turns.turn import TurnContext, TurnOutcome, Usage
+from .agent import AnyAgent
+from .execution.threads import DaemonThreadPool
+from .llm.prompts import attribute_message, system_prompt, turn_prompt
+from .python import PythonAgent, to_outcome
+
+#: Answers a prompt.
+AskFunction = Callable[[str], Awaitable[object]]
+
+_METHODS = ("speak", "speak_now", "speak_with_services")
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectEntry:
+    """Entry of the registry for an agent that is given as an object."""
+
+    agent: AnyAgent
+    #: Description for people, such as the name of a function.
+    what: str
+    kind: Literal["object"] = "object"
+    #: Maximum number of messages shown to the agent.
+    window: int = 100
+
+
+def object_entry(name: str, given: object, *, threads: DaemonThreadPool) -> ObjectEntry:
+    """Return the entry of an agent that is given as an object.
+
+    Args:
+        name: Name of the agent, for the error.
+        given: The object.
+        threads: Threads for functions that are not async.
+
+    Raises:
+        InvalidInput: It is no agent: neither a callable nor an agent of a known library.
+    """
+    what = getattr(given, "__qualname__", None) or type(given).__qualname__
+    return ObjectEntry(_to_agent(name, given, threads), what)
+
+
+def _to_agent(name: str, given: Any, threads: DaemonThreadPool) -> AnyAgent:
+    if any(callable(getattr(given, method, None)) for method in _METHODS):
+        return cast("AnyAgent", given)
+    if (ask := _ask_function(given)) is not None:
+        return PromptAgent(ask)
+    if not callable(given) or isinstance(given, type):
+        rule = "must be a callable, or an agent of pydantic-ai, LangChain, LangGraph or the OpenAI Agents SDK"
+        raise InvalidInput(f"agents.{name}", given, rule)
+    if _takes_text(given):
+        return PythonAgent(lambda turn: given(dialog_prompt(turn)), threads=threads)
+    return PythonAgent(given, threads=threads)
+
+
+def _ask_function(given: Any) -> AskFunction | None:
+    """Return the function that asks an agent of a known library; None: it is none."""
+    library = type(given).__module__.partition(".")[0]
+    if library == "pydantic_ai" and hasattr(given, "run"):
+        return cast("AskFunction", given.run)
+    if library == "agents" and hasattr(given, "instructions"):
+        return _openai_agent(given)
+    if not callable(getattr(given, "ainvoke", None)):
+        return None
+    if library == "langgraph":
+        return lambda prompt: given.ainvoke({"messages": [("user", prompt)]})
+    return cast("AskFunction", given.ainvoke)
+
+
+def _openai_agent(given: Any) -> AskFunction:
+    async def ask(prompt: str) -> object:
+        from importlib import import_module
+
+        return await import_module("agents").Runner.run(given, prompt)
+
+    return ask
+
+
+def _takes_text(function: Callable[..., object]) -> bool:
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):  # a built-in without a signature
+        return False
+    return len(parameters) == 1 and parameters[0].annotation in (str, "str")
+
+
+class PromptAgent:
+    """An agent that answers the prompt of a turn."""
+
+    def __init__(self, ask: AskFunction) -> None:
+        self._ask = ask
+
+    async def speak(self, turn: TurnContext) -> TurnOutcome:
+        """Ask for the output of this turn."""
+        answer = await self._ask(dialog_prompt(turn))
+        outcome = to_outcome(_text_of(answer))
+        usage = _usage_of(answer)
+        return outcome if usage is None else outcome.model_copy(update={"usage": usage})
+
+
+def dialog_prompt(turn: TurnContext) -> str:
+    """Return one prompt: the session and the form of an answer, the visible dialog, the request of the turn."""
+    said = [attribute_message(message, turn.roster) for message in turn.messages]
+    parts = (system_prompt(turn, "", structured=False), "\n".join(said), turn_prompt(turn))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _text_of(answer: Any) -> object:
+    """Return the text of an answer of a known library."""
+    if isinstance(answer, dict) and isinstance(said := answer.get("messages"), list) and said:
+        return _text_of(said[-1])  # the state of a LangGraph graph
+    for name in ("output", "final_output", "content"):  # pydantic-ai, OpenAI Agents SDK, a LangChain message
+        if not isinstance(answer, str) and hasattr(answer, name):
+            return _text_of(getattr(answer, name))
+    return answer
+
+
+def _usage_of(answer: Any) -> Usage | None:
+    """Return the usage that pydantic-ai reports; None: unknown."""
+    usage: Any = getattr(answer, "usage", None)
+    if not hasattr(usage, "requests"):
+        return None
+    return Usage(
+        requests=usage.requests,
+        input_tokens=getattr(usage, "input_tokens", 0) or 0,
+        output_tokens=getattr(usage, "output_tokens", 0) or 0,
+    )

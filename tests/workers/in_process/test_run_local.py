@@ -1,0 +1,227 @@
+"""Sessions in one process: `run_local`, `run_local_sync` and `LocalClient`, on a real embedded server."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+from live import until
+from scaling import patient
+from symposia import AgentBinding, InvalidInput, LocalClient, ResultTimeout, run_local, run_local_sync
+from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutcome
+
+COLLAB = {"title": "Doors", "purpose": "choose a door", "mode": "round_robin"}
+
+
+def ada(turn: TurnContext) -> str:
+    return f"turn {turn.turn_number}"
+
+
+async def ben(turn: TurnContext) -> str:
+    await asyncio.sleep(0)
+    return f"after {turn.messages[-1].content}"
+
+
+def in_mode(mode: str) -> dict[str, str]:
+    return {**COLLAB, "mode": mode}
+
+
+def texts(result) -> list[str]:
+    return [message.content for message in result.dialog.messages]
+
+
+def test_functions_take_turns():
+    result = run_local_sync(COLLAB, agents={"ada": ada, "ben": ben}, stop={"max_rounds": 2})
+    assert (result.ok, result.reason) == (True, "max_rounds")
+    assert texts(result) == ["turn 1", "after turn 1", "turn 3", "after turn 3"]
+
+
+def test_a_coroutine_gets_the_result():
+    result = asyncio.run(run_local(COLLAB, agents={"ada": ada, "ben": ben}, stop={"max_rounds": 1}))
+    assert texts(result) == ["turn 1", "after turn 1"]
+
+
+def decide(turn: TurnContext) -> TurnOutcome:
+    if turn.messages:
+        return TurnOutcome(decision=Decision(satisfied=True, reason="done"))
+    return TurnOutcome(decision=Decision(next=("ada",), instruction="begin"))
+
+
+@pytest.mark.parametrize(
+    ("mode", "agents", "how", "said"),
+    [
+        (
+            "pair",
+            {"driver": ada, "navigator": lambda _turn: "APPROVED: good"},
+            {},
+            ["turn 1", "APPROVED: good"],
+        ),
+        ("orchestrated", {"orchestrator": decide, "ada": ada}, {}, ["turn 2"]),
+        (
+            "broadcast",
+            {"ada": lambda _turn: "a", "cyd": lambda _turn: "a"},
+            {"stop": {"max_rounds": 1}},
+            ["a", "a"],
+        ),
+        ("swarm", {"ada": lambda turn: turn.item.text}, {"options": {"items": [{"text": "one"}]}}, ["one"]),
+    ],
+)
+def test_every_mode_runs_with_functions(mode, agents, how, said):
+    result = run_local_sync(in_mode(mode), agents=agents, **how)
+    assert result.ok
+    assert texts(result) == said
+
+
+def test_an_agent_may_add_items():
+    def split(turn: TurnContext) -> TurnOutcome:
+        new = (NewItem(text="second"),) if turn.item.text == "first" else ()
+        return TurnOutcome.say(turn.item.text).model_copy(update={"items": new})
+
+    options = {"items": [{"text": "first"}]}
+    assert texts(run_local_sync(in_mode("swarm"), agents={"ada": split}, options=options)) == [
+        "first",
+        "second",
+    ]
+
+
+def test_a_function_of_text_gets_the_prompt():
+    prompts: list[str] = []
+
+    def cyd(prompt: str) -> str:
+        prompts.append(prompt)
+        return "I have read it."
+
+    run_local_sync(COLLAB, agents={"ada": ada, "cyd": cyd}, stop={"max_rounds": 1})
+    assert "Purpose: choose a door" in prompts[0]
+    assert "ada: turn 1" in prompts[0]
+    assert prompts[0].endswith("Your turn, cyd.")
+
+
+def test_a_pydantic_ai_agent_uses_its_tools():
+    def answer(messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
+        returned = [it for it in messages[-1].parts if isinstance(it, ToolReturnPart)]
+        if not returned:
+            assert "ada: turn 1" in str(messages[0])
+            return ModelResponse(parts=[ToolCallPart("measure", {"door": "red"})])
+        return ModelResponse(parts=[TextPart(f"The red one is {returned[0].content} wide.")])
+
+    agent = Agent(FunctionModel(answer))
+
+    @agent.tool_plain
+    def measure(door: str) -> str:
+        return "90 cm" if door == "red" else "unknown"
+
+    result = run_local_sync(COLLAB, agents={"ada": ada, "ben": agent}, stop={"max_rounds": 1})
+    assert texts(result)[-1] == "The red one is 90 cm wide."
+    assert result.usage.requests == 2
+
+
+def test_registered_agents_may_take_part():
+    agents = {"ada": ada, "bot": AgentBinding(agent="echo"), "cyd": "echo"}
+    result = run_local_sync(COLLAB, agents=agents, stop={"max_rounds": 1})
+    assert texts(result)[1:] == ["turn 1", "turn 1"]
+
+
+def test_messages_are_reported_as_they_come():
+    heard: list[str] = []
+    result = run_local_sync(
+        COLLAB, agents={"ada": ada}, stop={"max_rounds": 3}, on_message=lambda it: heard.append(it.content)
+    )
+    assert heard == texts(result) == ["turn 1", "turn 2", "turn 3"]
+
+
+def test_a_failed_turn_is_tried_again():
+    attempts: list[int] = []
+
+    def shaky(turn: TurnContext) -> str:
+        attempts.append(turn.attempt)
+        if turn.attempt == 1:
+            raise OSError("no disk")
+        return "second try"
+
+    policy = {"attempts": 2, "backoff_s": 0.1}
+    result = run_local_sync(COLLAB, agents={"ada": shaky}, stop={"max_turns": 1}, policy=policy)
+    assert texts(result) == ["second try"]
+    assert attempts == [1, 2]
+
+
+def hang(_turn: TurnContext) -> str:
+    threading.Event().wait(patient(60))
+    return "too late"
+
+
+def test_the_time_limit_cancels_the_session():
+    with pytest.raises(ResultTimeout, match=r"did not end within 0\.5 s; it was cancelled"):
+        run_local_sync(COLLAB, agents={"ada": hang}, timeout_s=0.5)
+
+
+def test_a_cancelled_call_ends_the_session():
+    started = threading.Event()
+
+    async def slow(_turn: TurnContext) -> str:
+        started.set()
+        await asyncio.sleep(patient(60))
+        return "too late"
+
+    async def main() -> None:
+        task = asyncio.ensure_future(run_local(COLLAB, agents={"ada": slow}))
+        assert await asyncio.to_thread(started.wait, patient(30))
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+
+
+def test_nothing_remains_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    before, threads = children(), threading.active_count()
+    run_local_sync(COLLAB, agents={"ada": ada}, stop={"max_turns": 1})
+    assert list(tmp_path.iterdir()) == []
+    assert children() == before
+    until(lambda: threading.active_count() <= threads + 1, what="its threads end")
+
+
+def children() -> set[int]:
+    return {it.pid for it in psutil.Process().children() if "valkey" in it.name()}
+
+
+@pytest.mark.parametrize(
+    ("collab", "agents", "message"),
+    [
+        (COLLAB, {"ada": 5}, r"agents\.ada: must be a callable, or an agent of .* \(got 5\)"),
+        (COLLAB, {"ada": "nobody"}, r"agents\.ada: must be a registered agent"),
+        (COLLAB, {}, "participants"),
+        (5, {"ada": ada}, r"collab: must be a Collab or a table of its fields \(got 5\)"),
+        (
+            {**COLLAB, "participants": [{"participant_id": "pat", "kind": "human"}]},
+            {},
+            r"participants\[0\]: must have an agent that answers for them",
+        ),
+    ],
+)
+def test_wrong_arguments_get_one_clear_line(collab, agents, message):
+    with pytest.raises(InvalidInput, match=message) as error:
+        run_local_sync(collab, agents=agents)
+    assert "\n" not in str(error.value)
+
+
+def test_a_person_answers_through_the_client():
+    everyone = [{"participant_id": "ada", "kind": "agent"}, {"participant_id": "pat", "kind": "human"}]
+    with LocalClient({"ada": ada}) as client:
+        job = client.submit(
+            {**COLLAB, "participants": everyone}, agents={"ada": "ada"}, stop={"max_rounds": 1}
+        )
+        until(job.pending, what="the person is asked")
+        job.reply("pat", "The blue one.")
+        assert texts(job.result(timeout=patient(30))) == ["turn 1", "The blue one."]
+    with pytest.raises(Exception, match="closed"):
+        job.state()

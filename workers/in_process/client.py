@@ -1,0 +1,148 @@
+"""`LocalClient`: an installation in this process, with an embedded server and agents given as objects."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+
+from ...client.client import Client
+from ...config.settings import load_settings
+from ...factories.runtime import build_runtime, load_registry
+from ...models.errors import SymposiaError
+from ...state.presence import WorkerPresence
+from ...tasks.runtime.runtime import Runtime
+from ...tasks.sessions.sweep import sweep
+from ..local.embedded import EmbeddedServer
+from .dispatch import ThreadDispatch
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two sweeps, which send retries and end what is overdue.
+SWEEP_EVERY_S = 0.2
+#: Seconds between two announcements of this process as a worker.
+_ANNOUNCE_EVERY_S = 5.0
+#: Turns of all sessions that run side by side.
+THREADS = 32
+
+
+class LocalClient(Client):
+    """A client whose sessions run in this process: planners, scripts and state are those of an installation.
+
+        with LocalClient({"ada": my_function}) as client:
+            job = client.submit(collab, agents={"ada": "ada"})
+
+    An embedded server on loopback holds the sessions. `close` ends it, and nothing remains on disk: there is no archive.
+    Registered agents (`agents.toml`, and built-in ones) can be used, too.
+
+    Args:
+        agents: Agents by name: functions, or agents of other libraries (`agents/objects.py`).
+        threads: Maximum number of turns that run side by side.
+        settings: Settings by name in the place of those of this process, such as `turn_timeout_s`.
+
+    Raises:
+        InvalidInput: An object is no agent, or a setting is wrong.
+        EmbeddedServerError: The server cannot be started.
+        RegistryError: The agents file breaks a rule.
+    """
+
+    def __init__(
+        self,
+        agents: Mapping[str, object] = MappingProxyType({}),
+        *,
+        threads: int = THREADS,
+        **settings: Any,
+    ) -> None:
+        with ExitStack() as stack:
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="symposia-")))
+            url = stack.enter_context(_server(folder))
+            own: dict[str, Any] = {"archive": False, "worker_concurrency": threads, **settings}
+            own |= {"redis_url": url, "broker_url": None, "database_url": None}
+            chosen = load_settings(**own)
+            registry = load_registry(chosen, objects=agents)
+            dispatch = ThreadDispatch(threads=threads)
+            super().__init__(chosen, graph=dispatch)
+            stack.callback(super().close)
+            runtime = build_runtime(None, chosen, redis_url=url, registry=registry, graph=dispatch)
+            dispatch.bind(runtime)
+            stack.callback(dispatch.close)
+            stack.callback(runtime.runner.close)
+            stack.callback(runtime.leases.cancel_all)
+            stack.enter_context(_sweeping(runtime))
+            stack.callback(_cancel_all, self, runtime)
+            self._stack = stack.pop_all()
+
+    def close(self) -> None:
+        """Cancel the sessions that have not ended, and end the server. A second call does nothing."""
+        self._stack.close()
+
+
+def _cancel_all(client: Client, runtime: Runtime) -> None:
+    for session_id in runtime.index.list_ids():
+        with suppress(SymposiaError):  # it has ended in the meantime
+            client.get_job(session_id).cancel("the client was closed")
+
+
+@contextmanager
+def _server(folder: Path) -> Iterator[str]:
+    """Yield the URL of a server that a thread of its own starts: it ends with that thread, whatever happens here."""
+    server = EmbeddedServer(folder, durable=False, bound=True)
+    is_over, started = threading.Event(), threading.Event()
+    failure: list[SymposiaError] = []
+
+    def serve() -> None:
+        try:
+            server.start()
+        except SymposiaError as error:
+            failure.append(error)
+        started.set()
+        is_over.wait()
+        server.stop()
+
+    thread = threading.Thread(target=serve, name="symposia-server", daemon=True)
+    thread.start()
+    try:
+        started.wait()
+        if failure:
+            raise failure[0]
+        yield server.url
+    finally:
+        is_over.set()
+        thread.join()
+
+
+@contextmanager
+def _sweeping(runtime: Runtime) -> Iterator[None]:
+    """Announce this process as a worker, and sweep its sessions in a thread."""
+    presence = WorkerPresence(runtime.store.client)
+    announce = partial(presence.announce, f"local-{os.getpid()}@local", runtime.registry.names())
+    is_over = threading.Event()
+    announce()
+
+    def work() -> None:
+        sweeps = 0
+        while not is_over.wait(SWEEP_EVERY_S):
+            sweeps += 1
+            try:
+                if sweeps % round(_ANNOUNCE_EVERY_S / SWEEP_EVERY_S) == 0:
+                    announce()
+                sweep(runtime)
+            except SymposiaError as error:
+                log.warning("sweep failed, will retry: %s", error)
+            except Exception:
+                log.exception("sweep failed, will retry")
+
+    thread = threading.Thread(target=work, name="symposia-sweep", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

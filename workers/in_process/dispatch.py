@@ -1,0 +1,96 @@
+"""Dispatch of turns to threads of this process, in the place of Celery's queue."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ...models.errors import SessionNotFound, StateError
+from ...models.text.ids import new_id
+from ...tasks.planning.advance import advance
+from ...tasks.run_turn import handle_turn_message
+from ...tasks.runtime.graph import TaskGraph, TurnCall
+from ...tasks.runtime.log_context import log_context
+
+if TYPE_CHECKING:
+    from celery import Celery
+
+    from ...state.sessions.turn_records import ParkedBy
+    from ...tasks.runtime.runtime import Runtime
+
+log = logging.getLogger(__name__)
+
+
+def _no_app() -> Celery:
+    raise RuntimeError("turns run in this process, without Celery")
+
+
+class ThreadDispatch(TaskGraph):
+    """Dispatch of turns and plans to a pool of threads, in the order in which they are sent.
+
+    As with Celery, what is sent is only a hint: the scripts in Redis decide which turns run. `bind` gives it the runtime
+    that runs them.
+
+    Args:
+        threads: Maximum number of turns that run side by side.
+    """
+
+    def __init__(self, *, threads: int) -> None:
+        super().__init__(_no_app)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="symposia-turn")
+        self._runtime: Runtime | None = None
+
+    def bind(self, runtime: Runtime) -> None:
+        """Set the runtime that runs the turns."""
+        self._runtime = runtime
+
+    def close(self) -> None:
+        """Drop what has not begun, and wait for the turns that run; cancel their agents first."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def check(self) -> None:
+        """Do nothing: there is no broker."""
+
+    def send_turns(self, calls: Sequence[TurnCall], *, parent: str, sent_ms: int) -> None:
+        """Send turns that may run in parallel."""
+        for call in calls:
+            self._submit(call.session, partial(self._run_turn, call, parent), sent_ms)
+
+    def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
+        """Send the planning of the next step."""
+        task_id = session_id if first else new_id()
+        self._submit(session_id, partial(self._advance, session_id, task_id), sent_ms)
+
+    def report(self, parked_by: ParkedBy, event: str, **fields: str) -> None:
+        """Do nothing: no monitor watches this process."""
+
+    def _submit(self, session_id: str, action: Callable[[Runtime], object], sent_ms: int) -> None:
+        with suppress(RuntimeError):  # the pool is closed, and so are its sessions
+            self._pool.submit(self._attempt, session_id, action, sent_ms)
+
+    def _attempt(self, session_id: str, action: Callable[[Runtime], object], sent_ms: int) -> None:
+        if (runtime := self._runtime) is None:
+            raise RuntimeError("`bind` was not called")
+        try:
+            runtime.queue_progress.record_taken(sent_ms)
+            action(runtime)
+        except SessionNotFound:
+            log.debug("session %s has ended and expired", session_id)
+        except StateError as error:
+            log.warning("session %s: %s; the sweep will retry", session_id, error)
+        except Exception:
+            log.exception("session %s failed, the sweep will retry", session_id)
+
+    @staticmethod
+    def _run_turn(call: TurnCall, parent: str, runtime: Runtime) -> None:
+        with log_context(call.session, call.turn, call.participant):
+            handle_turn_message(runtime, call, task_id=new_id(), parent_id=parent)
+
+    @staticmethod
+    def _advance(session_id: str, task_id: str, runtime: Runtime) -> None:
+        with log_context(session_id):
+            advance(runtime, session_id, parent=task_id)

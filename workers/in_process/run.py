@@ -1,0 +1,168 @@
+"""`run_local` and `run_local_sync`: one session in this process, from its submission to its result.
+
+    def ada(turn):
+        return f"My idea for {turn.purpose}"
+
+    collab = {"title": "Idea", "purpose": "a new door", "mode": "round_robin"}
+    result = run_local_sync(collab, agents={"ada": ada, "ben": other_function}, stop={"max_rounds": 2})
+
+To follow several sessions, to answer for people, or to suspend and steer, use `LocalClient`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ...jobs.collab import CollabJob
+from ...jobs.notebook import LiveDisplay, is_notebook
+from ...jobs.reading import JobResult
+from ...models.errors import IllegalTransition, InvalidInput, ResultTimeout
+from ...models.protocol.collab import Collab, ParticipantKind
+from ...models.protocol.dialog import Message
+from ...models.sessions.options import AgentBinding
+from .client import THREADS, LocalClient
+
+MessageHandler = Callable[[Message], object]
+#: What names a registered agent, with or without overrides; anything else is an agent itself.
+Binding = (str, AgentBinding, Mapping)
+
+
+async def run_local(
+    collab: Collab | Mapping[str, Any],
+    *,
+    agents: Mapping[str, object],
+    on_message: MessageHandler | None = None,
+    timeout_s: float | None = None,
+    threads: int = THREADS,
+    **options: Any,
+) -> JobResult:
+    """Run a session in this process, and return its result. A cancelled call cancels the session.
+
+    Nothing is started by hand, named in a file, or kept: an embedded server holds the session while it runs. In a
+    notebook the dialog is shown as it grows.
+
+    Args:
+        collab: The session. Without `participants`, one for each agent, in their order.
+        agents: The agent of each participant id: a function, an agent of pydantic-ai, LangChain, LangGraph or the OpenAI
+            Agents SDK, the name of a registered agent, or a binding. A function gets the `TurnContext`, or the prompt
+            if its parameter has the annotation `str`. It returns text, a `TurnOutcome`, or None to pass.
+        on_message: Called for each new message, in a thread. None: messages are shown in a notebook only.
+        timeout_s: Maximum seconds of the session. None: no limit but its own stop conditions.
+        threads: Maximum number of turns that run side by side.
+        options: Further arguments of `submit`, such as `stop` or `messages`.
+
+    Returns:
+        How the session ended, and all its messages.
+
+    Raises:
+        InvalidInput: One line with field, value and rule.
+        ResultTimeout: The session did not end in time, and was cancelled.
+        EmbeddedServerError: The server cannot be started.
+    """
+    run = _LocalRun(collab, agents, on_message=on_message, timeout_s=timeout_s, threads=threads)
+    work = asyncio.ensure_future(asyncio.to_thread(run.result, options))
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        run.cancel()
+        await asyncio.wait([work])
+        raise
+
+
+def run_local_sync(
+    collab: Collab | Mapping[str, Any],
+    *,
+    agents: Mapping[str, object],
+    on_message: MessageHandler | None = None,
+    timeout_s: float | None = None,
+    threads: int = THREADS,
+    **options: Any,
+) -> JobResult:
+    """Run a session in this process, as `run_local` does, and block until its end."""
+    run = _LocalRun(collab, agents, on_message=on_message, timeout_s=timeout_s, threads=threads)
+    return run.result(options)
+
+
+class _LocalRun:
+    """One session with a client of its own."""
+
+    def __init__(
+        self,
+        collab: Collab | Mapping[str, Any],
+        agents: Mapping[str, object],
+        *,
+        on_message: MessageHandler | None,
+        timeout_s: float | None,
+        threads: int,
+    ) -> None:
+        self._collab = _with_participants(collab, agents)
+        self._objects = {name: it for name, it in agents.items() if not isinstance(it, Binding)}
+        self._bindings = {name: it if isinstance(it, Binding) else name for name, it in agents.items()}
+        self._check_people()
+        self._on_message = on_message
+        self._timeout_s = timeout_s
+        self._threads = threads
+        self._is_cancelled = threading.Event()
+        self._job: CollabJob | None = None
+
+    def result(self, options: Mapping[str, Any]) -> JobResult:
+        with LocalClient(self._objects, threads=self._threads) as client:
+            job = self._job = client.submit(self._collab, agents=self._bindings, **options)
+            if self._is_cancelled.is_set():
+                self.cancel()
+            on_message = self._on_message or (LiveDisplay(job.collab().title).add if is_notebook() else None)
+            with _following(job, on_message):
+                try:
+                    return job.result(timeout=self._timeout_s)
+                except ResultTimeout as error:
+                    job.cancel(f"not ended within {error.timeout_s:g} s")
+                    raise ResultTimeout(job.id, timeout_s=error.timeout_s, then="it was cancelled") from None
+
+    def cancel(self) -> None:
+        self._is_cancelled.set()
+        if self._job is not None:
+            try:
+                self._job.cancel("the call was cancelled")
+            except IllegalTransition:  # it has just ended
+                return
+
+    def _check_people(self) -> None:
+        people = self._collab["participants"] if isinstance(self._collab, dict) else self._collab.participants
+        for index, person in enumerate(people):
+            fields = person if isinstance(person, Mapping) else vars(person)
+            name = str(fields.get("participant_id"))
+            if fields.get("kind") == ParticipantKind.HUMAN and name not in self._bindings:
+                rule = "must have an agent that answers for them: to answer as a person, use `LocalClient`"
+                raise InvalidInput(f"participants[{index}]", name, rule)
+
+
+def _with_participants(
+    collab: Collab | Mapping[str, Any], agents: Mapping[str, object]
+) -> Collab | dict[str, Any]:
+    if isinstance(collab, Collab):
+        return collab
+    if not isinstance(collab, Mapping):
+        raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
+    everyone = [{"participant_id": name, "kind": "agent"} for name in agents]
+    return {"participants": everyone, **collab}
+
+
+@contextmanager
+def _following(job: CollabJob, on_message: MessageHandler | None) -> Iterator[None]:
+    """Call `on_message` for each message, in a thread that ends with the session."""
+    if on_message is None:
+        yield
+        return
+
+    def follow() -> None:
+        for message in job.messages(follow=True):
+            on_message(message)
+
+    thread = threading.Thread(target=follow, name="symposia-follow", daemon=True)
+    thread.start()
+    yield
+    thread.join()
