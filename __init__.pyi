@@ -33,6 +33,7 @@ from .models.errors import (
     CorruptSession as CorruptSession,
     DeliveryFailed as DeliveryFailed,
     DialogNotActive as DialogNotActive,
+    EmbeddedServerError as EmbeddedServerError,
     GitFailed as GitFailed,
     IllegalTransition as IllegalTransition,
     InvalidInput as InvalidInput,

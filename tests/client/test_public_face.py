@@ -37,6 +37,7 @@ VALUES = [
     "HowToRun",
     "JobResult",
     "Learned",
+    "LocalClient",
     "MapEvent",
     "MaxRounds",
     "MaxTurns",
@@ -69,11 +70,12 @@ VALUES = [
     "recommend_mode",
     "register_service",
     "register_task_manager",
+    "run_local",
+    "run_local_sync",
     "submit",
 ]
 #: Exceptions that no call of a client and no agent raises: they stay between workers, servers and `symposia up`.
 INTERNAL = {
-    "EmbeddedServerError",
     "LeaseLost",
     "LocalModelError",
     "PortTaken",
