@@ -209,6 +209,8 @@ class TurnContext(Frozen):
     instruction: str = ""
     #: In alignment sessions: who decides also scores the experts.
     scoring: bool = False
+    #: JSON schema of the output that this turn must have; None: the turn needs no output.
+    output_schema: dict[str, JsonValue] | None = None
     #: The window of the dialog this participant may see, oldest first.
     messages: tuple[Message, ...] = ()
     #: The work item of a swarm's turn.
@@ -278,6 +280,8 @@ class TurnResult(Frozen):
     #: The work item the turn was about.
     item: WorkItem | None = None
     usage: Usage = Usage()
+    #: Whether its data is valid as the output of the session.
+    has_output: bool = False
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = 0
     #: Indices of the `TextSeen` conditions this turn's text satisfied.

@@ -1,0 +1,131 @@
+"""Keywords of JSON Schema whose cost is bounded, whatever schema and data a session brings.
+
+jsonschema checks `pattern` with `re`, whose time may grow exponentially, and `uniqueItems` in quadratic time. It
+follows references as often as a schema says, which may be exponential as well, and it may load a schema from the
+network. Here patterns run in linear time, the number of checks is limited, and no reference leaves the document.
+"""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from functools import cache
+from typing import Any
+
+from jsonschema import Draft7Validator, Draft202012Validator
+from jsonschema.exceptions import ValidationError
+from jsonschema.validators import extend
+from pydantic import TypeAdapter
+from pydantic import ValidationError as PydanticError
+from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+#: Accepted values of `$schema`; None: it is absent.
+DIALECTS: dict[str | None, Any] = {
+    None: Draft202012Validator,
+    "https://json-schema.org/draft/2020-12/schema": Draft202012Validator,
+    "http://json-schema.org/draft-07/schema": Draft7Validator,
+}
+#: Keywords whose cost cannot be limited, or that may leave the document.
+UNSUPPORTED = (
+    "patternProperties",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "$dynamicRef",
+    "$recursiveRef",
+)
+#: Types of the formats that are checked; other formats describe only.
+_FORMATS: dict[str, Any] = {
+    "date": datetime.date,
+    "date-time": datetime.datetime,
+    "time": datetime.time,
+    "duration": datetime.timedelta,
+    "uuid": uuid.UUID,
+    "ipv4": ipaddress.IPv4Address,
+    "ipv6": ipaddress.IPv6Address,
+}
+
+Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
+
+
+class TooManyChecks(Exception):
+    """The value needs more checks than are left."""
+
+
+#: Number of checks that are left for the value that is being checked.
+checks_left: ContextVar[int] = ContextVar("checks_left", default=0)
+
+
+@cache
+def validator_class(dialect: str | None) -> Any:
+    """Return jsonschema's validator class of a dialect, with bounded keywords."""
+    known = DIALECTS[dialect]
+    keywords = {**known.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique_items, "format": _format}
+    return extend(known, {name: _counted(check) for name, check in keywords.items()})
+
+
+def _counted(check: Keyword) -> Keyword:
+    def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        left = checks_left.get()
+        if left <= 0:
+            raise TooManyChecks
+        checks_left.set(left - 1)
+        yield from check(validator, value, instance, schema) or ()
+
+    return counted
+
+
+@cache
+def compile_pattern(pattern: str) -> SchemaValidator:
+    """Return the check of a regular expression, whose time grows with the length of the text only.
+
+    Raises:
+        ValueError: The expression is invalid, or looks around or back.
+    """
+    try:
+        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
+    except SchemaError:
+        raise ValueError("must be a regular expression without look-around and back-references") from None
+
+
+def _pattern(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not _passes(compile_pattern(pattern).validate_python, instance):
+        yield ValidationError(f"{instance!r} does not match {pattern!r}")
+
+
+def _unique_items(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    if wanted and isinstance(instance, list):
+        different = {json.dumps(_comparable(item), sort_keys=True) for item in instance}
+        if len(different) < len(instance):
+            yield ValidationError("has items that are equal")
+
+
+def _comparable(data: Any) -> Any:
+    """Return data in which equal numbers are written alike: 1.0 is 1."""
+    if isinstance(data, dict):
+        return {name: _comparable(value) for name, value in data.items()}
+    if isinstance(data, list):
+        return [_comparable(value) for value in data]
+    return int(data) if isinstance(data, float) and data.is_integer() else data
+
+
+def _format(_validator: Any, name: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
+    kind = _FORMATS.get(name) if isinstance(name, str) and isinstance(instance, str) else None
+    if kind is not None and not _passes(_adapter(kind).validate_python, instance):
+        yield ValidationError(f"{instance!r} is not a {name!r}")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)
+
+
+def _passes(check: Callable[[Any], object], instance: Any) -> bool:
+    try:
+        check(instance)
+    except PydanticError:
+        return False
+    return True

@@ -1,0 +1,180 @@
+"""The JSON schema of a session's output: checked when it is submitted, and used to check values.
+
+jsonschema is imported where it is used: nearly all sessions have no schema.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, JsonValue
+from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
+
+from ..errors import InvalidInput
+from ..text.json_text import depth_of, dump_json, parse_json, to_json_data
+from ..text.redact import excerpt
+
+#: Maximum bytes and depth of a schema.
+MAX_BYTES = 65_536
+MAX_DEPTH = 64
+#: Maximum number of faults of a value that are reported, and characters of each.
+MOST_FAULTS = 10
+MAX_FAULT = 300
+#: Maximum number of keyword checks of one value, about half a second of processor time.
+MAX_CHECKS = 200_000
+#: Values with which a schema is tried, and the maximum number of checks of each, to find a schema without an end.
+_TRIAL_CHECKS = 20_000
+_TRIALS: tuple[JsonValue, ...] = (None, True, 0, "", [], {}, [{}], {"": []})
+_IDENTITY = ("$id", "$schema")
+
+Schema = dict[str, Any]
+
+
+def read_schema(output: type[BaseModel] | Mapping[str, Any]) -> Schema:
+    """Return the schema of a pydantic model class, or the given JSON schema, checked.
+
+    Raises:
+        InvalidInput: One line with the place in the schema, the value and the rule.
+    """
+    if isinstance(output, type) and issubclass(output, BaseModel):
+        try:
+            given: Any = output.model_json_schema()
+        except (PydanticInvalidForJsonSchema, PydanticUserError) as error:
+            reason = f"must be a model with a JSON schema: {excerpt(error.message)}"
+            raise InvalidInput("output", output.__name__, reason) from None
+    elif isinstance(output, Mapping):
+        given = _copy(output)
+    else:
+        raise InvalidInput("output", output, "must be a pydantic model class or a JSON schema (a table)")
+    _check_schema(given)
+    return given  # type: ignore[no-any-return]
+
+
+def find_faults(schema: Schema, value: JsonValue, *, max_checks: int = MAX_CHECKS) -> tuple[str, ...]:
+    """Return what is wrong with a value, one line each with its place; empty: it is valid."""
+    from .keywords import TooManyChecks, checks_left
+
+    token = checks_left.set(max_checks)
+    try:
+        return tuple(_messages(_validator(dump_json(schema)), value))
+    except TooManyChecks:
+        return (f"$: needs more than {max_checks:,} checks",)
+    except RecursionError:
+        return ("$: is nested too deep for this schema",)
+    finally:
+        checks_left.reset(token)
+
+
+def _messages(validator: Any, value: JsonValue) -> Iterator[str]:
+    for count, error in enumerate(validator.iter_errors(value)):
+        if count == MOST_FAULTS:
+            yield "and more"
+            return
+        yield f"{error.json_path}: {excerpt(error.message, MAX_FAULT)}"
+
+
+@lru_cache(maxsize=64)
+def _validator(text: str) -> Any:
+    """Return the validator of a schema, which looks up no reference outside of it."""
+    from referencing import Registry
+
+    from .keywords import validator_class
+
+    schema = parse_json(text)
+    plain = {name: value for name, value in schema.items() if name not in _IDENTITY}
+    return validator_class(_dialect(schema))(plain, registry=Registry())
+
+
+def _copy(schema: Mapping[str, Any]) -> Schema:
+    try:
+        return to_json_data(dict(schema))  # type: ignore[no-any-return]
+    except ValueError as error:
+        raise InvalidInput("output", schema, excerpt(str(error))) from None
+
+
+def _dialect(schema: Schema) -> str | None:
+    dialect: Any = schema.get("$schema")
+    return dialect.removesuffix("#") if isinstance(dialect, str) else dialect
+
+
+def _check_schema(schema: Schema) -> None:
+    from jsonschema.exceptions import SchemaError
+
+    from .keywords import DIALECTS
+
+    if depth_of(schema) > MAX_DEPTH:
+        raise InvalidInput("output", schema, f"must not nest tables and lists deeper than {MAX_DEPTH} levels")
+    try:
+        json.dumps(schema, allow_nan=False)
+    except ValueError:
+        raise InvalidInput("output", schema, "must contain no number that is infinite or NaN") from None
+    if (size := len(dump_json(schema).encode())) > MAX_BYTES:
+        raise InvalidInput("output", f"{size} bytes", f"must be at most {MAX_BYTES} bytes of JSON")
+    dialect = _dialect(schema)
+    if dialect not in [*DIALECTS]:  # it may be of any type
+        raise InvalidInput("output.$schema", dialect, "must be draft 2020-12 or draft-07, or absent")
+    for path, name, value in _entries(schema, ()):
+        _check_entry(path, name, value)
+    try:
+        DIALECTS[dialect].check_schema(schema)
+    except SchemaError as error:
+        rule = f"must be a JSON schema: {excerpt(error.message)}"
+        raise InvalidInput(_field(list(error.path)), error.instance, rule) from None
+    _check_references(schema)
+
+
+def _entries(data: Any, path: Sequence[str | int]) -> Iterator[tuple[Sequence[str | int], str, Any]]:
+    """Yield every key of a schema with its value and its place; the depth is limited before."""
+    if isinstance(data, dict):
+        for name, value in data.items():
+            yield path, name, value
+            yield from _entries(value, (*path, name))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from _entries(value, (*path, index))
+
+
+def _check_entry(path: Sequence[str | int], name: str, value: Any) -> None:
+    """Refuse a keyword that is not supported; a property may have the name of a keyword."""
+    from .keywords import UNSUPPORTED, compile_pattern
+
+    field = _field([*path, name])
+    is_property = bool(path) and path[-1] in ("properties", "$defs", "definitions")
+    if name in UNSUPPORTED and not is_property:
+        raise InvalidInput(field, value, "is not supported")
+    if not isinstance(value, str):
+        return
+    if name == "$ref" and not value.startswith("#"):
+        raise InvalidInput(field, value, "must start with `#`: a reference cannot leave the schema")
+    if name in _IDENTITY and path:
+        raise InvalidInput(field, value, "is not supported below the top of the schema")
+    if name == "pattern":
+        try:
+            compile_pattern(value)
+        except ValueError as error:
+            raise InvalidInput(field, value, str(error)) from None
+
+
+def _check_references(schema: Schema) -> None:
+    """Refuse references to nothing, and those with which no check ends."""
+    from referencing.exceptions import Unresolvable
+
+    resolver = _validator(dump_json(schema))._resolver  # noqa: SLF001 - there is no other way to look up a reference
+    for path, name, value in _entries(schema, ()):
+        if name == "$ref" and isinstance(value, str):
+            try:
+                resolver.lookup(value)
+            except Unresolvable:
+                raise InvalidInput(_field([*path, name]), value, "must be a place in the schema") from None
+    for value in _TRIALS:
+        faults = find_faults(schema, value, max_checks=_TRIAL_CHECKS)
+        if any("too deep" in fault or "checks" in fault for fault in faults[:1]):
+            raise InvalidInput("output", schema, "must not refer to itself without an end ($ref)")
+
+
+def _field(path: Sequence[str | int]) -> str:
+    steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return "output" + "".join(steps)
