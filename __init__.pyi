@@ -14,7 +14,8 @@ from .client.client import (
     submit as submit,
 )
 from .jobs.collab import CollabJob as CollabJob
-from .jobs.reading import JobResult as JobResult
+from .jobs.result import JobResult as JobResult
+from .jobs.result import PairVerdict as PairVerdict
 from .models.errors import (
     AgentError as AgentError,
     AgentFailed as AgentFailed,

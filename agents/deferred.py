@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 from ..models.errors import AgentFailed
 from ..models.protocol.dialog import Message
 from ..models.text.ids import format_timestamp
+from ..models.text.json_text import dump_json
 from ..models.turns.turn import TurnContext, TurnOutcome
 from ..models.turns.waiting import RemoteDelivery, WaitPolicy
 from .remote.entry import ExternalEntry, Webhooks
@@ -26,6 +27,7 @@ from .remote.webhook import post_webhook, refusal, signed_headers
 
 #: Maximum characters of an instruction in a question.
 MAX_QUESTION_CHARS = 10_000
+_OUTPUT_FORM = "Answer with JSON that is valid under this JSON schema:\n"
 
 
 class HumanAgent:
@@ -42,7 +44,10 @@ class HumanAgent:
 def ask_own_participant(turn: TurnContext) -> TurnOutcome:
     """Return the question to the person whose turn it is."""
     asked = turn.instruction.strip() or (turn.item.text if turn.item else "")
-    return TurnOutcome.ask(turn.me.participant_id, asked[:MAX_QUESTION_CHARS])
+    parts = [asked[:MAX_QUESTION_CHARS]]
+    if turn.output_schema is not None:
+        parts.append(_OUTPUT_FORM + dump_json(turn.output_schema)[:MAX_QUESTION_CHARS])
+    return TurnOutcome.ask(turn.me.participant_id, "\n\n".join(filter(None, parts)))
 
 
 #: Maximum bytes of a payload; if the dialog is longer, its oldest messages are left out.
@@ -79,6 +84,8 @@ class ExternalAgent:
             "instruction": turn.instruction,
             "item": None if turn.item is None else turn.item.model_dump(mode="json"),
         }
+        if turn.output_schema is not None:
+            fields["output_schema"] = turn.output_schema
         messages = list(map(_message_json, turn.messages))
         sizes = [len(json.dumps(message)) for message in messages]
         room, kept = MAX_BODY_BYTES - len(json.dumps(fields)), 0

@@ -27,7 +27,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..models.errors import AgentFailed
 from ..models.memory.learned import Learned
 from ..models.memory.recall import MemoryView
-from ..models.turns.turn import Decision, DraftMessage, NewItem, TurnContext, TurnOutcome, Usage
+from ..models.turns.turn import Decision, DraftMessage, NewItem, OutputValue, TurnContext, TurnOutcome, Usage
 from .agent import AnyAgent
 
 #: Number of messages in which a script with several replies counts its own turns.
@@ -54,6 +54,8 @@ class ScriptedReply(BaseModel):
     decision: Decision | None = None
     hand_off: str | None = None
     items: tuple[NewItem, ...] = ()
+    #: Data beside the text; without `say` also the text.
+    output: OutputValue = None
     #: Parameters taken from the user's message.
     learned: Learned | None = None
     usage: Usage = Usage()
@@ -75,10 +77,11 @@ class ScriptedReply(BaseModel):
 
     @model_validator(mode="after")
     def _does_something(self) -> ScriptedReply:
-        spoken = self.say.strip() or self.passed or self.decision or self.hand_off or self.items
+        said = self.say.strip() or self.output is not None
+        spoken = said or self.passed or self.decision or self.hand_off or self.items
         if not spoken and (self.fail is None or self.fail_attempts is not None):
             raise ValueError(
-                "must set at least one of `say`, `passed`, `decision`, `hand_off`, `items` and `fail`"
+                "must set at least one of `say`, `output`, `passed`, `decision`, `hand_off`, `items` and `fail`"
             )
         return self
 
@@ -96,6 +99,7 @@ class ScriptedReply(BaseModel):
             decision=self.decision,
             hand_off=self.hand_off,
             items=self.items,
+            output=self.output,
             learned=self.learned,
             usage=self.usage,
         )

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, cast
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from ..archive.results import ResultPage
 from ..factories.inbox import question_page
@@ -44,6 +44,8 @@ class SessionMethods(BaseClient):
         task: str | None = None,
         conversation: str | None = None,
         protocol: Protocol | str | None = None,
+        output: type[BaseModel] | Mapping[str, Any] | None = None,
+        output_by: str | None = None,
         user_id: str | int | None = None,
         room_id: str | int | None = None,
         service: str | None = None,
@@ -70,6 +72,10 @@ class SessionMethods(BaseClient):
             task: The id of the task in which the session runs. Its agents must be admitted there.
             conversation: The id of the conversation that gets the messages, too. Its agents must be members.
             protocol: Format of turns: `alignment` keeps a ledger and ends when all have converged.
+            output: What the session must give as data: a pydantic model class, or a JSON schema. `result.output`
+                is an object of this class, or JSON data.
+            output_by: The participant who gives it. Default: the aggregator, the orchestrator or the navigator;
+                in other modes the speaker of the last turn.
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.
@@ -99,6 +105,8 @@ class SessionMethods(BaseClient):
             task=task,
             conversation=conversation,
             protocol=protocol,
+            output=output,
+            output_by=output_by,
             user_id=user_id,
             room_id=room_id,
             service=service,

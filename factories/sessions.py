@@ -30,6 +30,7 @@ from .storage import open_archive
 
 if TYPE_CHECKING:
     from celery import Celery
+    from pydantic import BaseModel
 
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
@@ -157,11 +158,11 @@ class Sessions:
             raise
         facts = self._opener.open(submission, known_agents=common_agents(workers))
         if facts is None:
-            job = self.get_live(submission.collab.collab_id)
+            job = self.get_live(submission.collab.collab_id, output_type=submission.output_type)
             if job.state().is_final:
                 return job
         else:
-            job = CollabJob(facts, self.connections)
+            job = CollabJob(facts, self.connections, output_type=submission.output_type)
         self.connections.watch_workers(f"session {job.id}").record_check(bool(workers))
         return job
 
@@ -200,7 +201,9 @@ class Sessions:
             watch = self.connections.watch_workers(f"a batch of sessions ({len(opened)})")
             watch.record_check(bool(workers))
         return [
-            self.get_live(it.collab.collab_id) if facts is None else CollabJob(facts, self.connections)
+            self.get_live(it.collab.collab_id, output_type=it.output_type)
+            if facts is None
+            else CollabJob(facts, self.connections, output_type=it.output_type)
             for it, facts in zip(submissions, opened, strict=True)
         ]
 
@@ -257,8 +260,12 @@ class Sessions:
             return archived
         return list(dict.fromkeys([*listed, *archived]))
 
-    def get_live(self, session_id: str) -> CollabJob:
+    def get_live(self, session_id: str, *, output_type: type[BaseModel] | None = None) -> CollabJob:
         """Return a session that Redis holds, with one lookup.
+
+        Args:
+            session_id: Its id.
+            output_type: Class of its output.
 
         Raises:
             SessionNotFound: There is no such session.
@@ -267,7 +274,7 @@ class Sessions:
             raise SessionNotFound(session_id)
         state = self.connections.store.state(session_id)
         facts = read_facts(session_id, self.connections.store.documents(session_id), state.opened_ms)
-        return CollabJob(facts, self.connections)
+        return CollabJob(facts, self.connections, output_type=output_type)
 
 
 def session_opener(

@@ -17,7 +17,8 @@ from ..state.sessions.steering import SessionDocuments
 from ..state.sessions.store import SessionStore
 from ..tasks.views.session_views import read_facts
 from .collab import CollabJob
-from .reading import Connections, JobResult
+from .reading import Connections
+from .result import JobResult
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

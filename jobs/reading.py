@@ -30,10 +30,10 @@ from ..state.sessions.queue_progress import queued_for_s
 from ..state.sessions.records import SessionState
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.sessions.rendering import GraphFormat, draw, ledger_of, transcript_of
+from ..tasks.sessions.rendering import GraphFormat, draw, ledger_of, output_of, transcript_of
 from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.views.session_views import SessionFacts, read_facts
-from .notebook import dialog_html
+from .result import JobResult
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -57,38 +57,20 @@ class Connections:
     watch_workers: Callable[[str], WorkerWatch]
 
 
-@dataclass(frozen=True, slots=True)
-class JobResult:
-    """The end of a session, and all its messages."""
-
-    collab: Collab
-    dialog: Dialog
-    #: Reason of the end: `satisfied`, `max_rounds`, `failed`, ...
-    reason: str
-    detail: str
-    usage: Usage
-    turns: int
-    rounds: int
-
-    @property
-    def ok(self) -> bool:
-        """Whether the session was completed, not cancelled or aborted."""
-        return self.collab.status is CollabStatus.COMPLETED
-
-    def _repr_html_(self) -> str:
-        """Return the dialog as HTML, for notebooks."""
-        ended = f"{self.collab.status.value}: {self.reason}"
-        status = f"{ended}, {self.turns} turns, {self.usage.tokens} tokens"
-        return dialog_html(self.collab.title, self.dialog.messages, status=status)
-
-
 class ReadableJob:
     """One session, for reading. Every call reads its current state."""
 
     #: Redis holds the session; False: only the archive does.
     is_live = True
 
-    def __init__(self, facts: SessionFacts, connections: Connections) -> None:
+    def __init__(
+        self,
+        facts: SessionFacts,
+        connections: Connections,
+        *,
+        output_type: type[BaseModel] | None = None,
+    ) -> None:
+        self._output_type = output_type
         self._facts = facts
         self._connections = connections
         self._streams = StreamReader(connections.redis)
@@ -300,14 +282,17 @@ class ReadableJob:
 
     def _result(self) -> JobResult:
         state = self.state()
+        dialog = self._dialog(state)
         return JobResult(
             collab=self._collab(state),
-            dialog=self._dialog(state),
+            dialog=dialog,
             reason=state.reason or "",
             detail=state.detail or "",
             usage=state.usage,
             turns=state.closed,
             rounds=state.rounds,
+            output_data=output_of(state, dialog.messages),
+            output_type=self._output_type,
         )
 
 

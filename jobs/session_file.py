@@ -9,7 +9,7 @@
     stop: {max_rounds: 2}
 
 A file is YAML or JSON. Its fields are those of a collab, with `agent` at each participant, and those of
-`models.sessions.submission.Submission`.
+`models.sessions.submission.Submission`. `output_schema: FILE` names a file with the JSON schema of the output.
 """
 
 from __future__ import annotations
@@ -34,6 +34,9 @@ from .strict_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, rea
 MAX_BYTES = 16 * 1024 * 1024
 #: Path of standard input.
 STDIN = "-"
+_STDIN_NAME = "standard input"
+#: Field with the path of a JSON schema, relative to the session file.
+_SCHEMA_FILE = "output_schema"
 #: The character before each key and value of a JSON text, or a whole string, even if it is not terminated.
 _JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
@@ -53,7 +56,7 @@ class SessionFile:
         Raises:
             InvalidSessionFile: The file cannot be read, is not UTF-8 text, or is too large.
         """
-        name = "standard input" if path == STDIN else path
+        name = _STDIN_NAME if path == STDIN else path
         try:
             raw = sys.stdin.buffer.read(MAX_BYTES + 1) if path == STDIN else _head(Path(path))
             text = raw.decode()
@@ -81,7 +84,21 @@ class SessionFile:
                 self.name, rule=f"must not nest tables and lists deeper than {MAX_DEPTH} levels"
             )
         with self.name_file_in_errors():
-            return Submission.from_document(document)
+            return Submission.from_document(self._with_schema(document))
+
+    def _with_schema(self, document: dict[str, object]) -> dict[str, object]:
+        """Return the document with the JSON schema of the file that `output_schema` names, as its `output`."""
+        if _SCHEMA_FILE not in document:
+            return document
+        path = document[_SCHEMA_FILE]
+        if not isinstance(path, str) or not path.strip():
+            raise InvalidInput(_SCHEMA_FILE, path, "must be the path of a JSON file")
+        if "output" in document:
+            raise InvalidInput(_SCHEMA_FILE, path, "must not be set together with `output`")
+        folder = Path() if self.name == _STDIN_NAME else Path(self.name).parent
+        schema = SessionFile.open(str(folder / path))._document()  # noqa: SLF001 - of this class
+        rest = {name: value for name, value in document.items() if name != _SCHEMA_FILE}
+        return {**rest, "output": schema}
 
     @contextmanager
     def name_file_in_errors(self) -> Iterator[None]:

@@ -40,7 +40,9 @@ from .turns.admission import Admission, admit_turn
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
 from .turns.results import PlanNext, TurnEnd, WakeParked
 from .turns.traced_attempt import run_traced
+from .turns.typed_output import ask_for_output, refuse_output
 from .views.alignment import correct_outcome
+from .views.outputs import find_output_faults, read_output
 from .views.session_views import decode_planned_turn, granted_window, turn_context
 from .waiting.due_work import handle_due_work
 from .waiting.parking import TurnToPark, park_turn
@@ -174,6 +176,8 @@ def _speak(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> TurnE
         # A defect in this code fails every attempt, so the turn is not retried.
         log.exception("running turn %s of %s failed", active_turn.grant.number, active_turn.session_id)
         return fail_turn(runtime, active_turn, to_agent_error(error, retryable=False))
+    if faults := find_output_faults(active_turn.facts.spec.output, active_turn.planned, outcome):
+        return refuse_output(runtime, active_turn, outcome, faults)
     kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
     return commit_turn(runtime, active_turn, kind, outcome)
 
@@ -221,11 +225,13 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
 
     asked = time.monotonic()
     try:
-        outcome = ask(context)
+        held = active_turn.planned.output
+        outcome = ask_for_output(active_turn, context, ask) if held else ask(context)
     finally:
         runtime.agent_times.record(binding.agent, time.monotonic() - asked)
-    if active_turn.facts.spec.protocol is not None:
+    if active_turn.facts.spec.protocol is not None and not held:
         outcome = correct_outcome(context, outcome, ask)
+    outcome = read_output(active_turn.facts.spec.output, active_turn.planned, outcome)
     if (
         uses_services and active_turn.own_usage != Usage()
     ):  # the reported usage includes answers that were corrected

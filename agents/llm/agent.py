@@ -172,7 +172,10 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
         case DecisionForm() | ReviewForm() as form:
             return form.to_outcome(spent)
         case BaseModel() as form:
-            return TurnOutcome.say(form.model_dump_json(), usage=spent)
+            said = TurnOutcome.say(form.model_dump_json(), usage=spent)
+            return said.model_copy(update={"output": form.model_dump(mode="json")})
+        case dict() as data:
+            return TurnOutcome(output=data, usage=spent)
         case output:
             text = without_own_name(str(output), turn.me)
     if not text:

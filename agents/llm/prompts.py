@@ -18,6 +18,7 @@ from ...models.memory.recall import MemoryView
 from ...models.memory.services import service_names
 from ...models.protocol.collab import CollabMode, Participant, ParticipantKind
 from ...models.protocol.dialog import Message
+from ...models.text.json_text import dump_json
 from ...models.turns.turn import Expects, GivenAnswer, TurnContext
 
 _MEMORY_FORM = """\
@@ -69,6 +70,12 @@ _BOARD_FORM = """\
 Besides your result you may add lines of this form:
 ITEM: new work for the board
 HAND OFF: name of the participant who should continue with this item"""
+
+_OUTPUT = "Give the result as structured output."
+
+_OUTPUT_FORM = """\
+Answer with one JSON value and nothing else. It must be valid under this JSON schema:
+{schema}"""
 
 _OR_NOTHING = "If you have nothing to add, answer only PASS."
 
@@ -130,7 +137,7 @@ def plain_prompt(turn: TurnContext, messages: Sequence[Message]) -> str:
     """Return the dialog and the question in one prompt: a small model answers what comes last."""
     said = [attribute_message(message, turn.roster) for message in messages]
     asked = turn.instruction.strip() or turn.purpose
-    return "\n".join([*said, "", turn.item.text if turn.item else asked]).strip()
+    return "\n".join([*said, "", turn.item.text if turn.item else asked, output_request(turn)]).strip()
 
 
 def opening_prompt(turn: TurnContext) -> str:
@@ -166,7 +173,14 @@ def _name_with_role(participant: Participant) -> str:
     return name if role is None or role.lower() == name.lower() else f"{name} ({role})"
 
 
+def output_request(turn: TurnContext) -> str:
+    """Return how to write the output of the session as text; empty if the turn needs no output."""
+    return "" if turn.output_schema is None else _OUTPUT_FORM.format(schema=dump_json(turn.output_schema))
+
+
 def _form(turn: TurnContext, *, structured: bool) -> str:
+    if turn.output_schema is not None:
+        return _OUTPUT if structured else output_request(turn)
     match turn.expects:
         case Expects.DECISION:
             return _DECISION if structured else _DECISION_FORM

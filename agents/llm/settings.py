@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import cast
+from typing import Any, cast
 
 from pydantic import BaseModel, Field, JsonValue
 from pydantic_ai.messages import ModelResponse
@@ -22,6 +22,7 @@ from ...models.alignment.marks import Scores
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome, Usage
 from .clients import Endpoint
+from .output_form import output_form
 from .prompts import plain_system_prompt, system_prompt
 
 
@@ -197,8 +198,10 @@ class LLMSettings:
     #: Maximum requests of one turn; a model that calls tools makes several.
     max_requests: int = 20
 
-    def form(self, turn: TurnContext) -> type[BaseModel] | None:
+    def form(self, turn: TurnContext) -> type[BaseModel] | type[dict[str, Any]] | None:
         """Return the form of the answer to a turn; None: text."""
+        if turn.output_schema is not None:
+            return output_form(turn.output_schema) if self.structured and not self.plain else None
         if turn.expects is Expects.MESSAGE:
             return self.output
         if not self.structured or self.plain:

@@ -10,7 +10,8 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from ...jobs.collab import CollabJob
-from ...jobs.reading import JobResult, connections_of
+from ...jobs.reading import connections_of
+from ...jobs.result import JobResult
 from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent

@@ -29,6 +29,8 @@ class PlannedTurn(Frozen):
     instruction: str = Field(default="", max_length=10_000)
     expects: Expects = Expects.MESSAGE
     item: WorkItem | None = None
+    #: The output of the session is required in this turn.
+    output: bool = False
     #: Sees nothing that is written after the step was planned.
     snapshot: bool = False
     #: An answer to a broadcast: closing it is recorded as received.

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pydantic import Field, JsonValue
 
 from ..memory.learned import MemoryOptions
+from ..outputs.required import RequiredOutput
 from ..text.ids import Id, new_id
 from ..turns.turn import Frozen
 from .limits import Tenant, TurnLimits
@@ -44,6 +45,9 @@ class SessionSpec(Frozen):
 
     #: `alignment`: turns are written in the dialogue format, and a ledger records their markers.
     protocol: Protocol | None = None
+
+    #: Output that the session must have.
+    output: RequiredOutput | None = None
 
     #: User whose memory its turns use, and the parameters of its own message.
     memory: MemoryOptions | None = None

@@ -20,6 +20,7 @@ from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler
 from pydantic.dataclasses import dataclass
 
 from ..alignment.ledger import Ledger
+from ..outputs.required import OutputProgress
 from ..turns.turn import Frozen, RemainingBudget, TurnResult
 from .plan import Totals
 
@@ -50,6 +51,8 @@ class _ConditionState(Frozen):
     all_silent: bool = False
     #: The ledger, if a `Converged` leaf needs it.
     ledger: Ledger | None = None
+    #: Progress of the session's output; the conditions do not use it.
+    output: OutputProgress | None = None
 
 
 class _Evaluation(NamedTuple):
@@ -101,7 +104,13 @@ class Condition:
             all_silent = len(silent) >= roster_size
         seen = {*memory.seen, *(mark for result in results for mark in result.marks)}
         ledger = self._update_ledger(memory.ledger, results)
-        after = _ConditionState(seen=tuple(sorted(seen)), silent=silent, all_silent=all_silent, ledger=ledger)
+        after = _ConditionState(
+            seen=tuple(sorted(seen)),
+            silent=silent,
+            all_silent=all_silent,
+            ledger=ledger,
+            output=memory.output,
+        )
         return after.model_dump(mode="json", exclude_defaults=True)
 
     def _update_ledger(self, ledger: Ledger | None, results: Sequence[TurnResult]) -> Ledger | None:

@@ -15,6 +15,8 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from ..errors import InvalidInput, Locked, UnknownAgent, invalid_input
 from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
+from ..outputs.required import RequiredOutput
+from ..outputs.schema import read_schema
 from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
@@ -43,6 +45,8 @@ _RUN_FIELDS = (
         "limits",
         "tenant",
         "protocol",
+        "output",
+        "output_by",
     ),
     *MemoryChoices.__annotations__,
 )
@@ -137,6 +141,10 @@ class HowToRun(MemoryChoices, total=False):
     conversation: str | None
     #: How turns are written beyond plain text: `alignment` keeps a ledger and ends when all have converged.
     protocol: Protocol | str | None
+    #: What the session must give as data: a pydantic model class, or a JSON schema.
+    output: type[BaseModel] | Mapping[str, Any] | None
+    #: Participant id of its speaker. Default: see `Submission.output_speaker`.
+    output_by: str | None
 
 
 @dataclass(frozen=True)
@@ -160,6 +168,11 @@ class Submission:
     #: User whose memory its turns use; None: no user.
     memory: MemoryOptions | None = None
     protocol: Protocol | None = None
+    #: JSON schema of the output.
+    output: Mapping[str, JsonValue] | None = None
+    output_by: str | None = None
+    #: Class of the output in this process; it does not travel.
+    output_type: type[BaseModel] | None = None
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -172,6 +185,7 @@ class Submission:
             raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
         collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
+        output = how.get("output")
         return cls(
             collab=collab,
             agents={str(name): _read_binding(it, f"agents.{name}") for name, it in agents.items()},
@@ -193,6 +207,9 @@ class Submission:
             conversation=how.get("conversation"),
             protocol=_read_protocol(how.get("protocol")),
             memory=memory_options(how, conversation=_default_room(how) or collab.collab_id),
+            output=None if output is None else read_schema(output),
+            output_by=how.get("output_by"),
+            output_type=output if isinstance(output, type) else None,
         )
 
     @classmethod
@@ -259,9 +276,34 @@ class Submission:
                 "parameters": self.parameters,
                 "memory": self.memory,
                 "protocol": self.protocol,
+                "output": self._required_output(),
             },
             "",
         )
+
+    @property
+    def output_speaker(self) -> str | None:
+        """Participant id of the speaker of the output; None: the speaker of the last turn.
+
+        Without `output_by`, that is the aggregator, the orchestrator or the navigator, or in a broadcast without
+        aggregator the last participant. In the other modes it is the speaker of the last turn.
+        """
+        if self.output_by is not None:
+            return self.output_by
+        match self.collab.mode:
+            case CollabMode.BROADCAST:
+                return self.options.aggregator or self.collab.participants[-1].participant_id
+            case CollabMode.ORCHESTRATED:
+                return orchestrator_of(self.collab, self.options.orchestrator)
+            case CollabMode.PAIR:
+                return self.collab.participants[-1].participant_id
+            case _:
+                return None
+
+    def _required_output(self) -> RequiredOutput | None:
+        if self.output is None:
+            return None
+        return RequiredOutput(json_schema=dict(self.output), by=self.output_speaker)
 
     @property
     def experts(self) -> tuple[str, ...]:
@@ -308,6 +350,11 @@ class Submission:
             raise InvalidInput(
                 "options.aggregator", self.options.aggregator, "must be the id of a participant"
             )
+        if self.output_by is not None and self.output_by not in sorted(ids):
+            rule = f"must be the id of a participant: {', '.join(sorted(ids))}"
+            raise InvalidInput("output_by", self.output_by, rule)
+        if self.output_by is not None and self.output is None:
+            raise InvalidInput("output_by", self.output_by, "must be set together with `output`")
 
 
 def _default_room(how: HowToRun) -> str | None:

@@ -60,10 +60,14 @@ class CallJournal:
 
     async def store_answers(self, answers: Mapping[str, str]) -> None:
         """Store answers. If Redis is unavailable, only this process has them, and the turn continues."""
+        await asyncio.to_thread(self.store_now, answers)
+
+    def store_now(self, answers: Mapping[str, str]) -> None:
+        """Store answers as `store_answers` does, in the calling thread."""
         kept = {call: answer for call, answer in answers.items() if self._has_room(call, answer)}
         if kept:
             self._calls |= kept
-            await asyncio.to_thread(self._write, kept)
+            self._write(kept)
 
     async def delete_answers(self, kind: str) -> None:
         """Delete the answers of all calls whose name starts with `kind`."""

@@ -60,7 +60,12 @@ def plan_next(
     # Planners and stop conditions parse their own stored state, which may be corrupt.
     with converting_to_corrupt(state.session_id, "planner or stop"):
         decided = decide(
-            view, facts.spec.stop, stop_state, stop_requested=state.stop_requested, exhausted=exhausted
+            view,
+            facts.spec.stop,
+            stop_state,
+            stop_requested=state.stop_requested,
+            exhausted=exhausted,
+            output=facts.spec.output,
         )
     if isinstance(decided.plan, Wait):
         return None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import JsonValue
 
+from ...models.outputs.required import RequiredOutput
 from ...models.sessions.plan import Finish, OpenTurn, Plan, RefusedHandOff, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import StopCondition, StopReason
 from ...models.turns.turn import OutcomeKind
 from ..planners import check_step, judge_hand_offs, mode_of
+from .closing import end_after_closing_turn, require_output
 
 _REQUESTED = StopReason(code="stop_requested", detail="stop requested")
 
@@ -33,6 +36,7 @@ def decide(
     *,
     stop_requested: bool = False,
     exhausted: StopReason | None = None,
+    output: RequiredOutput | None = None,
 ) -> PlanDecision:
     """Return the plan for a view.
 
@@ -44,17 +48,23 @@ def decide(
 
     A session is completed only if a turn was answered, with a message, a decision, or a pass on purpose.
     Otherwise it is cancelled.
+
+    With `output`, the last turn of a session must give it; see `require_output`.
     """
     view, refused = judge_hand_offs(view)
     observed = stop.observe(stop_state, view.results, roster_size=len(view.roster))
     view = replace(view, turns_left=_turns_left(view, stop))
-    plan = (
-        _failure(view)
-        or _stopped(view, stop.reason(observed, view.totals) or exhausted, stop_requested)
-        or _planned(view)
-    )
+    met = stop.reason(observed, view.totals) or exhausted
+    closing = None if output is None else end_after_closing_turn(view, observed, met)
+    plan = _failure(view) or closing or _stopped(view, met, stop_requested) or _planned(view)
+    if closing is not None:  # the board was written with the closing turn
+        plan = plan.model_copy(update={"board": ()})
     if isinstance(plan, Finish) and not plan.aborted:
         plan = _completed(view, plan)
+    if output is not None:
+        plan, observed = require_output(
+            view, plan, observed, output, met=met, will_stop=partial(stop.reason, observed)
+        )
     if isinstance(plan, Wait):
         return PlanDecision(plan=plan, stop_state=stop_state)
     return PlanDecision(plan=plan, stop_state=observed, refused=refused)

@@ -131,6 +131,24 @@ class GrantServices:
             )
         return self._journal
 
+    def recall_answer(self, name: str) -> str | None:
+        """Return an answer that this attempt or an earlier one has stored under this name; None: there is none.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        if self._journal is None and self.grant.grants > 1:
+            self._open()
+        return None if self._journal is None else self._journal.get_answer(name)
+
+    def store_answer(self, name: str, answer: str) -> None:
+        """Store an answer for later attempts of the turn.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        self._open().store_now({name: answer})
+
     def accounts(self) -> dict[str, Usage]:
         """Return the reported usage of all attempts, this one and earlier ones, by the token of the grant.
 

@@ -228,9 +228,11 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     """Return a digest that is the same for the same submission, independent of time and place."""
     # A collab without a context id gets a new one at each write.
     made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
+    # A session without an output keeps the digest that it had before sessions could have one.
+    absent = set() if spec.output else {"output"}
     content = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
-        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop", "submitted_in"}),
+        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop", "submitted_in"} | absent),
         # Without the turn limit of the submitter.
         "stop": None if prepared.stop is None else prepared.stop.to_data(),
         "messages": [[message.role, message.content] for message in prepared.messages],

@@ -6,17 +6,20 @@ Pure. `rich.tree` is not used for the text: it indents every level and recurses,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+
+from pydantic import JsonValue
 
 from ...models.alignment.ledger import Ledger
 from ...models.errors import InvalidInput
 from ...models.protocol.collab import Collab
-from ...models.protocol.dialog import Dialog
+from ...models.protocol.dialog import Dialog, Message
 from ...models.protocol.events import MapEvent
 from ...models.sessions.stop_conditions import Converged
 from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import SessionState
+from ..planning.closing import read_progress
 from ..views.session_views import SessionFacts
 from .task_tree import GrantOutcome, TaskNode, TaskTree, read_tree
 
@@ -186,6 +189,25 @@ def ledger_of(state: SessionState) -> Ledger:
     kept = read_object(state.stop, session_id=state.session_id, part="stop")
     with converting_to_corrupt(state.session_id, "stop"):
         return Ledger.model_validate(kept.get("ledger") or {})
+
+
+def output_of(state: SessionState, messages: Sequence[Message]) -> JsonValue:
+    """Return the output of a session as JSON data; None: it has none (yet).
+
+    Args:
+        state: The session.
+        messages: Its messages.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
+    kept = read_object(state.stop, session_id=state.session_id, part="stop")
+    with converting_to_corrupt(state.session_id, "stop"):
+        turn = read_progress(kept).turn
+    if turn is None:
+        return None
+    found = (it.output for it in reversed(messages) if it.turn_number == turn and it.output is not None)
+    return next(found, None)
 
 
 def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dialog: Dialog) -> str:

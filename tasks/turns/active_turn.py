@@ -18,8 +18,9 @@ from ...models.errors import RedisUnavailable
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import FailurePolicy
 from ...models.sessions.plan import PlannedTurn
-from ...models.turns.turn import Usage
+from ...models.turns.turn import TurnOutcome, Usage
 from ...models.turns.waiting import ParkedQuestion
+from ...state.redis.readers import read_stored
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.turn_records import sum_usage
 from ..runtime.memory import RecalledMemory
@@ -32,6 +33,8 @@ from .results import MessageBuilder
 
 #: Seconds after the agent's deadline in which its turn can still be returned or closed normally.
 WRITE_GRACE_S = 5.0
+#: Prefix of the journal key of an invalid output; the name of its agent follows.
+REFUSED_ANSWER = "refused:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,28 @@ class ActiveTurn:
         """Return the earlier questions and answers of this turn; None for nearly every turn."""
         record = self.state.records[self.grant.number]
         return decode_waiting(self.state, record) if record.wait else None
+
+    @property
+    def agent(self) -> str:
+        """Return the name of the agent that has the turn."""
+        return self.grant.substitute or self.facts.spec.agents[self.planned.participant].agent
+
+    def refused_answer(self) -> TurnOutcome | None:
+        """Return the invalid output that this agent gave in this turn, in this attempt or an earlier one.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+            CorruptSession: A stored record is invalid.
+        """
+        if not self.planned.output:
+            return None
+        text = self.services.recall_answer(REFUSED_ANSWER + self.agent)
+        part = f"the refused answer of turn {self.grant.number}"
+        return None if text is None else read_stored(TurnOutcome, text, session_id=self.session_id, part=part)
+
+    def store_refused_answer(self, outcome: TurnOutcome) -> None:
+        """Store an invalid output, so that a later attempt only asks for the correction."""
+        self.services.store_answer(REFUSED_ANSWER + self.agent, outcome.model_dump_json())
 
     def accounts(self) -> dict[str, Usage]:
         """Return the reported usage of all attempts, this one and earlier ones.

@@ -151,23 +151,45 @@ def _failure_notes(active_turn: ActiveTurn, error: AgentError, line: str) -> tup
 
 
 def apply_failure_policy(
-    runtime: Runtime, active_turn: ActiveTurn, line: str, notes: tuple[JournalNote, ...] = ()
+    runtime: Runtime,
+    active_turn: ActiveTurn,
+    line: str,
+    notes: tuple[JournalNote, ...] = (),
+    *,
+    said: TurnOutcome | None = None,
 ) -> TurnEnd:
-    """Apply the failure policy after the last failure of a turn: substitute, skip, or end of the session."""
+    """Apply the failure policy after the last failure of a turn: substitute, skip, or end of the session.
+
+    The messages of `said`, an answer that was refused, stay readable: they are written with the turn, or, if a
+    substitute takes over, in the session's journal.
+    """
     policy = active_turn.policy
+    said = said or active_turn.refused_answer()
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and active_turn.grant.substitute is None:
+        notes = (*notes, _refused_answer_note(active_turn, said)) if said else notes
         answer = _return_turn(runtime, active_turn, line, delay_ms=0, agent=policy.substitute, notes=notes)
         if answer.word == "retried" and answer.state is not None:
             dispatch_turns(runtime.graph, active_turn.facts, answer.state, [active_turn.grant.number])
         then = f"agent {policy.substitute!r} takes over"
         return summarize_return(answer.word, line, then, is_last=True)
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
-    end = commit_turn(
-        runtime, active_turn, kind, TurnOutcome(usage=active_turn.own_usage), error=line, notes=notes
+    outcome = TurnOutcome(
+        messages=said.messages if said else (), usage=said.usage if said else active_turn.own_usage
     )
+    end = commit_turn(runtime, active_turn, kind, outcome, error=line, notes=notes)
     if end.word not in WRITTEN:
         return end
     return summarize_failure(end.word, line, FAILURE_EFFECTS[kind], is_last=True, kind=kind)
+
+
+def _refused_answer_note(active_turn: ActiveTurn, said: TurnOutcome) -> JournalNote:
+    data: dict[str, JsonValue] = {
+        "turn_number": active_turn.grant.number,
+        "participant_id": active_turn.planned.participant,
+        "token_id": active_turn.grant.token,
+        "text": "\n\n".join(draft.content for draft in said.messages),
+    }
+    return JournalNote("output.refused", data)
 
 
 def _return_turn(

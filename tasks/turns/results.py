@@ -15,6 +15,7 @@ from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
 from ..views.alignment import read_marks
+from ..views.outputs import has_valid_output
 from ..views.session_views import SessionFacts
 
 
@@ -47,6 +48,7 @@ class MessageBuilder:
             items=outcome.items,
             item=self.planned.item,
             usage=self.spent + outcome.usage,
+            has_output=has_valid_output(self.facts.spec.output, self.planned, outcome),
             left_out=outcome.left_out,
             marks=self.facts.spec.stop.match_texts(texts, self.planned.participant),
             signs=read_marks(self.facts.spec.protocol, outcome),

@@ -54,7 +54,7 @@ def correct_outcome(
 
     texts = [draft.content for draft in outcome.messages]
     found = check_turn_form(texts) if outcome.question is None else ()
-    if not found or not _has_budget(context, outcome):
+    if not found or not has_budget_to_ask_again(context, outcome):
         return outcome
     written = "\n\n".join(texts)[:_MOST_SHOWN]
     instruction = f"{context.instruction}\n\n{format_corrections(found)}\n\nYour answer was:\n\n{written}"
@@ -72,7 +72,7 @@ def correct_outcome(
     return (again if again.messages else outcome).model_copy(update={"usage": usage})
 
 
-def _has_budget(context: TurnContext, outcome: TurnOutcome) -> bool:
+def has_budget_to_ask_again(context: TurnContext, outcome: TurnOutcome) -> bool:
     """Return whether the budget of the turn allows a second answer at the cost of the first."""
     left = context.remaining
     tokens = left.tokens is None or 2 * outcome.usage.tokens <= left.tokens

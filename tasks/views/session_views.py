@@ -249,8 +249,11 @@ def turn_context(
         turn_number=grant.number,
         attempt=grant.grants,
         expects=planned.expects,
-        instruction=add_format_instruction(facts.spec.protocol, planned.instruction),
+        instruction=planned.instruction
+        if planned.output
+        else add_format_instruction(facts.spec.protocol, planned.instruction),
         scoring=facts.spec.protocol is not None,
+        output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
         messages=read_all_stored(Message, texts, session_id=facts.session_id, part="dialog"),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},

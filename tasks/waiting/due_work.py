@@ -30,6 +30,7 @@ from ...state.turns.parked import (
 from ..runtime.parked_reports import report_dropped
 from ..runtime.runtime import Runtime
 from ..turns.results import FAILURE_EFFECTS, TurnEnd, summarize_failure
+from ..views.outputs import describe_faults
 from ..views.session_views import SessionFacts
 from .parked_turn import OpenQuestion, read_question
 from .replies import ENDED, end_wait
@@ -169,6 +170,9 @@ def apply_deadline_policy(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
     """Apply the policy of a turn after its deadline has passed without an answer."""
     policy, waiting = asked.waiting.policy, asked.waiting
     match policy.then:
+        case TimeoutAction.DEFAULT if faults := asked.find_output_faults(policy.default or ""):
+            line = f"default answer: {describe_faults(faults)}"
+            return fail_parked_turn(runtime, asked, line, rule=ReplyRule.DEADLINE)
         case TimeoutAction.DEFAULT:
             reply = asked.build_answer(policy.default, by=None, rule=ReplyRule.DEADLINE)
         case TimeoutAction.REASSIGN if waiting.is_own:

@@ -16,6 +16,7 @@ from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.turn_records import ParkingState, TurnRecord, sum_usage
 from ...state.turns.parked import InboxEntry, Reply, ReplyRule
 from ..turns.results import MessageBuilder
+from ..views.outputs import find_output_faults, read_output
 from ..views.session_views import SessionFacts, decode_planned_turn, decode_waiting, turn_context
 
 
@@ -68,8 +69,16 @@ class OpenQuestion:
         said = TurnOutcome(messages=(self._draft(text),))
         outcome = read_directives(self._context(), said)
         outcome = said if outcome.question else outcome  # the person who was asked cannot ask a question
+        outcome = read_output(self.facts.spec.output, self.planned, outcome)
         kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
         return self.build_closing(kind, outcome, by=by, rule=rule)
+
+    def find_output_faults(self, text: str) -> tuple[str, ...]:
+        """Return what is wrong with an answer as the output of the session; empty: nothing, or it need not be."""
+        if not self.waiting.is_own:
+            return ()
+        said = TurnOutcome(messages=(self._draft(text),))
+        return find_output_faults(self.facts.spec.output, self.planned, said)
 
     def build_closing(
         self,

@@ -20,6 +20,7 @@ from ...state.turns.parked import Inbox, ParkedTurnStore, Reply
 from ..planning.advance import dispatch_turns
 from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..runtime.parked_reports import report_wait_end
+from ..views.outputs import describe_faults
 from ..views.session_views import SessionFacts
 from .parked_turn import OpenQuestion, read_all_questions
 
@@ -178,3 +179,5 @@ def _check(asked: OpenQuestion, text: object, *, limit_bytes: int) -> None:
     choices = asked.waiting.question.choices
     if choices and text.strip() not in choices:
         raise InvalidInput("text", text, f"must be one of {', '.join(choices)}")
+    if faults := asked.find_output_faults(text):
+        raise InvalidInput("text", text, describe_faults(faults))

@@ -162,7 +162,7 @@ def test_delayed_reply_holds_no_thread(runner, turn):
 def test_a_reply_that_does_nothing_is_refused(reply):
     with pytest.raises(
         ValidationError,
-        match="must set at least one of `say`, `passed`, `decision`, `hand_off`, `items` and `fail`",
+        match="must set at least one of `say`, `output`, `passed`, `decision`, `hand_off`, `items` and `fail`",
     ):
         ScriptedReply.model_validate(reply)
 

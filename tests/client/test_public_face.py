@@ -46,6 +46,7 @@ VALUES = [
     "Message",
     "ModeOptions",
     "NewItem",
+    "PairVerdict",
     "Parameter",
     "ParameterKind",
     "Participant",

@@ -45,6 +45,19 @@ def test_scripted_model_fills_in_the_expected_form():
     assert outcome.decision == Decision(next=("bob",))
 
 
+def test_scripted_model_gives_a_typed_output():
+    schema = {"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]}
+    model = ScriptedModel({"count": 2})
+    outcome = speak(model_agent(model), turn(output_schema=schema))
+    assert (outcome.output, outcome.messages[0].content) == ({"count": 2}, '{"count":2}')
+
+
+def test_small_model_gets_the_schema_as_text():
+    model = ScriptedModel('{"count":2}')
+    speak(model_agent(model, plain=True), turn(output_schema={"type": "integer"}))
+    assert model.asked[0].prompt.endswith('valid under this JSON schema:\n{"type":"integer"}')
+
+
 def test_scripted_form_for_text_raises_type_error():
     with pytest.raises(AgentFailed, match="TypeError: this turn expects text"):
         speak(model_agent(ScriptedModel({"satisfied": True})), turn())

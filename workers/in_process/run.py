@@ -19,7 +19,7 @@ from typing import Any
 
 from ...jobs.collab import CollabJob
 from ...jobs.notebook import LiveDisplay, is_notebook
-from ...jobs.reading import JobResult
+from ...jobs.result import JobResult
 from ...models.errors import IllegalTransition, InvalidInput, ResultTimeout
 from ...models.protocol.collab import Collab, ParticipantKind
 from ...models.protocol.dialog import Message

@@ -113,6 +113,15 @@ def moody(random: Random, *, mood: str | None = None) -> Play:
     return Play(script, agents, how=how)
 
 
+def typed(random: Random) -> Play:
+    """The last turn must give an output, and its speaker gives it only when it is asked again."""
+    names = ("ann", "bob")
+    groups = tuple((name,) for name in names * random.randint(1, 2))
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=groups, has_output=True)
+    schema = {"type": "object", "required": ["nonce"]}
+    return Play(script, {"ann": "say", "bob": "clerk"}, how={"stop": MaxTurns(len(groups)), "output": schema})
+
+
 def gated(random: Random) -> Play:
     """Two speak in turn, each when the arena's gate is open."""
     script = Script(_id(random), "pair", reason="max_turns", groups=(("dora",), ("nick",)))
@@ -145,7 +154,7 @@ def modelled(random: Random, *, attempts: int) -> Play:
     return Play(script, dict.fromkeys(names, "model"), how={"stop": MaxTurns(4), "policy": patience})
 
 
-#: The five modes; a broadcast in both its forms, and a session with a person.
+#: The five modes; a broadcast in both its forms, a session with a person, and one with a required output.
 MODES: tuple[Callable[[Random], Play], ...] = (
     round_robin,
     pair,
@@ -154,6 +163,7 @@ MODES: tuple[Callable[[Random], Play], ...] = (
     quorum,
     swarm,
     with_a_person,
+    typed,
 )
 
 

@@ -21,6 +21,8 @@ class Script:
     quorum: int | None = None
     #: Participants whose turns are skipped, each time.
     silent: frozenset[str] = frozenset()
+    #: Its last turn gives the output.
+    has_output: bool = False
     #: Its agents note what they say; False: they are models, and only Redis is read.
     noted: bool = True
 

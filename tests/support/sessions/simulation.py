@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from symposia.models.outputs.required import RequiredOutput
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import (
@@ -48,6 +49,7 @@ class Simulation:
     options: ModeOptions = field(default_factory=ModeOptions)
     stop: StopCondition | None = None
     orchestrator: str | None = None
+    output: RequiredOutput | None = None
 
     def __post_init__(self) -> None:
         self.condition = effective_stop(self.mode, self.stop)
@@ -116,7 +118,11 @@ class Simulation:
     def _apply_next_plan(self, meanwhile: Callable[[], None] | None) -> bool:
         view = self.view()
         decided = decide(
-            view, self.condition, json.loads(self.stop_state), stop_requested=self.stop_requested
+            view,
+            self.condition,
+            json.loads(self.stop_state),
+            stop_requested=self.stop_requested,
+            output=self.output,
         )
         self.stop_state = json.dumps(decided.stop_state)
         self.refused += decided.refused

@@ -42,14 +42,14 @@ def gated(turn: TurnContext) -> str:
     note(turn)
     gate, only = turn.parameters.get("gate"), turn.parameters.get("gate_turn")
     if isinstance(gate, str) and only in (None, turn.turn_number):
-        _wait_for_any(Path(gate))
+        wait_for_any(Path(gate))
     return f"{turn.me.participant_id} speaks in turn {turn.turn_number}"
 
 
 def stepped(turn: TurnContext) -> str | TurnOutcome:
     """Answers as its mode needs, once the gate file or that of its turn (`<gate>.<turn>`) is there."""
     gate = turn.parameters["gate"]
-    _wait_for_any(Path(f"{gate}.{turn.turn_number}"), Path(str(gate)))
+    wait_for_any(Path(f"{gate}.{turn.turn_number}"), Path(str(gate)))
     if turn.expects is Expects.DECISION:
         return lead(turn)
     if turn.expects is Expects.REVIEW:
@@ -57,7 +57,7 @@ def stepped(turn: TurnContext) -> str | TurnOutcome:
     return say(turn) if turn.item is None else claimer(turn)
 
 
-def _wait_for_any(*files: Path) -> None:
+def wait_for_any(*files: Path) -> None:
     deadline = time.monotonic() + patient(60)
     while not any(it.exists() for it in files) and time.monotonic() < deadline:
         time.sleep(0.02)

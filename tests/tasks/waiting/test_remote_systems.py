@@ -362,3 +362,16 @@ def _refuses(ask):
         return ask()[0] >= 400
     except OSError:
         return True
+
+
+def test_invalid_output_is_refused_and_the_question_stays_open(office, system, callbacks):
+    schema = {"type": "object", "required": ["count"]}
+    job = office.submit("round_robin", {"bot": "partner"}, stop={"max_turns": 1}, output=schema)
+    office.work()
+    (letter,) = system.letters
+    assert letter["output_schema"] == schema
+    status, said = call(callbacks, letter, "[]")
+    assert (status, "is not of type 'object'" in str(said)) == (422, True)
+    assert call(callbacks, letter, '{"count": 2}')[0] == 200
+    office.work()
+    assert job.result(timeout=patient(5)).output == {"count": 2}

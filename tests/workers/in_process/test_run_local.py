@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from pydantic import BaseModel
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -47,6 +48,20 @@ def test_functions_take_turns():
 def test_a_coroutine_gets_the_result():
     result = asyncio.run(run_local(COLLAB, agents={"ada": ada, "ben": ben}, stop={"max_rounds": 1}))
     assert texts(result) == ["turn 1", "after turn 1"]
+
+
+class Door(BaseModel):
+    colour: str
+
+
+def test_result_is_an_object_of_the_required_class():
+    painter = Agent(FunctionModel(lambda _messages, info: paint(info)), output_type=Door)
+    result = run_local_sync(COLLAB, agents={"ada": ada, "ben": painter}, stop={"max_rounds": 1}, output=Door)
+    assert (result.output, result.text) == (Door(colour="red"), '{"colour":"red"}')
+
+
+def paint(info: AgentInfo) -> ModelResponse:
+    return ModelResponse(parts=[ToolCallPart(info.output_tools[0].name, {"colour": "red"})])
 
 
 def decide(turn: TurnContext) -> TurnOutcome:

@@ -13,7 +13,7 @@ from ..common.options import MODE_NAMES, AsJson, read_mode
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ....jobs.reading import JobResult
+    from ....jobs.result import JobResult
     from ....models.sessions.submission import Submission
 
 

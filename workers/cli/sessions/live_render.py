@@ -11,7 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.text import Text
 
 from ....jobs.collab import CollabJob
-from ....jobs.reading import JobResult
+from ....jobs.result import JobResult
 from ....models.protocol.base import Event
 from ....models.protocol.collab import Collab
 from ....models.protocol.events import MapEvent, MAPEventType

@@ -12,11 +12,13 @@ from rich.table import Table
 from rich.text import Text
 
 from ....jobs.collab import CollabJob
-from ....jobs.reading import JobResult
+from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
 from ....models.sessions.plan import BoardEntry
 from ....models.text.ids import timestamp_from_ms
+from ....models.text.json_text import dump_json
 from ....state.sessions.records import SessionState
+from ....tasks.sessions.rendering import output_of
 from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import ParticipantNames, dialog_line, printable
 
@@ -81,6 +83,7 @@ def result_json(result: JobResult) -> dict[str, JsonValue]:
         "turns": result.turns,
         "rounds": result.rounds,
         "usage": result.usage.to_json_data(),
+        "output": result.output_data,
     }
 
 
@@ -188,14 +191,16 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield dialog_line(
             screen, message.turn_number, cast.styled_speaker(message), Text(printable(message.content))
         )
+    if (output := output_of(state, messages)) is not None:
+        yield Text(f"output: {printable(dump_json(output))}")
 
 
 def details_json(job: CollabJob) -> dict[str, JsonValue]:
     """Return a session with all its messages as JSON data."""
-    state = job.state()
+    state, dialog = job.state(), job.dialog()
     return {
         "collab": job.collab().to_wire(),
-        "dialog": job.dialog().to_wire(),
+        "dialog": dialog.to_wire(),
         "status": state.status.value,
         "reason": state.reason,
         "detail": state.detail,
@@ -205,6 +210,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "rounds": state.rounds,
         "usage": state.usage.to_json_data(),
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
+        "output": output_of(state, dialog.messages),
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
     }
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ....agents.registry.registry import Registry
     from ....config.settings import Settings
-    from ....jobs.reading import JobResult
+    from ....jobs.result import JobResult
     from ....jobs.session_file import SessionFile
 
 File = Annotated[

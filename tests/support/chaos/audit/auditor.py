@@ -6,6 +6,7 @@ ends), the raw keys, and the agents' own notes.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -225,6 +226,16 @@ class _Audit:
             if int(session[name]) != billed or not least <= billed <= most:
                 yield "budget", f"{name}: counted {session[name]}, billed {billed}, spent {least} to {most}"
 
+    def _output(self) -> str:
+        """The output is that of the last turn, and stands beside the text it was given with."""
+        turn = json.loads(self.evidence.session.get("stop") or "{}").get("output", {}).get("turn")
+        message = self.evidence.dialog[-1].says if self.evidence.dialog else {}
+        data = message.get("event", {}).get("data", {})
+        given = {"nonce": message.get("content")}
+        if data.get("output") == given and data.get("turn_number") == turn:
+            return ""
+        return f"the output of turn {turn} is {data.get('output')}"
+
     def end(self, *, is_cut: bool) -> Said:
         """It ended for the right reason, that is the last word, and its keys will go."""
         session, events = self.evidence.session, self.evidence.events
@@ -240,6 +251,8 @@ class _Audit:
         ids = Counter(entry.says["event_id"] for entry in (*events, *self.evidence.journal))
         if any(times > 1 for times in ids.values()):
             yield "record", "an event was recorded twice"
+        if self.script.has_output and not is_cut and (fault := self._output()):
+            yield "lost", fault
         speakers = {grant.token: grant.participant for grant in self.evidence.grants}
         for closing in self.evidence.written:
             expected = "skipped" if speakers.get(closing.token) in self.script.silent else "message"

@@ -19,7 +19,7 @@ from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutco
 
 REGISTRY = "".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "chaos.worker.agents:{name}"\nwindow = 1000\n'
-    for name in ("say", "lead", "navigator", "claimer", "moody", "gated")
+    for name in ("say", "lead", "navigator", "claimer", "moody", "gated", "clerk")
 )
 
 
@@ -78,6 +78,13 @@ def lead(turn: TurnContext) -> TurnOutcome:
 def navigator(turn: TurnContext) -> TurnOutcome:
     """Approves what it sees for the third time."""
     return _said(turn).model_copy(update={"decision": Decision(satisfied=_times_spoken(turn) >= 2)})
+
+
+def clerk(turn: TurnContext) -> TurnOutcome:
+    """Gives the required output only when it is asked again."""
+    said = _said(turn)
+    again = turn.output_schema is not None and "is not valid" in turn.instruction
+    return said.model_copy(update={"output": {"nonce": said.messages[0].content}}) if again else said
 
 
 def claimer(turn: TurnContext) -> TurnOutcome:

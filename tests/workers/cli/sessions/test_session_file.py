@@ -154,3 +154,37 @@ def test_json_string_without_an_end_is_refused_early():
 
 def test_line_search_stops_at_the_limits():
     assert line_of(f"{HEAD} {'[' * MANY}", "parameters") is None
+
+
+def write_schema(folder, text, *, more=""):
+    (folder / "report.json").write_text(text)
+    file = folder / "session.yaml"
+    file.write_text(TEXT.replace("robot", "human") + "output_schema: report.json\n" + more)
+    return SessionFile.open(str(file))
+
+
+def test_schema_is_read_from_a_file_beside_the_session_file(tmp_path):
+    submission = write_schema(tmp_path, '{"type": "object"}', more="output_by: ann\n").submission()
+    assert (submission.output, submission.output_by) == ({"type": "object"}, "ann")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "said"),
+    [
+        ("{", "", "report.json:1: is not JSON"),
+        ('{"type": "x"}', "", "session.yaml: output.type: must be a JSON schema"),
+        ("[]", "", "session.yaml: output: must be a pydantic model class or a JSON schema"),
+        ("{}", "output: {}\n", "session.yaml:9: output_schema: must not be set together with `output`"),
+    ],
+)
+def test_bad_schema_file_is_refused(tmp_path, text, more, said):
+    with pytest.raises(InvalidSessionFile) as error:
+        write_schema(tmp_path, text, more=more).submission()
+    assert said in str(error.value)
+
+
+def test_schema_file_must_exist(tmp_path):
+    source = write_schema(tmp_path, "{}")
+    (tmp_path / "report.json").unlink()
+    with pytest.raises(InvalidSessionFile, match=r"report\.json: cannot be read"):
+        source.submission()

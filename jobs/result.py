@@ -1,0 +1,87 @@
+"""The result of a session: how it ended, its messages, its output, and the verdict of a pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from ..models.errors import invalid_input
+from ..models.protocol.collab import Collab, CollabMode, CollabStatus
+from ..models.protocol.dialog import Dialog
+from ..models.text.json_text import dump_json
+from ..models.turns.turn import Usage
+from .notebook import dialog_html
+
+
+@dataclass(frozen=True, slots=True)
+class PairVerdict:
+    """The last verdict of the navigator of a pair."""
+
+    #: Participant id of the navigator.
+    by: str
+    approved: bool
+    #: Why it approved, or its last words.
+    reason: str
+
+
+@dataclass(frozen=True)
+class JobResult:
+    """The end of a session, and all its messages."""
+
+    collab: Collab
+    dialog: Dialog
+    #: Reason of the end: `satisfied`, `max_rounds`, `failed`, ...
+    reason: str
+    detail: str
+    usage: Usage
+    turns: int
+    rounds: int
+    #: The output as JSON data, as it was checked against the schema; None: there is none.
+    output_data: JsonValue = None
+    #: Class of the output, as given to `submit`; None: a JSON schema, or a job of `get_job`.
+    output_type: type[BaseModel] | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the session was completed, not cancelled or aborted."""
+        return self.collab.status is CollabStatus.COMPLETED
+
+    def _repr_html_(self) -> str:
+        """Return the dialog as HTML, for notebooks."""
+        ended = f"{self.collab.status.value}: {self.reason}"
+        status = f"{ended}, {self.turns} turns, {self.usage.tokens} tokens"
+        return dialog_html(self.collab.title, self.dialog.messages, status=status)
+
+    @property
+    def text(self) -> str:
+        """Text of the last message; empty if there is none."""
+        return self.dialog.messages[-1].content if self.dialog.messages else ""
+
+    @cached_property
+    def output(self) -> BaseModel | JsonValue:
+        """The output of the session: an object of the class that was submitted, else JSON data; None: there is none.
+
+        Raises:
+            InvalidInput: The data is valid under the JSON schema of the class, but not under a rule that the class
+                checks in Python. `output_data` has the data.
+        """
+        if self.output_type is None or self.output_data is None:
+            return self.output_data
+        try:
+            return self.output_type.model_validate_json(dump_json(self.output_data))
+        except ValidationError as error:
+            raise invalid_input(error, "output") from None
+
+    @property
+    def verdict(self) -> PairVerdict | None:
+        """PairVerdict of the navigator of a pair; None: no verdict, or another mode."""
+        if self.collab.mode is not CollabMode.PAIR:
+            return None
+        navigator = self.collab.participants[-1].participant_id
+        if self.reason == "approved":
+            return PairVerdict(navigator, approved=True, reason=self.detail)
+        said = (it.content for it in reversed(self.dialog.messages) if it.speaker == navigator)
+        last = next(said, None)
+        return None if last is None else PairVerdict(navigator, approved=False, reason=last)
