@@ -28,6 +28,7 @@ from ..programs.agent import CommandAgent, CommandEntry, check_command_entry
 from ..python import PythonAgent, load_callable
 from ..remote.entry import ExternalEntry
 from ..scripted import scripted_agent
+from ..sessions import SessionAgent, SessionEntry, describe_session, session_spending
 from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 
 #: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
@@ -48,7 +49,12 @@ class AgentFactory:
         local_model: Callable[[], str | None],
         concurrency: int,
     ) -> None:
-        self._llm = ModelAgentFactory(file, getenv=getenv, local_model=local_model)
+        sessions = {
+            name: describe_session(it.document)
+            for name, it in file.agents.items()
+            if isinstance(it, SessionEntry)
+        }
+        self._llm = ModelAgentFactory(file, getenv=getenv, local_model=local_model, sessions=sessions)
         self._webhooks = file.webhooks
         self._getenv = getenv
         self.threads = DaemonThreadPool(limit=concurrency + SPARE_THREADS)
@@ -71,6 +77,8 @@ class AgentFactory:
                 return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
             case ObjectEntry():
                 return entry.agent
+            case SessionEntry():
+                return _session_agent(binding, entry)
             case _:
                 assert_never(entry)
 
@@ -96,6 +104,13 @@ class AgentFactory:
             yield from check_command_entry(entry, self._getenv)
         elif isinstance(entry, ExternalEntry) and not self._getenv(entry.secret_env):
             yield FieldProblem("secret_env", f"environment variable {entry.secret_env} is not set")
+
+
+def _session_agent(binding: AgentBinding, entry: SessionEntry) -> SessionAgent:
+    document = binding.session or entry.document
+    if not document:
+        raise InvalidInput("session", binding.session, "must be a session file, or a table of its fields")
+    return SessionAgent(document)
 
 
 def merge_script(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:
@@ -137,6 +152,8 @@ def spending_bound(
             return UNKNOWN_SPENDING
         case CommandEntry() | HumanEntry() | ExternalEntry():
             return NO_SPENDING
+        case SessionEntry():
+            return session_spending(binding.session or entry.document)
         case _:
             assert_never(entry)
 

@@ -27,6 +27,7 @@ from ..objects import ObjectEntry, object_entry
 from ..programs.agent import CommandEntry, readable_argv
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
+from ..sessions import SessionEntry, SessionFiles
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
 from .agents_file import AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
 from .built_in import BUILT_IN
@@ -103,8 +104,11 @@ class Registry:
         local_model: Callable[[], str | None] = _no_local_model,
         concurrency: int = 8,
         objects: Mapping[str, object] = MappingProxyType({}),
+        session_files: SessionFiles | None = None,
     ) -> Registry:
         """Return the registry of a file; None: of `agents.toml` in the working folder, if it exists.
+
+        `session_files`: how the session files that it names are read; None: it may name none.
 
         Raises:
             InvalidInput: An object is no agent.
@@ -112,7 +116,7 @@ class Registry:
         """
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
-        file = read_agents_file(path) if path is not None else None
+        file = read_agents_file(path, session_files) if path is not None else None
         return cls(
             file,
             getenv=getenv,
@@ -233,19 +237,19 @@ class Registry:
 
 
 #: Hashable form of a binding, as cache key: bindings contain mappings, which have no hash.
-_Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None]
+_Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None, str]
 
 
 def _key(binding: AgentBinding) -> _Key:
     parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
     return (
         *(binding.agent, binding.instructions, binding.temperature, binding.max_tokens),
-        *(parameters, binding.wait),
+        *(parameters, binding.wait, json.dumps(binding.session) if binding.session else ""),
     )
 
 
 def _binding(key: _Key) -> AgentBinding:
-    agent, instructions, temperature, max_tokens, parameters, wait = key
+    agent, instructions, temperature, max_tokens, parameters, wait, session = key
     return AgentBinding(
         agent=agent,
         instructions=instructions,
@@ -253,6 +257,7 @@ def _binding(key: _Key) -> AgentBinding:
         max_tokens=max_tokens,
         parameters=json.loads(parameters or "{}"),
         wait=wait,
+        session=json.loads(session) if session else None,
     )
 
 
@@ -278,3 +283,5 @@ def _entry_detail(entry: Entry) -> str:
             return _format_wait(entry)
         case ObjectEntry():
             return entry.what
+        case SessionEntry():
+            return entry.file

@@ -24,6 +24,7 @@ from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .spec import SessionSpec
 from .stop_conditions import Condition, Converged, StopCondition
 from .stop_syntax import check_size, read_stop
+from .subsessions import ParentRef, check_document
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -160,6 +161,8 @@ class Submission:
     #: User whose memory its turns use; None: no user.
     memory: MemoryOptions | None = None
     protocol: Protocol | None = None
+    #: The turn that it answers; None: it is no sub-session.
+    parent: ParentRef | None = None
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -210,6 +213,18 @@ class Submission:
         )
         return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
 
+    @classmethod
+    def of_subsession(cls, document: object, where: str) -> Self:
+        """Read the document of a sub-session; `where` is its place in messages.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
+        try:
+            return cls.from_document(check_document(document, ""))
+        except InvalidInput as error:
+            raise error.within(where) from None
+
     def prepare(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
         """Return this submission with all defaults filled in and all rules between its parts checked.
 
@@ -259,6 +274,7 @@ class Submission:
                 "parameters": self.parameters,
                 "memory": self.memory,
                 "protocol": self.protocol,
+                "parent": self.parent,
             },
             "",
         )
@@ -330,9 +346,18 @@ def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
         return data, {}
     plain, agents = [], {}
     for entry in data:
-        if isinstance(entry, Mapping) and "agent" in entry:
-            agents[str(entry.get("participant_id"))] = entry["agent"]
-            plain.append({name: value for name, value in entry.items() if name != "agent"})
+        if isinstance(entry, Mapping) and ("agent" in entry or "session" in entry):
+            agents[str(entry.get("participant_id"))] = _binding_of(entry)
+            plain.append({name: value for name, value in entry.items() if name not in ("agent", "session")})
         else:
             plain.append(entry)
     return plain, agents
+
+
+def _binding_of(entry: Mapping[str, Any]) -> object:
+    """Return what a participant of a session file says about its agent."""
+    if "session" not in entry:
+        return entry["agent"]
+    if "agent" in entry:
+        raise InvalidInput("participants.session", entry["agent"], "must be set without `agent`")
+    return {"session": entry["session"]}

@@ -19,7 +19,7 @@ from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
 from ...state.turns.parked import Inbox
-from ..planning.advance import resend_all
+from ..planning.dispatch import resend_all
 from ..runtime.graph import TaskGraph
 from ..views.session_views import SessionFacts, read_facts
 from ..waiting.parked_turn import read_all_questions

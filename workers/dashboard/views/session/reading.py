@@ -39,6 +39,7 @@ def read_session(job: CollabJob, usage: UsageTotals) -> SessionParts:
         questions=tuple(asked.pending() for asked in read_all_questions(facts, state)) if job.is_live else (),
         board=job.board() if is_swarm else (),
         ledger=ledger_of(state),
+        children=job.descendants(),
         decisions=_read_decisions(state) if facts.collab.mode is CollabMode.ORCHESTRATED else None,
     )
 
