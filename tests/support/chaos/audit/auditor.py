@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from chaos.audit.evidence import Call, Closing, Evidence, Grant
@@ -28,12 +28,14 @@ def audit(
     lease_ms: int,
     cancelled: bool = False,
     tampered: bool = False,
+    below: Collection[str] = (),
 ) -> list[Finding]:
     """All that is wrong with an ended session.
 
-    `cancelled`: somebody may have cancelled it; `tampered`: its lock or its fencing number was changed by hand.
+    `cancelled`: somebody may have cancelled it; `tampered`: its lock or its fencing number was changed by hand;
+    `below`: ids of the sessions below it, whose calls are among `calls`.
     """
-    audit = _Audit(evidence, script, calls, lease_ms, tampered)
+    audit = _Audit(evidence, script, calls, lease_ms, tampered, below)
     is_cut = cancelled and evidence.session.get("status") == "cancelled"
     rules = [
         audit.grants(),
@@ -57,6 +59,7 @@ class _Audit:
     calls: Mapping[str, Call]
     lease_ms: int
     tampered: bool
+    _below: Collection[str] = ()
 
     def grants(self) -> Said:
         """One holder of a scope at a time, fencing numbers rise, every dispatch is completed once."""
@@ -193,6 +196,10 @@ class _Audit:
             return
         says = next(e.says for e in self.evidence.dialog if nonce in e.says["content"])
         data = says["event"]["data"]
+        if child := self.script.teams.get(data["participant_id"]):
+            if call.session not in (child, *self._below):
+                yield "record", f"{nonce} was said in {call.session}, and not in the team of turn {call.turn}"
+            return
         if (data["turn_number"], data["participant_id"]) != (call.turn, call.participant):
             yield (
                 "record",
@@ -220,7 +227,7 @@ class _Audit:
             billed = sum(bill.get(name, 0) for bill in bills)
             # What was spent on words that were refused is booked, too, where whoever spoke them lived to tell.
             least = sum(self.calls[nonce].usage[name] for nonce in nonces) if self.script.noted else billed
-            own = [call for call in self.calls.values() if call.session == self.evidence.id]
+            own = [call for call in self.calls.values() if call.session in (self.evidence.id, *self._below)]
             most = sum(call.usage[name] for call in own) if self.script.noted else billed
             if int(session[name]) != billed or not least <= billed <= most:
                 yield "budget", f"{name}: counted {session[name]}, billed {billed}, spent {least} to {most}"
