@@ -169,7 +169,7 @@ class _Audit:
         """The dialog holds exactly what the written turns said: spoken by whom, under which token, seeing what."""
         written = {closing.token: closing for closing in self.evidence.written}
         granted = {grant.token: grant for grant in self.evidence.grants}
-        told = [entry.says["event"]["data"] for entry in self.evidence.dialog if "event" in entry.says]
+        told = [entry.says["event"]["data"] for entry in self.evidence.spoken]
         expected = [closing.token for closing in self.evidence.written for _ in range(closing.messages)]
         if [data["token_id"] for data in told] != expected:
             yield "lost" if len(told) < len(expected) else "doubled", "the dialog is not what the turns wrote"
@@ -185,7 +185,7 @@ class _Audit:
             yield from self._spoken(nonce)
 
     def _nonces(self) -> list[str]:
-        texts = (entry.says["content"] for entry in self.evidence.dialog)
+        texts = (entry.says["content"] for entry in self.evidence.spoken)
         return [found.group(1) for text in texts if (found := NONCE.search(text))]
 
     def _spoken(self, nonce: str) -> Said:
@@ -194,7 +194,7 @@ class _Audit:
         if call is None:
             yield "record", f"nobody noted to have said {nonce}"
             return
-        says = next(e.says for e in self.evidence.dialog if nonce in e.says["content"])
+        says = next(e.says for e in self.evidence.spoken if nonce in e.says["content"])
         data = says["event"]["data"]
         if child := self.script.teams.get(data["participant_id"]):
             if call.session not in (child, *self._below):
@@ -213,7 +213,7 @@ class _Audit:
 
     def _spoken_numbers(self) -> set[int]:
         """Turns that said something."""
-        return {e.says["event"]["data"]["turn_number"] for e in self.evidence.dialog if "event" in e.says}
+        return {e.says["event"]["data"]["turn_number"] for e in self.evidence.spoken}
 
     def sums(self) -> Said:
         """Counters and budget are the sums of the streams and of the agents' records."""
