@@ -10,7 +10,7 @@ message is the answer. No worker waits for it: the turn is parked until the sub-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -38,6 +38,11 @@ class SessionEntry(EntryBase):
     document: dict[str, JsonValue] = Field(default_factory=dict, repr=False)
     #: Maximum number of messages of the parent with which a sub-session begins.
     window: Window = 20
+
+    def agents_in_use(self) -> Iterator[str]:
+        """Yield the names of the agents that the session needs; those of its agents are not included."""
+        if self.document:
+            yield from Submission.of_subsession(self.document, "session").agents_in_use()
 
 
 @dataclass(frozen=True, slots=True)

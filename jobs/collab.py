@@ -189,7 +189,8 @@ class CollabJob(ReadableJob):
         """Return the open questions by turn number: turns of people, and what agents ask people."""
         from ..tasks.waiting.parked_turn import read_all_questions
 
-        return tuple(asked.pending() for asked in read_all_questions(self._facts, self.state()))
+        questions = read_all_questions(self._facts, self.state())
+        return tuple(asked.pending() for asked in questions if asked.waiting.child is None)
 
     def reply(
         self,

@@ -8,7 +8,7 @@ the local model, `echo` and `noop`) replaces it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -146,6 +146,22 @@ class Registry:
         found = {name: self._factory.describe_reader(self._entries[name]) for name in self.names()}
         return {name: model for name, model in found.items() if model is not None}
 
+    def needed_by(self, names: Iterable[str]) -> frozenset[str]:
+        """Return agents with all agents of the sessions among them, and of the sessions that they may call."""
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            found.add(name)
+            entry = self._entries.get(name)
+            if isinstance(entry, SessionEntry):
+                waiting += entry.agents_in_use()
+            elif isinstance(entry, LLMEntry):
+                waiting += [it for it in entry.tools if isinstance(self._entries.get(it), SessionEntry)]
+        return frozenset(found)
+
     def names_on_local_model(self) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted."""
         return tuple(name for name in self.names() if self._factory.uses_local_model(self._entries[name]))
@@ -196,6 +212,10 @@ class Registry:
             and entry.to not in self._entries
         ):
             yield FieldProblem("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
+        if isinstance(entry, SessionEntry):
+            for name in entry.agents_in_use():
+                if name not in self._entries:
+                    yield FieldProblem("file", str(UnknownAgent(name, known=self._entries, field="")))
 
     def _entry(self, name: str) -> Entry:
         entry = self._entries.get(name)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ...models.errors import InvalidInput, RegistryError
 from ...models.sessions.submission import Submission
-from ...models.sessions.subsessions import nested_documents, too_deep_rule
+from ...models.sessions.subsessions import too_deep_rule
 from ..llm.entries import LLMEntry
 from ..sessions import SessionEntry, SessionFiles
 
@@ -64,7 +64,7 @@ class _Nesting:
 
     def _used_by(self, entry: object) -> list[str]:
         if isinstance(entry, SessionEntry):
-            return list(dict.fromkeys(_agents_of(entry.document)))
+            return list(dict.fromkeys(entry.agents_in_use()))
         if isinstance(entry, LLMEntry):
             return [it for it in entry.tools if isinstance(self.entries.get(it), SessionEntry)]
         return []
@@ -83,13 +83,3 @@ def check_nesting(path: Path, entries: Mapping[str, object], *, max_depth: int) 
     for name, entry in entries.items():
         if isinstance(entry, SessionEntry):
             nesting.visit(name, ())
-
-
-def _agents_of(document: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the names of the agents of a session and of the sub-sessions that its file contains."""
-    session = Submission.of_subsession(document, "")
-    for participant in session.collab.participants:
-        name = participant.participant_id
-        yield session.agents[name].agent if name in session.agents else name
-    for _, nested in nested_documents(document):
-        yield from _agents_of(nested)

@@ -6,7 +6,7 @@ participant, and the fields of `Submission` besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Self, TypeVar, Unpack, cast
@@ -224,6 +224,18 @@ class Submission:
             return cls.from_document(check_document(document, ""))
         except InvalidInput as error:
             raise error.within(where) from None
+
+    def agents_in_use(self) -> Iterator[str]:
+        """Yield the names of the agents of its participants, and of those of the sub-sessions that it contains."""
+        for participant in self.collab.participants:
+            name = participant.participant_id
+            binding = self.agents.get(name)
+            if binding is not None and binding.session is not None:
+                yield from Submission.of_subsession(binding.session, f"agents.{name}.session").agents_in_use()
+            elif binding is not None:
+                yield binding.agent
+            else:
+                yield HUMAN_AGENT if participant.kind is ParticipantKind.HUMAN else name
 
     def prepare(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
         """Return this submission with all defaults filled in and all rules between its parts checked.

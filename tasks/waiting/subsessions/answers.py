@@ -7,7 +7,9 @@ it, because the sub-session stays in the due index until then; and the checks of
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ....models.errors import SessionNotFound
 from ....models.protocol.collab import CollabStatus
@@ -15,6 +17,7 @@ from ....models.protocol.dialog import Message
 from ....models.sessions.subsessions import ParentRef
 from ....models.turns.turn import OutcomeKind, Usage
 from ....state.redis.readers import StreamReader, read_stored
+from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
 from ....state.turns.parked import Reply, ReplyRule
 from ...turns.results import TurnEnd
@@ -22,6 +25,9 @@ from ...views.session_views import read_facts
 from ..parked_turn import OpenQuestion, read_question
 from ..parked_work import fail_parked_turn
 from ..replies import ReplyContext, end_wait
+
+if TYPE_CHECKING:
+    from ....archive.archive import Archive
 
 log = logging.getLogger(__name__)
 
@@ -65,19 +71,40 @@ def answer_parent(context: ReplyContext, ref: ParentRef, state: SessionState) ->
 
 def read_result(context: ReplyContext, state: SessionState) -> ChildResult:
     """Return the result of an ended sub-session."""
+    return _result(state, StreamReader(context.store.client).newest_first(state.session_id, "dialog"))
+
+
+def _result(state: SessionState, newest_first: Iterable[tuple[str, str]]) -> ChildResult:
     session_id = state.session_id
     if state.status is not CollabStatus.COMPLETED:
         why = ": ".join(filter(None, (state.reason, state.detail))) or "cancelled"
         return ChildResult(session_id, state.usage, error=f"sub-session {session_id[:8]} failed: {why}"[:500])
-    return ChildResult(session_id, state.usage, _last_message(context, session_id))
+    return ChildResult(session_id, state.usage, _last_message(session_id, newest_first))
 
 
-def _last_message(context: ReplyContext, session_id: str) -> str | None:
-    for _, text in StreamReader(context.store.client).newest_first(session_id, "dialog"):
+def _last_message(session_id: str, newest_first: Iterable[tuple[str, str]]) -> str | None:
+    for _, text in newest_first:
         message = read_stored(Message, text, session_id=session_id, part="dialog")
         if message.turn_number is not None:
             return message.content
     return None
+
+
+def read_archived_result(archive: Archive, session_id: str) -> ChildResult | None:
+    """Return the result of an ended sub-session that only the archive has; None: it has none.
+
+    Raises:
+        ArchiveUnavailable: The archive does not answer.
+    """
+    try:
+        fields = archive.reader.snapshot(session_id).fields
+    except SessionNotFound:
+        return None
+    known = {name: fields.get(name) for name in view_fields()}
+    state = SessionState(session_id, int(fields.get("updated_ms") or 0), known, {})
+    if not state.is_final:
+        return None
+    return _result(state, archive.reader.entries(session_id, "dialog", newest_first=True))
 
 
 def give_answer(context: ReplyContext, asked: OpenQuestion, result: ChildResult) -> TurnEnd:

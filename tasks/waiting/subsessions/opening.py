@@ -7,10 +7,10 @@ however many workers try, and after the death of any of them.
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from dataclasses import replace
 
 from ....models.errors import ConversationError, InvalidInput, SessionConflict
+from ....models.protocol.collab import CollabStatus
 from ....models.sessions.plan import Totals
 from ....models.sessions.stop_conditions import CostBudget, Deadline, StopCondition, TokenBudget
 from ....models.sessions.submission import Submission
@@ -72,6 +72,8 @@ def _stop(asked: OpenQuestion, child: ChildSession, stop: StopCondition) -> Stop
 def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
     """Open the sub-session of a parked turn, and record that it is open."""
     runtime.fault_hook(Boundary.AFTER_PARK, asked.facts.session_id, asked.number)
+    if asked.state.status is not CollabStatus.ACTIVE:
+        return TurnEnd("parked", "parked: its session opens when this one is resumed")
     try:
         submission = child_submission(asked, child)
         word = _adopt(runtime, submission)
@@ -106,8 +108,13 @@ def _open(runtime: Runtime, asked: OpenQuestion, submission: Submission) -> None
     parent, record = asked.facts.session_id, asked.record
     span = f"00-{trace_id(parent)}-{attempt_span_id(parent, record.number, record.grants)}-01"
     known = common_agents(WorkerPresence(runtime.store.client).list_alive())
-    with suppress(SessionConflict):  # it is open: an earlier attempt had another rest of the deadline
+    try:
         runtime.opener.open(submission, known_agents=known, submitted_in=span if runtime.tracing else None)
+    except SessionConflict as error:
+        # It is open: an earlier attempt had another rest of the deadline.
+        links = FamilyStore(runtime.store.client).links(submission.collab.collab_id)
+        if links.parent != (parent, record.number):
+            raise InvalidInput("collab_id", submission.collab.collab_id, str(error)) from None
 
 
 def _refused(runtime: Runtime, asked: OpenQuestion, line: str) -> TurnEnd:

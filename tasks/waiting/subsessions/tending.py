@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from ....models.errors import SessionNotFound
+import logging
+
+from ....models.errors import ArchiveUnavailable, SessionNotFound
 from ....models.turns.turn import Usage
 from ....models.turns.waiting import ChildSession
 from ...runtime.runtime import Runtime
 from ...turns.results import TurnEnd
 from ..parked_turn import OpenQuestion
 from ..parked_work import record_work
-from .answers import ChildResult, give_answer, read_result
+from .answers import ChildResult, give_answer, read_archived_result, read_result
 from .opening import FIRST_CHECK_MS, LAST_CHECK_MS, open_child
+
+log = logging.getLogger(__name__)
 
 
 def tend_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
@@ -39,8 +43,16 @@ _CHECKS_UNTIL_LOST = 8
 
 
 def _lost(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
-    """Wait for a sub-session that Redis has lost, then go on without it."""
+    """Take the result of a sub-session that Redis has lost from the archive; else wait, then go on without it."""
+    archived = None
+    if runtime.archiver is not None:
+        try:
+            archived = read_archived_result(runtime.archiver.target, child.session_id)
+        except ArchiveUnavailable as error:
+            log.warning("reading sub-session %s from the archive failed: %s", child.session_id, error)
+    if archived is not None:
+        return give_answer(runtime, asked, archived)
     if child.checks < _CHECKS_UNTIL_LOST:
         return _check_later(runtime, asked, child)
-    error = f"sub-session {child.session_id} not found (lost or expired)"
-    return give_answer(runtime, asked, ChildResult(child.session_id, Usage(), error=error))
+    line = f"sub-session {child.session_id} not found (lost or expired)"
+    return give_answer(runtime, asked, ChildResult(child.session_id, Usage(), error=line))

@@ -169,8 +169,14 @@ def _state_of(name: str, state: SessionState) -> str:
     """Return what a participant does now, in words."""
     if state.is_final:
         return "ended"
-    found = {record.status for record in state.open_turns() if record.participant == name}
-    return next((_TURN_WORDS[status] for status in _ORDER if status in found), "idle")
+    found = {it.status: _turn_words(it) for it in state.open_turns() if it.participant == name}
+    return next((found[status] for status in _ORDER if status in found), "idle")
+
+
+def _turn_words(record: TurnRecord) -> str:
+    if record.status == "parked" and record.child is not None:
+        return "waiting for a session"
+    return _TURN_WORDS.get(record.status, record.status)
 
 
 def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
@@ -178,7 +184,7 @@ def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
         "turn": record.number,
         "participant": record.participant,
         "scope": record.scope,
-        "state": _TURN_WORDS.get(record.status, record.status),
+        "state": _turn_words(record),
         "attempt": record.grants,
         "failures": record.failures,
         "fence": record.fence,
