@@ -38,7 +38,7 @@ def read_session_files(path: Path, data: dict[str, Any], session_files: SessionF
             raise RegistryError(str(path), entry=entry, field="kind", rule=_NOT_READ)
         try:
             document = session_files.read(path.parent / file)
-            Submission.of_subsession(document, "")
+            Submission.of_subsession(document, file)
         except InvalidInput as error:
             raise RegistryError(str(path), entry=entry, field="file", rule=str(error)) from None
         table["document"] = document

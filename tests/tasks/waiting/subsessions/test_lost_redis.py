@@ -48,6 +48,24 @@ def test_result_of_an_expired_child_comes_from_the_archive(office, parked, monke
     assert job.state().usage.tokens == 350
 
 
+def test_lost_child_fails_its_turn_in_the_end(office, parked):
+    job, child = parked
+    client = office.runtime.store.client
+    office.queue.waiting.clear()
+    for key in client.scan_iter(f"symposia:{{{child.id}}}:*"):
+        client.delete(key)
+
+    def ended():
+        if not job.state().is_final:
+            client.hset(f"symposia:{{{job.id}}}:turns", "1", _due(client, job))
+        office.runtime.index.set_due_by(job.id, 0)
+        office.sweep()
+        return job.state().is_final
+
+    office.sweep_until(job, ended)
+    assert "not found (lost or expired)" in job.state().detail
+
+
 def _due(client, job):
     """The record of the first turn, whose next check is due."""
     record = json.loads(client.hget(f"symposia:{{{job.id}}}:turns", "1"))
