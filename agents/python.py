@@ -1,6 +1,7 @@
 """Agents that are Python callables: `module:name`, sync or async, called with a `TurnContext`.
 
-The callable returns text (one message), a `TurnOutcome`, or None (a pass). An async callable runs on the
+The callable returns text (one message), a `TurnOutcome`, data (a pydantic model, a dictionary or a list, which
+becomes the output of the turn), or None (a pass). An async callable runs on the
 event loop and must not block it; a sync one runs in a thread. At the deadline the turn ends without its
 answer. Its thread cannot be stopped and stays busy until the callable returns.
 """
@@ -15,7 +16,7 @@ from importlib import import_module
 
 from pydantic import BaseModel, ValidationError
 
-from ..models.errors import AgentError
+from ..models.errors import AgentError, BadOutcome, invalid_input
 from ..models.turns.turn import TurnContext, TurnOutcome
 from .execution.failures import to_agent_error
 from .execution.runner import bad_outcome
@@ -46,20 +47,29 @@ def to_outcome(answer: object) -> TurnOutcome:
     """Convert the return value of a callable to an outcome.
 
     Raises:
-        BadOutcome: The value is neither text, nor an outcome, nor None.
+        BadOutcome: The value is neither text, nor an outcome, nor data, nor None.
     """
     if answer is None:
         return TurnOutcome.skip_turn()
     if isinstance(answer, TurnOutcome):
         return answer
+    if isinstance(answer, BaseModel | dict | list):
+        return _outcome_of_data(answer)
     if not isinstance(answer, str):
-        raise bad_outcome("outcome", "must be text, a TurnOutcome or None", answer)
+        raise bad_outcome("outcome", "must be text, a TurnOutcome, a model, a dict, a list or None", answer)
     if not answer.strip():
         raise bad_outcome("outcome", "must not be blank; return None to pass", answer)
     try:
         return TurnOutcome.say(answer)
     except ValidationError:
         raise bad_outcome("outcome", "must be valid UTF-8 text", answer) from None
+
+
+def _outcome_of_data(data: object) -> TurnOutcome:
+    try:
+        return TurnOutcome.model_validate({"output": data})
+    except ValidationError as error:
+        raise BadOutcome(str(invalid_input(error))) from None
 
 
 def load_callable(path: str) -> AgentCallable:

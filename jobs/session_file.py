@@ -18,7 +18,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.submission import Submission
+from ..models.text.json_text import depth_of
 from .strict_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
 from .subsession_files import FileResolver
 
@@ -89,7 +90,7 @@ class SessionFile:
             raise InvalidSessionFile(
                 self.name, rule="must be a table with title, purpose, mode and participants"
             )
-        if _depth(document) > MAX_DEPTH:
+        if depth_of(document) >= MAX_DEPTH:
             raise InvalidSessionFile(
                 self.name, rule=f"must not nest tables and lists deeper than {MAX_DEPTH} levels"
             )
@@ -165,20 +166,6 @@ def _has_too_many_values(text: str) -> bool:
     """Return whether a JSON text has more keys and values than allowed, without building them."""
     separators = (it for it in _JSON_TOKEN.finditer(text) if it[0][0] != '"')
     return next(islice(separators, MAX_VALUES, None), None) is not None
-
-
-def _depth(document: object) -> int:
-    level, depth = [document], 0
-    while level:
-        level = [part for whole in level for part in _parts(whole)]
-        depth += 1
-    return depth
-
-
-def _parts(value: object) -> Iterable[object]:
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list) else ()
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:

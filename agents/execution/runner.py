@@ -16,8 +16,9 @@ from typing import Protocol, cast
 from pydantic import ValidationError
 
 from ...models.errors import AgentTimeout, BadOutcome, LeaseLost, SymposiaError, invalid_input
+from ...models.text.json_text import depth_of, dump_json
 from ...models.text.redact import redact_value
-from ...models.turns.turn import TurnContext, TurnOutcome
+from ...models.turns.turn import DraftMessage, TurnContext, TurnOutcome
 from ..agent import Agent, AgentWithServices, AnyAgent, InstantAgent, TurnServices
 from .failures import to_agent_error
 from .running import in_turn
@@ -25,6 +26,8 @@ from .threads import LoopThread
 
 #: Default of the maximum bytes (UTF-8) of one message.
 MAX_MESSAGE_BYTES = 1_048_576
+#: Maximum depth of the data of a turn, so that every reader of JSON can read it.
+MAX_OUTPUT_DEPTH = 64
 
 
 def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES) -> TurnOutcome:
@@ -44,6 +47,8 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
         raise bad_outcome("outcome", "must be valid UTF-8 text", outcome) from None
     if outcome.question is not None and outcome.question.text:
         _check_content("question.text", outcome.question.text, max_message_bytes)
+    if outcome.output is not None:
+        outcome = _with_output(outcome, max_message_bytes)
     for index, draft in enumerate(outcome.messages):
         _check_content(f"messages[{index}].content", draft.content, max_message_bytes)
     decides = outcome.decision or outcome.hand_off or outcome.items
@@ -52,6 +57,17 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
             "outcome", "must contain a message, decision, hand-off, item or question, or pass", outcome
         )
     return outcome
+
+
+def _with_output(outcome: TurnOutcome, max_message_bytes: int) -> TurnOutcome:
+    """Return the outcome with a message for its data, whose size is checked."""
+    if depth_of(outcome.output) > MAX_OUTPUT_DEPTH:
+        raise BadOutcome(f"output: must not nest lists and objects deeper than {MAX_OUTPUT_DEPTH} levels")
+    text = dump_json(outcome.output)
+    _check_content("output", text, max_message_bytes)
+    if outcome.messages:
+        return outcome
+    return outcome.model_copy(update={"messages": (DraftMessage(content=text),)})
 
 
 def _check_content(field: str, content: str, max_message_bytes: int) -> None:

@@ -1,6 +1,6 @@
 """Dialog: the messages of a conversation, and the rules for adding to them.
 
-The schema of a message has no fields for its speaker, turn and token. They are in the `data` of the
+The schema of a message has no fields for its speaker, turn, token and output. They are in the `data` of the
 message's event, of type `dialog.message`. A message from another dialog has them below `history` in `data`:
 there they show its origin and grant nothing.
 
@@ -26,6 +26,8 @@ MESSAGE_EVENT = "dialog.message"
 #: Keys in a message's event for its participant, turn and grant.
 _PROVENANCE = ("participant_id", "turn_number", "token_id", "fence")
 _HISTORY = "history"
+#: Key in a message's event for the data beside its text.
+_OUTPUT = "output"
 
 
 class Role(StrEnum):
@@ -77,6 +79,12 @@ class Message(ProtocolObject):
         return self._event_field("fence", int)
 
     @property
+    def output(self) -> JsonValue:
+        """Data beside the text, as the agent gave it; None: there is none."""
+        data = self.event.data if self.event and self.event.event_type == MESSAGE_EVENT else None
+        return (data or {}).get(_OUTPUT)
+
+    @property
     def history(self) -> Mapping[str, JsonValue]:
         """Speaker, turn, token and fencing number in the dialog from which it was taken; empty if there is none."""
         return self._event_field(_HISTORY, dict) or {}
@@ -102,6 +110,11 @@ class Message(ProtocolObject):
             return self
         data[_HISTORY] = {**self.history, **provenance}
         return self.changed(event=self.event.changed(data=data))
+
+    def with_output(self, output: JsonValue) -> Message:
+        """Return the message of a turn with data beside its text."""
+        assert self.event is not None  # noqa: S101 - `build_turn_message` has set it
+        return self.changed(event=self.event.changed(data={**(self.event.data or {}), _OUTPUT: output}))
 
     def _event_field(self, name: str, kind: type[T]) -> T | None:
         if self.event is None or self.event.event_type != MESSAGE_EVENT:

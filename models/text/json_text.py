@@ -1,11 +1,12 @@
-"""JSON text of data that a script or a database stores, written and read faster than with `json`."""
+"""JSON text of data that a script or a database stores, written and read faster than with `json`; values as data."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
-from pydantic_core import from_json, to_json
+from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 
 def dump_json(data: object) -> str:
@@ -33,3 +34,36 @@ def parse_json(text: str) -> Any:
         return from_json(text)
     except ValueError:  # nested more than 200 levels deep, or with an escaped lone surrogate
         return json.loads(text)
+
+
+def to_json_data(value: object) -> Any:
+    """Return a value as JSON data: a model by the names of its JSON form, a dataclass, a date, and so on.
+
+    Raises:
+        ValueError: The value has no JSON form.
+    """
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        return to_jsonable_python(value, by_alias=True)
+    except (PydanticSerializationError, RecursionError) as error:
+        raise ValueError(f"must be JSON data or a pydantic model: {error}") from None
+
+
+def depth_of(data: object) -> int:
+    """Return how deep lists and objects are nested: 0 for a text or a number, 1 for an empty list.
+
+    Args:
+        data: JSON data.
+    """
+    level, depth = _containers([data]), 0
+    while level:
+        depth += 1
+        level = _containers(
+            part for whole in level for part in (whole.values() if isinstance(whole, dict) else whole)
+        )
+    return depth
+
+
+def _containers(data: Iterable[object]) -> list[dict[str, object] | list[object]]:
+    return [it for it in data if isinstance(it, dict | list)]

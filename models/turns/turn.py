@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
 from ..alignment.marks import Scores, TurnMarks
 from ..memory.learned import Learned, MemoryUpdate
@@ -19,9 +19,14 @@ from ..memory.recall import MemoryView
 from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import Message, Role
 from ..text.ids import format_timestamp, utcnow
+from ..text.json_text import to_json_data
 
 #: How an agent names someone: by participant id, role id or display name.
 ShortText = Annotated[str, Field(max_length=1_000)]
+
+
+#: Data of a turn beside its text.
+OutputValue = Annotated[JsonValue | None, BeforeValidator(to_json_data)]
 
 
 class Frozen(BaseModel):
@@ -246,6 +251,9 @@ class TurnOutcome(Frozen):
     learned: Learned | None = None
     #: A person is asked; with the answer, the agent is given the same turn again.
     question: Question | None = None
+    #: Data of the turn beside its text: JSON data, or a value that pydantic can write as JSON, such as a model.
+    #: None: no data. Without a message, the text of the turn is this data as JSON.
+    output: OutputValue = None
     usage: TurnUsage = Usage()
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)

@@ -65,11 +65,14 @@ class MessageBuilder:
         )
 
     def _messages(self, outcome: TurnOutcome, now: datetime) -> Iterator[Message]:
-        """Yield the messages: earlier questions and answers come before the output of the turn itself."""
+        """Yield the messages: earlier questions and answers come first; the data is with the last message."""
         for line in self.waiting.lines if self.waiting else ():
             yield self._message(line.speaker, line.draft, now)
-        for draft in outcome.messages:
-            yield self._message(self.planned.participant, draft, now)
+        last = len(outcome.messages) - 1
+        for index, draft in enumerate(outcome.messages):
+            message = self._message(self.planned.participant, draft, now)
+            has_data = index == last and outcome.output is not None
+            yield message.with_output(outcome.output) if has_data else message
 
     def _message(self, speaker: str, draft: DraftMessage, now: datetime) -> Message:
         return build_turn_message(

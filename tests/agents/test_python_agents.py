@@ -46,7 +46,7 @@ def test_returning_none_is_a_pass(speak):
     ("name", "said"),
     [
         ("blank", "outcome: must not be blank; return None to pass (got '  ')"),
-        ("number", "outcome: must be text, a TurnOutcome or None (got 7)"),
+        ("number", "outcome: must be text, a TurnOutcome, a model, a dict, a list or None (got 7)"),
         ("half_a_character", "outcome: must be valid UTF-8 text (got '\\ud800')"),
     ],
 )

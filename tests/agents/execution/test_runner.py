@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import pickle
 import sys
@@ -218,6 +219,32 @@ def test_message_of_exactly_the_limit_is_accepted(turn):
     runner = AgentRunner(max_message_bytes=100)
     full = TurnOutcome.say("é" * 50)
     assert runner.run(SpeaksNow(lambda _: full), turn(), timeout_s=patient(5)) == full
+
+
+@pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
+def test_output_without_a_message_is_also_the_text(runner, turn, kind):
+    outcome = runner.run(kind(lambda _: TurnOutcome(output={"count": 2})), turn(), timeout_s=patient(5))
+    assert (outcome.output, outcome.messages[0].content) == ({"count": 2}, '{"count":2}')
+
+
+def test_output_beside_a_message_keeps_the_text(runner, turn):
+    spoken = TurnOutcome.say("Two.").model_copy(update={"output": 2})
+    assert runner.run(SpeaksNow(lambda _: spoken), turn(), timeout_s=patient(5)) == spoken
+
+
+@pytest.mark.parametrize(
+    ("output", "said"),
+    [
+        ("x" * 99, "output: must be at most 100 bytes (got 101 bytes)"),
+        (json.loads("[" * 65 + "]" * 65), "output: must not nest lists and objects deeper than 64 levels"),
+        ("\ud800", "outcome: must be valid UTF-8 text"),
+    ],
+)
+def test_output_keeps_the_limits_of_messages(turn, output, said):
+    runner = AgentRunner(max_message_bytes=100)
+    with pytest.raises(BadOutcome) as caught:
+        runner.run(SpeaksNow(lambda _: TurnOutcome(output=output)), turn(), timeout_s=patient(5))
+    assert str(caught.value).startswith(said)
 
 
 def test_all_turns_of_a_process_share_one_loop_thread(runner, turn):

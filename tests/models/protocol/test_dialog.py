@@ -161,3 +161,20 @@ def test_dialogs_are_grouped_by_thread_in_order():
     a, b, c, d = (Dialog(context_id=new_id(), thread_id=t) for t in (thread, None, other, thread))
     assert group_by_thread([a, b, c, d]) == {thread: [a, d], None: [b], other: [c]}
     assert list(group_by_thread([a, b, c])) == [thread, None, other]
+
+
+def test_message_carries_data_beside_its_text(mplp):
+    message = build_turn_message(
+        Role.AGENT,
+        "Two.",
+        timestamp=utcnow(),
+        participant_id="ada",
+        turn_number=1,
+        token_id=new_id(),
+        fence=1,
+    )
+    assert message.output is None
+    carrying = message.with_output({"count": 2})
+    assert (carrying.output, carrying.speaker, carrying.turn_number) == ({"count": 2}, "ada", 1)
+    mplp.validate("dialog", carrying.to_wire(), pointer="$defs/dialog_message_core")
+    assert carrying.as_history().output == {"count": 2}
