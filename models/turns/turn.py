@@ -183,6 +183,8 @@ class GivenAnswer(Frozen):
     by: str | None = None
     #: Sub-session that answered.
     session_id: str | None = None
+    #: Data of its last message.
+    output: JsonValue = None
     #: Why a sub-session gave no answer.
     error: str | None = None
 

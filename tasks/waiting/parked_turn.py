@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from pydantic import JsonValue
+
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Role
 from ...models.sessions.plan import PlannedTurn
@@ -62,17 +64,28 @@ class OpenQuestion:
     # -- answers ---------------------------------------------------------------------------
 
     def build_answer(
-        self, text: str | None, *, by: str | None, rule: ReplyRule = ReplyRule.PERSON, error: str = ""
+        self,
+        text: str | None,
+        *,
+        by: str | None,
+        rule: ReplyRule = ReplyRule.PERSON,
+        output: JsonValue = None,
+        error: str = "",
     ) -> Reply:
-        """Return the reply of an answer (None: no answer): output of the turn, or input for its agent.
+        """Return the reply of an answer: output of the turn, or input for its agent.
 
-        `error`: why a sub-session gave no answer to its agent.
+        Args:
+            text: The answer; None: there is none.
+            by: Who answers.
+            rule: Source of the answer.
+            output: Data beside the text, of a sub-session.
+            error: Why a sub-session gave no answer to its agent.
         """
         if not self.waiting.is_own:
-            return self._build_continuation(text, by=by, rule=rule, error=error)
+            return self._build_continuation(text, by=by, rule=rule, output=output, error=error)
         if text is None:
             return self.build_closing(OutcomeKind.SKIPPED, error="no answer in time", rule=rule)
-        said = TurnOutcome(messages=(self._draft(text),))
+        said = TurnOutcome(messages=(self._draft(text),), output=output)
         outcome = read_directives(self._context(), said)
         outcome = said if outcome.question else outcome  # the person who was asked cannot ask a question
         kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
@@ -117,13 +130,16 @@ class OpenQuestion:
         )
         return self._build_return(waiting, rule=rule, agent=agent, outcome=outcome, error=error)
 
-    def _build_continuation(self, text: str | None, *, by: str | None, rule: ReplyRule, error: str) -> Reply:
+    def _build_continuation(
+        self, text: str | None, *, by: str | None, rule: ReplyRule, output: JsonValue, error: str
+    ) -> Reply:
         child = self.waiting.child
         answer = GivenAnswer(
             question=self.waiting.question,
             text=text,
             by=by,
             session_id=child.session_id if child else None,
+            output=output,
             error=error or None,
         )
         waiting = self.waiting.model_copy(

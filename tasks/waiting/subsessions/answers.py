@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from pydantic import JsonValue
+
 from ....models.errors import SessionNotFound
 from ....models.protocol.collab import CollabStatus
 from ....models.protocol.dialog import Message
@@ -40,6 +42,8 @@ class ChildResult:
     usage: Usage
     #: Its last message; None: nobody said anything.
     text: str | None = None
+    #: Data of this message.
+    output: JsonValue = None
     #: Why it failed; empty: it was completed.
     error: str = ""
 
@@ -79,14 +83,17 @@ def _result(state: SessionState, newest_first: Iterable[tuple[str, str]]) -> Chi
     if state.status is not CollabStatus.COMPLETED:
         why = ": ".join(filter(None, (state.reason, state.detail))) or "cancelled"
         return ChildResult(session_id, state.usage, error=f"sub-session {session_id[:8]} failed: {why}"[:500])
-    return ChildResult(session_id, state.usage, _last_message(session_id, newest_first))
+    last = _last_message(session_id, newest_first)
+    if last is None:
+        return ChildResult(session_id, state.usage)
+    return ChildResult(session_id, state.usage, last.content, last.output)
 
 
-def _last_message(session_id: str, newest_first: Iterable[tuple[str, str]]) -> str | None:
+def _last_message(session_id: str, newest_first: Iterable[tuple[str, str]]) -> Message | None:
     for _, text in newest_first:
         message = read_stored(Message, text, session_id=session_id, part="dialog")
         if message.turn_number is not None:
-            return message.content
+            return message
     return None
 
 
@@ -111,19 +118,26 @@ def give_answer(context: ReplyContext, asked: OpenQuestion, result: ChildResult)
     """End the wait of a turn with the result of its sub-session."""
     asked = replace(asked, child_usage={result.session_id: result.usage})
     if not asked.waiting.is_own:
-        return answer_call(context, asked, result.text, error=result.error)
+        return answer_call(context, asked, result.text, output=result.output, error=result.error)
     if result.error:
         return fail_parked_turn(context, asked, result.error, rule=ReplyRule.CHILD)
     if result.text is None:
         reply = asked.build_closing(OutcomeKind.PASSED, rule=ReplyRule.CHILD)
     else:
-        reply = asked.build_answer(result.text, by=None, rule=ReplyRule.CHILD)
+        reply = asked.build_answer(result.text, by=None, rule=ReplyRule.CHILD, output=result.output)
     return _end(context, asked, reply, f"answered by session {result.session_id[:8]}")
 
 
-def answer_call(context: ReplyContext, asked: OpenQuestion, text: str | None, *, error: str) -> TurnEnd:
+def answer_call(
+    context: ReplyContext,
+    asked: OpenQuestion,
+    text: str | None,
+    *,
+    output: JsonValue = None,
+    error: str = "",
+) -> TurnEnd:
     """Return the turn to the workers, with the answer to the call of its agent; `error`: why there is none."""
-    reply = asked.build_answer(text, by=None, rule=ReplyRule.CHILD, error=error)
+    reply = asked.build_answer(text, by=None, rule=ReplyRule.CHILD, output=output, error=error)
     return _end(context, asked, reply, error or "the sub-session has answered")
 
 
