@@ -11,6 +11,14 @@ participants:
   - {participant_id: dan, agent: dan}
 stop: {max_rounds: 1}
 """
+COUNTING = """\
+title: Counting
+purpose: count
+mode: round_robin
+participants:
+  - {participant_id: counter}
+stop: {max_rounds: 1}
+"""
 AGENTS = """\
 [agents.ann]
 kind = "scripted"
@@ -36,6 +44,18 @@ CALLERS = (
 [agents.editor]
 kind = "python"
 callable = "stub_agents.session_callers:edit"
+
+[agents.counter]
+kind = "python"
+callable = "stub_agents.session_callers:count"
+
+[agents.asker]
+kind = "python"
+callable = "stub_agents.session_callers:ask_for_a_count"
+
+[agents.counting]
+kind = "session"
+file = "counting.yaml"
 
 [agents.endless]
 kind = "python"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from symposia import AsyncClient, Client
-from symposia.models.turns.turn import TurnContext, TurnOutcome, Usage
+from symposia.models.turns.turn import DraftMessage, TurnContext, TurnOutcome, Usage
 
 ECHO = {
     "title": "Echo",
@@ -24,6 +24,18 @@ def edit(turn: TurnContext) -> TurnOutcome:
 def call_forever(_turn: TurnContext) -> TurnOutcome:
     """Call the panel again and again."""
     return TurnOutcome.call_session("panel", "again")
+
+
+def count(_turn: TurnContext) -> TurnOutcome:
+    """Say something with data beside it."""
+    return TurnOutcome(messages=(DraftMessage(content="three"),), output={"count": 3})
+
+
+def ask_for_a_count(turn: TurnContext) -> TurnOutcome:
+    """Call the session `counting`, and say the data of its answer."""
+    if not turn.answers:
+        return TurnOutcome.call_session("counting", "how many?")
+    return TurnOutcome.say(f"{turn.answers[0].text}: {turn.answers[0].output}")
 
 
 #: Client of the agents that wait; set by the test.

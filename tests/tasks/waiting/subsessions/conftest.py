@@ -10,7 +10,7 @@ import pytest
 
 from checks import ledger
 from sessions.inline_runtime import InlineRuntime
-from sessions.panels import AGENTS, PANEL
+from sessions.panels import AGENTS, COUNTING, PANEL
 from symposia.state.redis.connect import connect
 
 
@@ -21,6 +21,7 @@ def make_office(tmp_path: Path, redis_url: str) -> Iterator[Callable[..., Inline
 
     def make(registry: str = AGENTS, **settings: Any) -> InlineRuntime:
         (tmp_path / "panel.yaml").write_text(PANEL)
+        (tmp_path / "counting.yaml").write_text(COUNTING)
         made.append(InlineRuntime(tmp_path, redis_url, registry, **settings))
         return made[-1]
 

@@ -17,6 +17,17 @@ def test_agent_gets_the_answers_of_its_calls(make_office):
     assert [it.parent.call for it in (first, second)] == [0, 1]
 
 
+def test_data_of_the_last_message_is_passed_on(make_office):
+    office = make_office(CALLERS)
+    agents = {"team": "counting", "asker": "asker"}
+    job = office.submit("round_robin", agents, stop=MaxRounds(1))
+    office.work()
+    assert [(it.content, it.output) for it in job.messages()] == [
+        ("three", {"count": 3}),
+        ("three: {'count': 3}", None),
+    ]
+
+
 def test_usage_of_calls_is_that_of_the_turn(make_office):
     office = make_office(CALLERS)
     job = office.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1) | TokenBudget(10_000))
