@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
+import asyncio
+import dataclasses
 
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.trace import TracerProvider
+
+from symposia import AsyncClient
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.sessions.stop_conditions import Deadline, MaxRounds, TokenBudget
+from symposia.models.text.ids import attempt_span_id, trace_id
+from symposia.workers.tracing.provider import DerivedIds
+from symposia.workers.tracing.session_tracing import SessionTracing
 
 
 def outer(office, **how):
@@ -119,6 +128,31 @@ def test_sessions_nest_to_the_maximum_depth(make_office):
     assert len(job.descendants()) == 3
     with pytest.raises(ValueError, match="nested too deep"):
         office.submit("round_robin", {"x": {"session": nested(3)}}, stop=MaxRounds(1))
+
+
+def test_trace_of_a_child_links_to_the_turn_it_answers(office):
+    ids = DerivedIds()
+    tracing = SessionTracing(TracerProvider(id_generator=ids, shutdown_on_exit=False), ids, MeterProvider())
+    office.runtime = dataclasses.replace(office.runtime, tracing=tracing)
+    job = outer(office)
+    office.work()
+    (child,) = job.children()
+    assert child.spec.submitted_in == f"00-{trace_id(job.id)}-{attempt_span_id(job.id, 2, 1)}-01"
+
+
+def test_async_jobs_have_children(office):
+    job = outer(office)
+    office.work()
+
+    async def main():
+        async with AsyncClient(office.settings) as client:
+            found = await client.get_job(job.id)
+            (child,) = await found.children()
+            assert child.parent.session_id == job.id
+            assert found.parent is None
+            assert [it.session_id for it in await found.descendants()] == [child.id]
+
+    asyncio.run(main())
 
 
 def nested(levels: int) -> dict[str, object]:
