@@ -13,7 +13,7 @@ from ...models.sessions.subsessions import too_deep_rule
 from ..llm.entries import LLMEntry
 from ..sessions import SessionEntry, SessionFiles
 
-#: Reader for processes that use no session of an agents file.
+#: Rule that is broken in a process without a reader of session files.
 _NOT_READ = "cannot be used here"
 
 

@@ -126,7 +126,8 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     if asked.state.unconsumed() or asked.state.stop_requested:
         request_planning(runtime, asked.state)  # closed turns and a requested stop do not wait for the answer
     if asked.waiting.child is not None:
-        return replace(open_child(runtime, asked, asked.waiting.child), awaits=Awaits.SESSION)
+        end = open_child(runtime, asked, asked.waiting.child)
+        return replace(end, awaits=Awaits.SESSION) if end.word in ("tended", "parked") else end
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
         end = deliver_turn(runtime, asked, agent, asked.waiting.delivery)
         return end if end.failed else replace(end, awaits=Awaits.REMOTE)
