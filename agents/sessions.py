@@ -39,6 +39,11 @@ class SessionEntry(EntryBase):
     #: Maximum number of messages of the parent with which a sub-session begins.
     window: Window = 20
 
+    @property
+    def what(self) -> str:
+        """Return its description for lists."""
+        return self.file
+
     def agents_in_use(self) -> Iterator[str]:
         """Yield the names of the agents that the session needs; those of its agents are not included."""
         if self.document:

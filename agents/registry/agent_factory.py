@@ -18,7 +18,7 @@ from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.message_lists import estimate_tokens
 from ..agent import AnyAgent
-from ..deferred import ExternalAgent, HumanAgent
+from ..deferred import DeferredAgent, ExternalAgent, HumanAgent
 from ..entry_base import FieldProblem
 from ..execution.threads import DaemonThreadPool
 from ..llm.entries import LLMEntry, ModelEntry
@@ -71,16 +71,21 @@ class AgentFactory:
                 return scripted_agent(script.replies, at_end=script.at_end)
             case CommandEntry():
                 return CommandAgent(entry, getenv=self._getenv)
-            case HumanEntry():
-                return HumanAgent(binding.wait or entry)
-            case ExternalEntry():
-                return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
+            case HumanEntry() | ExternalEntry() | SessionEntry():
+                return self._create_deferred_agent(binding, entry)
             case ObjectEntry():
                 return entry.agent
-            case SessionEntry():
-                return _session_agent(binding, entry)
             case _:
                 assert_never(entry)
+
+    def _create_deferred_agent(
+        self, binding: AgentBinding, entry: HumanEntry | ExternalEntry | SessionEntry
+    ) -> DeferredAgent:
+        if isinstance(entry, SessionEntry):
+            return _session_agent(binding, entry)
+        if isinstance(entry, ExternalEntry):
+            return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
+        return HumanAgent(binding.wait or entry)
 
     def find_model(self, name: str) -> ModelEntry:
         """Return the entry of a model; a model without an entry gets the default settings."""

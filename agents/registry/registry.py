@@ -301,7 +301,5 @@ def _entry_detail(entry: Entry) -> str:
             return urlsplit(entry.url).hostname or ""
         case HumanEntry():
             return _format_wait(entry)
-        case ObjectEntry():
+        case ObjectEntry() | SessionEntry():
             return entry.what
-        case SessionEntry():
-            return entry.file
