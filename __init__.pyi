@@ -67,6 +67,7 @@ from .models.errors import (
     TaskRejectedError as TaskRejectedError,
     UnknownAgent as UnknownAgent,
     UnsuitableRedis as UnsuitableRedis,
+    WaitInTurn as WaitInTurn,
 )
 from .models.memory.learned import Learned as Learned
 from .models.memory.parameters import (

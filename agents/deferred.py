@@ -24,6 +24,7 @@ from ..models.turns.waiting import RemoteDelivery, WaitPolicy
 from .remote.entry import ExternalEntry, Webhooks
 from .remote.http_call import HttpTarget
 from .remote.webhook import post_webhook, refusal, signed_headers
+from .sessions import SessionAgent
 
 #: Maximum characters of an instruction in a question.
 MAX_QUESTION_CHARS = 10_000
@@ -121,7 +122,7 @@ class ExternalAgent:
 
 
 #: An agent that answers later: its question to its own participant parks the turn.
-DeferredAgent: TypeAlias = HumanAgent | ExternalAgent
+DeferredAgent: TypeAlias = HumanAgent | ExternalAgent | SessionAgent
 
 
 def _message_json(message: Message) -> dict[str, str | None]:

@@ -58,8 +58,9 @@ class SessionMethods(BaseClient):
 
         Args:
             collab: What the session is about and who takes part.
-            agents: The agent of each participant id: a registered name, or a name with overrides. Default: the
-                agent of the participant's own name, `human` for a person.
+            agents: The agent of each participant id: a registered name, a name with overrides, or a sub-session
+                `{"session": "panel.yaml"}`, a session file or a table of its fields. Default: the agent of the
+                participant's own name, `human` for a person.
             stop: Stop condition in addition to the rules of the mode: a condition, or `{"max_rounds": 3}`.
             options: Options of the mode.
             policy: Failure policy.
@@ -92,7 +93,7 @@ class SessionMethods(BaseClient):
         """
         submission = Submission.build(
             collab,
-            agents=agents,
+            agents=_with_session_files(agents),
             stop=stop,
             options=options,
             policy=policy,
@@ -255,6 +256,17 @@ class SessionMethods(BaseClient):
         return sessions.get_live(found)
 
 
+def _with_session_files(agents: Any) -> Any:
+    """Return the agents of a session, with the session files that they name in their places."""
+    if not isinstance(agents, Mapping) or not any(
+        isinstance(it, Mapping) and "session" in it for it in agents.values()
+    ):
+        return agents
+    from ..jobs.session_file import with_session_files
+
+    return with_session_files(agents)
+
+
 #: Arguments of `submit`, for the tables of `submit_many`.
 _ARGUMENTS = frozenset({"collab", *HowToRun.__annotations__, *MemoryChoices.__annotations__})
 
@@ -267,9 +279,10 @@ def _read_session(given: object) -> Submission:
     for name in given:
         if name not in _ARGUMENTS:
             raise InvalidInput(str(name)[:50], given[name], "must be an argument of `submit`")
-    return Submission.build(
-        given["collab"], **cast("HowToRun", {k: v for k, v in given.items() if k != "collab"})
-    )
+    how = {name: value for name, value in given.items() if name != "collab"}
+    if "agents" in how:
+        how["agents"] = _with_session_files(how["agents"])
+    return Submission.build(given["collab"], **cast("HowToRun", how))
 
 
 @contextmanager

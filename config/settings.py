@@ -19,6 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..models.errors import InvalidInput, invalid_input
+from ..models.sessions.subsessions import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind
@@ -99,6 +100,10 @@ class Settings(BaseSettings):
     max_message_bytes: int = Field(default=1_048_576, ge=1_024, le=67_108_864)
     #: Maximum turns of a session, independent of its stop conditions: an upper bound on the cost.
     max_turns: int = Field(default=10_000, ge=1, le=1_000_000)
+    #: Maximum number of sessions above a sub-session.
+    max_subsession_depth: int = Field(default=MAX_DEPTH, ge=1, le=DEEPEST)
+    #: Maximum number of sub-sessions below one session, those of sub-sessions included.
+    max_subsessions: int = Field(default=MAX_SUBSESSIONS, ge=1, le=10_000)
     #: Seconds the live keys of a finished session stay readable.
     retention_s: int = Field(default=604_800, ge=60, le=31_536_000)
 

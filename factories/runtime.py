@@ -14,7 +14,9 @@ from pydantic import SecretStr
 from ..agents.execution.runner import AgentRunner
 from ..agents.local_model.server import recorded_local_model
 from ..agents.registry.registry import Registry
+from ..agents.sessions import SessionFiles
 from ..config.settings import Settings, known_secrets, read_variable
+from ..jobs.session_file import read_session_document
 from ..models.sessions.limits import DailyLimits
 from ..reviews.batches.context import ReviewQueue
 from ..state.metrics import MetricCounts
@@ -30,8 +32,10 @@ from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits, ignore_en
 from ..tasks.runtime.tracing import Tracing
 from ..tasks.runtime.turn_services import GrantServicesFactory
 from ..tasks.views.session_views import SessionFacts
+from ..tasks.waiting.subsessions.ending import ParentsAndChildren
 from .broker import check_servers, urls_in_use
 from .memory import turn_memory
+from .sessions import session_opener
 from .storage import build_archiver
 
 T = TypeVar("T")
@@ -47,6 +51,8 @@ def limits_of(settings: Settings) -> WorkerLimits:
         max_message_bytes=settings.max_message_bytes,
         tenant=daily_limits(settings),
         stuck_after_ms=int(settings.stuck_after_s * 1000),
+        max_depth=settings.max_subsession_depth,
+        max_subsessions=settings.max_subsessions,
     )
 
 
@@ -72,6 +78,7 @@ def load_registry(settings: Settings, *, objects: Mapping[str, object] = Mapping
         local_model=lambda: recorded_local_model(settings.data_dir),
         concurrency=settings.worker_concurrency,
         objects=objects,
+        session_files=SessionFiles(read_session_document, settings.max_subsession_depth),
     )
 
 
@@ -110,12 +117,15 @@ def build_runtime(
         graph = graph or TaskGraph(lambda: app, knows_agent=registry.knows, is_fast=agent_times.is_fast)
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")
+    index = SessionIndex(client)
     return Runtime(
         store=store,
-        index=SessionIndex(client),
+        index=index,
         queue_progress=QueueProgress(client),
         facts=FactsCache(store),
         graph=graph,
+        opener=session_opener(settings, store, index, graph, lambda session: session),
+        tree=ParentsAndChildren(),
         agent_times=agent_times,
         registry=registry,
         runner=AgentRunner(

@@ -278,7 +278,11 @@ class Sessions:
 
 
 def session_opener(
-    settings: Settings, store: SessionStore, index: SessionIndex, graph: TaskGraph, placing: TaskPlacement
+    settings: Settings,
+    store: SessionStore,
+    index: SessionIndex,
+    graph: TaskGraph,
+    placing: Callable[[Submission], Submission],
 ) -> SessionOpener:
     """Return an opener of sessions with the options of the settings."""
     from ..tasks.sessions.opening import SessionOpener
@@ -292,6 +296,7 @@ def session_opener(
         grace_ms=int(settings.redispatch_after_s * 1000),
         archive_in_ms=int(settings.archive_interval_s * 1000) if settings.archive else None,
         place=placing,
+        max_depth=settings.max_subsession_depth,
     )
 
 

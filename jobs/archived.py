@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from redis import Redis
 
-from ..models.errors import NotLive
+from ..models.errors import NotLive, SessionNotFound
+from ..models.sessions.archived import Documents
+from ..models.text.json_text import parse_json
 from ..state.following.session_follower import SessionUpdate, replay
 from ..state.redis.readers import PAGE, Entry, Stream, StreamReader
 from ..state.redis.scripts import view_fields
+from ..state.sessions.family import RegisteredChild, read_children
 from ..state.sessions.records import SessionState
 from ..state.sessions.steering import SessionDocuments
 from ..state.sessions.store import SessionStore
@@ -41,6 +44,7 @@ class ArchivedJob(CollabJob):
         facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
         super().__init__(facts, replace(connections, store=store))
         self._streams = _ArchivedStreams(connections.redis, reader)
+        self._reader = reader
 
     def result(self, timeout: float | None = None) -> JobResult:  # noqa: ARG002 - there is nothing to wait for
         """Return how the session ended. Raises NotLive if it has not."""
@@ -57,6 +61,15 @@ class ArchivedJob(CollabJob):
         if not self.state().is_final:
             raise NotLive(self.id)
         return replay(self._streams, self.id)
+
+    def _registered_children(self, root: str) -> tuple[RegisteredChild, ...]:
+        try:
+            return read_children(self._reader.snapshot(root).fields)
+        except SessionNotFound:  # the archive does not have the session at the top of the tree yet
+            return super()._registered_children(root)
+
+    def _open_job(self, session_id: str) -> Self:
+        return type(self)(session_id, self._reader, self._connections)
 
     def queued_for_s(self) -> None:
         """Return None: an archived session has no queued messages."""
@@ -116,6 +129,12 @@ class _ArchivedStreams(StreamReader):
         self, session_id: str, stream: Stream, *, before: str | None = None, count: int = PAGE
     ) -> list[Entry]:
         return self._reader.newest_page(session_id, stream, before=before, count=count)
+
+
+def parent_of(documents: Documents) -> str | None:
+    """Return the id of the session whose turn an archived session answers; None: it is no sub-session."""
+    parent = parse_json(documents.spec).get("parent")
+    return str(parent["session_id"]) if isinstance(parent, dict) else None
 
 
 def _not_live(state: SessionState) -> NotLive:

@@ -29,7 +29,7 @@ class CollabJob(ReadableJob):
     # -- steering ---------------------------------------------------------------------------
 
     def suspend(self, *, by: str = "user") -> None:
-        """Pause the session. A turn that is running is held, and written when the session is resumed.
+        """Pause the session, with its sub-sessions. A turn that is running is held, and written at the resumption.
 
         Args:
             by: Actor recorded in the event.
@@ -37,12 +37,15 @@ class CollabJob(ReadableJob):
         Raises:
             IllegalTransition: The session is not active.
         """
-        self._connections.store.suspend(self.id, by=by)
+        from ..tasks.waiting.subsessions.tree import suspend_children
+
+        state = self._connections.store.suspend(self.id, by=by)
         self._mark_suspended(suspended=True)
         self._connections.index.archive_soon(self.id)
+        suspend_children(self._connections, state)
 
     def resume(self, *, by: str = "user") -> None:
-        """Resume a suspended session.
+        """Resume a suspended session, with the sub-sessions that were suspended with it.
 
         Args:
             by: Actor recorded in the event.
@@ -50,7 +53,8 @@ class CollabJob(ReadableJob):
         Raises:
             IllegalTransition: The session is not suspended.
         """
-        from ..tasks.planning.advance import resend_all
+        from ..tasks.planning.dispatch import resend_all
+        from ..tasks.waiting.subsessions.tree import resume_children
 
         # Before and after: if the process dies in between, the sweep still checks the session soon.
         self._connections.index.set_due_by(self.id, self._connections.index.now_ms())
@@ -59,6 +63,7 @@ class CollabJob(ReadableJob):
         self._connections.index.set_due_by(self.id, state.now_ms)
         self._connections.index.archive_soon(self.id)
         resend_all(self._connections.graph, self._facts, state)
+        resume_children(self._connections, state)
 
     def _mark_suspended(self, *, suspended: bool) -> None:
         self._connections.index.live.set_suspended(self.id, self._facts.collab.mode, suspended=suspended)
@@ -82,7 +87,7 @@ class CollabJob(ReadableJob):
             request_planning(self._connections, state)
 
     def cancel(self, reason: str = "cancelled", *, by: str = "user") -> None:
-        """Cancel the session at once.
+        """Cancel the session at once, with its sub-sessions.
 
         Args:
             reason: The reason that the session's end records.
@@ -92,11 +97,16 @@ class CollabJob(ReadableJob):
             IllegalTransition: The session has already ended.
         """
         from ..tasks.runtime.parked_reports import report_dropped
+        from ..tasks.waiting.subsessions.answers import answer_parent
+        from ..tasks.waiting.subsessions.tree import cancel_children
 
         to = self._connections
         state = to.store.cancel(self.id, reason=reason, retention_ms=to.retention_ms, by=by)
         to.index.mark_cancelled(self.id)
         report_dropped(to.graph, state, state.records)
+        cancel_children(to, state, detail="the parent was cancelled")
+        if self._facts.spec.parent is not None:
+            answer_parent(to, self._facts.spec.parent, state)
 
     def add_participant(
         self,
@@ -179,7 +189,8 @@ class CollabJob(ReadableJob):
         """Return the open questions by turn number: turns of people, and what agents ask people."""
         from ..tasks.waiting.parked_turn import read_all_questions
 
-        return tuple(asked.pending() for asked in read_all_questions(self._facts, self.state()))
+        questions = read_all_questions(self._facts, self.state())
+        return tuple(asked.pending() for asked in questions if asked.waiting.child is None)
 
     def reply(
         self,

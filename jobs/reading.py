@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from pydantic import BaseModel
 from redis import Redis
 
+from ..agents.execution.running import refuse_wait_in_turn
 from ..models.alignment.ledger import Ledger
-from ..models.errors import InvalidInput
+from ..models.errors import InvalidInput, SessionNotFound
 from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabStatus, Participant
 from ..models.protocol.dialog import Dialog, Message
@@ -18,6 +20,7 @@ from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
 from ..models.sessions.plan import BoardEntry
 from ..models.sessions.spec import SessionSpec
+from ..models.sessions.subsessions import ParentRef
 from ..models.text.ids import moment_from_ms, timestamp_from_ms
 from ..models.turns.deltas import Delta
 from ..models.turns.turn import TurnState, Usage
@@ -25,12 +28,13 @@ from ..state.following.event_follower import END_ONLY, follow
 from ..state.following.session_follower import SessionUpdate, output_pieces, watch
 from ..state.presence import WorkerWatch
 from ..state.redis.readers import Stream, StreamReader, read_stored
+from ..state.sessions.family import FamilyStore, RegisteredChild
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.queue_progress import queued_for_s
 from ..state.sessions.records import SessionState
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.sessions.rendering import GraphFormat, draw, ledger_of, output_of, transcript_of
+from ..tasks.sessions.rendering import ChildNode, GraphFormat, draw, ledger_of, output_of, transcript_of
 from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.views.session_views import SessionFacts, read_facts
 from .result import JobResult
@@ -159,6 +163,37 @@ class ReadableJob:
         entries = self._connections.store.board(self.id)
         return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
 
+    @property
+    def parent(self) -> ParentRef | None:
+        """The turn that the session answers; None: it is no sub-session."""
+        return self._facts.spec.parent
+
+    def descendants(self) -> tuple[RegisteredChild, ...]:
+        """Return ids, parents and turns of all sub-sessions below the session, each after its parent."""
+        parent = self._facts.spec.parent
+        registered = self._registered_children(parent.root if parent else self.id)
+        return tuple(_below(self.id, registered))
+
+    def children(self) -> list[Self]:
+        """Return the sub-sessions of the session, by turn, without those that have expired."""
+        found = []
+        for link in self.descendants():
+            if link.parent == self.id:
+                with suppress(SessionNotFound):
+                    found.append(self._open_job(link.session_id))
+        return found
+
+    def _open_job(self, session_id: str) -> Self:
+        """Return another session of the same Redis."""
+        store = self._connections.store
+        state = store.state(session_id)
+        return type(self)(
+            read_facts(session_id, store.documents(session_id), state.opened_ms), self._connections
+        )
+
+    def _registered_children(self, root: str) -> tuple[RegisteredChild, ...]:
+        return FamilyStore(self._connections.redis).list_children(root)
+
     def usage(self) -> dict[str, Usage]:
         """Return the usage of each participant so far, by id, failed attempts included."""
         journal = (self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
@@ -175,7 +210,15 @@ class ReadableJob:
         """
         if format not in list(GraphFormat):
             raise InvalidInput("format", format, f"must be one of {', '.join(GraphFormat)}")
-        return draw(self.events(), GraphFormat(format))
+        return draw(self.events(), GraphFormat(format), self._child_nodes())
+
+    def _child_nodes(self) -> list[ChildNode]:
+        """Return the sub-sessions as nodes of the graph."""
+        nodes = []
+        for child in self.children():
+            label = f"session {child.id[:8]} {child.status()}: {facts_of(child).collab.title}"
+            nodes.append(ChildNode(child.parent.turn if child.parent else 0, label))
+        return nodes
 
     # -- following --------------------------------------------------------------------------
 
@@ -227,7 +270,9 @@ class ReadableJob:
 
         Raises:
             ResultTimeout: The session has not ended in time; it continues.
+            WaitInTurn: It is called in the turn of an agent, which may call a sub-session instead.
         """
+        refuse_wait_in_turn(self.id)
         look = self._watch().check
         for _ in follow(
             self._connections.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look
@@ -294,6 +339,13 @@ class ReadableJob:
             output_data=output_of(state, dialog.messages),
             output_type=self._output_type,
         )
+
+
+def _below(session_id: str, registered: Sequence[RegisteredChild]) -> Iterator[RegisteredChild]:
+    for child in registered:
+        if child.parent == session_id:
+            yield child
+            yield from _below(child.session_id, registered)
 
 
 def connections_of(job: ReadableJob) -> Connections:

@@ -18,25 +18,24 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.submission import Submission
 from ..models.text.json_text import depth_of
 from .strict_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
+from .subsession_files import FileResolver
 
 #: Maximum bytes of a session file.
 MAX_BYTES = 16 * 1024 * 1024
 #: Path of standard input.
 STDIN = "-"
 _STDIN_NAME = "standard input"
-#: Field with the path of a JSON schema, relative to the session file.
-_SCHEMA_FILE = "output_schema"
 #: The character before each key and value of a JSON text, or a whole string, even if it is not terminated.
 _JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
@@ -74,31 +73,39 @@ class SessionFile:
         Raises:
             InvalidSessionFile: The file breaks a rule; the error names the line if it is known.
         """
-        document = self._document()
+        document = self.document()
+        folder = Path() if self.name == _STDIN_NAME else Path(self.name).parent
+        above = () if self.name == _STDIN_NAME else (Path(self.name).resolve(),)
+        with self.name_file_in_errors():
+            return Submission.from_document(
+                FileResolver(_read_table, _read_schema, above).resolve(document, folder)
+            )
+
+    def document(self) -> dict[str, Any]:
+        """Return the table of the file, as it is written.
+
+        Raises:
+            InvalidSessionFile: The file is no table, or exceeds a limit.
+        """
+        document = self.content()
         if not isinstance(document, dict):
             raise InvalidSessionFile(
                 self.name, rule="must be a table with title, purpose, mode and participants"
             )
-        if depth_of(document) >= MAX_DEPTH:
+        return document
+
+    def content(self) -> object:
+        """Return what the file contains: YAML or JSON.
+
+        Raises:
+            InvalidSessionFile: The file is neither, or exceeds a limit.
+        """
+        content = self._parse()
+        if depth_of(content) >= MAX_DEPTH:
             raise InvalidSessionFile(
                 self.name, rule=f"must not nest tables and lists deeper than {MAX_DEPTH} levels"
             )
-        with self.name_file_in_errors():
-            return Submission.from_document(self._with_schema(document))
-
-    def _with_schema(self, document: dict[str, object]) -> dict[str, object]:
-        """Return the document with the JSON schema of the file that `output_schema` names, as its `output`."""
-        if _SCHEMA_FILE not in document:
-            return document
-        path = document[_SCHEMA_FILE]
-        if not isinstance(path, str) or not path.strip():
-            raise InvalidInput(_SCHEMA_FILE, path, "must be the path of a JSON file")
-        if "output" in document:
-            raise InvalidInput(_SCHEMA_FILE, path, "must not be set together with `output`")
-        folder = Path() if self.name == _STDIN_NAME else Path(self.name).parent
-        schema = SessionFile.open(str(folder / path))._document()  # noqa: SLF001 - of this class
-        rest = {name: value for name, value in document.items() if name != _SCHEMA_FILE}
-        return {**rest, "output": schema}
+        return content
 
     @contextmanager
     def name_file_in_errors(self) -> Iterator[None]:
@@ -110,7 +117,7 @@ class SessionFile:
         except InvalidInput as error:
             self._refuse(str(error), line_of(self.text, error.field), error)
 
-    def _document(self) -> object:
+    def _parse(self) -> object:
         is_json = self.name.endswith(".json")
         if is_json or self.text.lstrip().startswith("{"):
             if _has_too_many_values(self.text):
@@ -133,6 +140,36 @@ class SessionFile:
     def _refuse(self, rule: str, line: int | None, cause: Exception | None = None) -> NoReturn:
         place = self.name if line is None else f"{self.name}:{line}"
         raise InvalidSessionFile(place, rule=rule) from cause
+
+
+def read_session_document(path: Path) -> dict[str, Any]:
+    """Return the content of a session file, with the session files that it names in their places.
+
+    Raises:
+        InvalidSessionFile: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
+    """
+    return FileResolver(_read_table, _read_schema).read_file(path)
+
+
+def with_session_files(agents: object) -> Any:
+    """Return the agents of a submission, with the session files that they name in their places.
+
+    Names are relative to the working folder.
+
+    Raises:
+        InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
+    """
+    if not isinstance(agents, Mapping):
+        return agents
+    return FileResolver(_read_table, _read_schema).resolve({"agents": agents}, Path())["agents"]
+
+
+def _read_table(path: Path) -> dict[str, Any]:
+    return SessionFile.open(str(path)).document()
+
+
+def _read_schema(path: Path) -> object:
+    return SessionFile.open(str(path)).content()
 
 
 def _head(path: Path) -> bytes:

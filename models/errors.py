@@ -20,6 +20,7 @@
     │   ├── SessionConflict
     │   ├── PartlySubmitted                 `submit_many` was interrupted
     │   ├── ReplyRefused                    no open question for this answer
+    │   ├── WaitInTurn                      an agent waits for a session
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis failed, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
@@ -340,6 +341,17 @@ class ReplyRefused(SessionError):
         self.name = name
         self.word = word
         self.questions = dict(questions or {})
+
+
+class WaitInTurn(SessionError):
+    """An agent must not wait for a session in its turn, because it would hold a thread of the worker."""
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(
+            f"session {session_id!r} cannot be waited for in a turn of an agent, which would hold a thread of the "
+            "worker; return TurnOutcome.call_session(NAME, TEXT) to call a sub-session"
+        )
+        self.session_id = session_id
 
 
 class ResultTimeout(SessionError, TimeoutError):

@@ -80,6 +80,7 @@ REASONS = frozenset(
         "max_rounds",
         "max_turns",
         "no_answer",
+        "parent_ended",
         "round_of_passes",
         "satisfied",
         "stalled",

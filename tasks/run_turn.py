@@ -29,7 +29,8 @@ from ..models.turns.directives import read_directives
 from ..models.turns.turn import OutcomeKind, TurnContext, TurnOutcome, Usage
 from ..state.sessions.records import ScriptAnswer
 from ..state.sessions.requests import GrantRequest
-from .planning.advance import advance, redispatch_waiting
+from .planning.advance import advance
+from .planning.dispatch import redispatch_waiting
 from .planning.limits import reservation_request, shortfall_reason
 from .runtime.graph import TurnCall
 from .runtime.log_context import add_to_log_context

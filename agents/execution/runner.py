@@ -21,6 +21,7 @@ from ...models.text.redact import redact_value
 from ...models.turns.turn import DraftMessage, TurnContext, TurnOutcome
 from ..agent import Agent, AgentWithServices, AnyAgent, InstantAgent, TurnServices
 from .failures import to_agent_error
+from .running import in_turn
 from .threads import LoopThread
 
 #: Default of the maximum bytes (UTF-8) of one message.
@@ -217,9 +218,10 @@ async def _call_agent(
     agent: AnyAgent, turn: TurnContext, turn_services: TurnServices, secrets: tuple[str, ...]
 ) -> object:
     try:
-        if hasattr(agent, "speak_with_services"):
-            return await cast(AgentWithServices, agent).speak_with_services(turn, turn_services)
-        return await cast(Agent, agent).speak(turn)
+        with in_turn(turn.session_id):
+            if hasattr(agent, "speak_with_services"):
+                return await cast(AgentWithServices, agent).speak_with_services(turn, turn_services)
+            return await cast(Agent, agent).speak(turn)
     except (SystemExit, KeyboardInterrupt) as error:  # it would end the event loop of all turns
         raise to_agent_error(error, secrets=secrets) from error
     except Exception as error:
@@ -228,6 +230,7 @@ async def _call_agent(
 
 def _call_instant_agent(agent: InstantAgent, turn: TurnContext, secrets: tuple[str, ...]) -> object:
     try:
-        return agent.speak_now(turn)
+        with in_turn(turn.session_id):
+            return agent.speak_now(turn)
     except Exception as error:
         raise to_agent_error(error, secrets=secrets) from error

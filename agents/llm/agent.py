@@ -37,6 +37,7 @@ from .context import (
 )
 from .errors import model_failure
 from .prompts import without_own_name
+from .session_tools import SessionNeeded, without_tool_answers
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
 from .tools import Toolbox, ToolContext
 
@@ -81,9 +82,11 @@ class LLMAgent:
         """Ask the model as `speak` does, with the services of the turn."""
         sources = self._sources()
         try:
-            calls = await self._create_hooks(turn, turn_services, sources)
+            calls = await self._create_hooks(without_tool_answers(turn), turn_services, sources)
             try:
                 return await self._ask_model(turn, calls)
+            except SessionNeeded as needed:
+                return needed.to_outcome(calls.spent)
             except UnexpectedModelBehavior:
                 await calls.delete_answers()
                 raise
@@ -141,12 +144,13 @@ class LLMAgent:
         calls.spent = aside.spent
         return extend_summary(summary, folded, answer.output)
 
-    async def _ask_model(self, turn: TurnContext, calls: ModelCallHooks) -> TurnOutcome:
+    async def _ask_model(self, whole_turn: TurnContext, calls: ModelCallHooks) -> TurnOutcome:
+        turn = without_tool_answers(whole_turn)
         shown = await self._build_history(turn, calls)
         answer = await _model_agent().run(
             shown.prompt,
             model=calls.chain[0].model,
-            deps=ToolContext(turn),
+            deps=ToolContext(whole_turn),
             output_type=self._settings.form(turn) or str,
             instructions=self._settings.system_prompt(turn),
             message_history=shown.earlier,

@@ -23,7 +23,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
 
 #: Pattern of tool names.
-_TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
+TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 #: Pattern of settings of a single provider, which begin with its name; their values are not checked here.
 _OF_A_PROVIDER = re.compile(
     r"(anthropic|bedrock|cerebras|cohere|google|groq|mistral|openai|openrouter|xai)_\w+"
@@ -45,7 +45,7 @@ def _settings(settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 def _tool_name(name: str) -> str:
-    if not _TOOL_NAME.fullmatch(name):
+    if not TOOL_NAME.fullmatch(name):
         raise ValueError("must be 1 to 40 letters, digits or underscores")
     return name
 

@@ -7,7 +7,7 @@ that is given by URL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
@@ -112,6 +112,7 @@ class ModelAgentFactory:
         file: The models, tools and servers that agents refer to by name.
         getenv: Returns the value of an environment variable.
         local_model: Returns the URL of the running local model, or None.
+        sessions: Descriptions of the sessions that agents may call, by name.
     """
 
     def __init__(
@@ -120,8 +121,10 @@ class ModelAgentFactory:
         *,
         getenv: Callable[[str], str | None],
         local_model: Callable[[], str | None],
+        sessions: Mapping[str, str],
     ) -> None:
         self._file = file
+        self._sessions = sessions
         self._getenv = getenv
         self._local_model = local_model
 
@@ -179,11 +182,17 @@ class ModelAgentFactory:
         """Return the agent's tools. Each turn connects to its servers itself: a token may change."""
         if not entry.tools:
             return None
+        from .session_tools import session_tools
         from .tools import Toolbox
 
         functions = {name: self._file.tools[name] for name in entry.tools if name in self._file.tools}
         servers = {name: self._file.mcp[name] for name in entry.tools if name in self._file.mcp}
-        return Toolbox(functions, servers, self._getenv)
+        sessions = {
+            name: self._sessions[name]
+            for name in entry.tools
+            if name in self._sessions and name not in functions and name not in servers
+        }
+        return Toolbox(functions, servers, self._getenv, session_tools(sessions))
 
     def find_model(self, name: str) -> ModelEntry:
         """Return the entry of a model; a name without a table is a model name of pydantic-ai."""

@@ -13,7 +13,7 @@ The first parameter of a function is the context, which contains the turn:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -74,6 +74,7 @@ class Toolbox:
         functions: Python functions by name.
         servers: MCP servers by name.
         getenv: Returns the value of an environment variable.
+        others: Further tools.
 
     Raises:
         AgentError: Not retryable; a function cannot be imported, a model cannot use its signature, or the
@@ -85,8 +86,9 @@ class Toolbox:
         functions: Mapping[str, ToolEntry],
         servers: Mapping[str, McpEntry],
         getenv: Callable[[str], str | None],
+        others: Sequence[Tool[ToolContext]] = (),
     ) -> None:
-        tools = [_function(name, entry) for name, entry in functions.items()]
+        tools = [*(_function(name, entry) for name, entry in functions.items()), *others]
         self._functions: list[Toolset] = [FunctionToolset(tools, id="functions")] if tools else []
         self._servers = servers
         self._getenv = getenv

@@ -18,7 +18,7 @@ from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.message_lists import estimate_tokens
 from ..agent import AnyAgent
-from ..deferred import ExternalAgent, HumanAgent
+from ..deferred import DeferredAgent, ExternalAgent, HumanAgent
 from ..entry_base import FieldProblem
 from ..execution.threads import DaemonThreadPool
 from ..llm.entries import LLMEntry, ModelEntry
@@ -28,6 +28,7 @@ from ..programs.agent import CommandAgent, CommandEntry, check_command_entry
 from ..python import PythonAgent, load_callable
 from ..remote.entry import ExternalEntry
 from ..scripted import scripted_agent
+from ..sessions import SessionAgent, SessionEntry, describe_session, session_spending
 from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 
 #: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
@@ -48,7 +49,12 @@ class AgentFactory:
         local_model: Callable[[], str | None],
         concurrency: int,
     ) -> None:
-        self._llm = ModelAgentFactory(file, getenv=getenv, local_model=local_model)
+        sessions = {
+            name: describe_session(it.document)
+            for name, it in file.agents.items()
+            if isinstance(it, SessionEntry)
+        }
+        self._llm = ModelAgentFactory(file, getenv=getenv, local_model=local_model, sessions=sessions)
         self._webhooks = file.webhooks
         self._getenv = getenv
         self.threads = DaemonThreadPool(limit=concurrency + SPARE_THREADS)
@@ -65,14 +71,21 @@ class AgentFactory:
                 return scripted_agent(script.replies, at_end=script.at_end)
             case CommandEntry():
                 return CommandAgent(entry, getenv=self._getenv)
-            case HumanEntry():
-                return HumanAgent(binding.wait or entry)
-            case ExternalEntry():
-                return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
+            case HumanEntry() | ExternalEntry() | SessionEntry():
+                return self._create_deferred_agent(binding, entry)
             case ObjectEntry():
                 return entry.agent
             case _:
                 assert_never(entry)
+
+    def _create_deferred_agent(
+        self, binding: AgentBinding, entry: HumanEntry | ExternalEntry | SessionEntry
+    ) -> DeferredAgent:
+        if isinstance(entry, SessionEntry):
+            return _session_agent(binding, entry)
+        if isinstance(entry, ExternalEntry):
+            return ExternalAgent(entry, self._webhooks, self._getenv, binding.wait or entry)
+        return HumanAgent(binding.wait or entry)
 
     def find_model(self, name: str) -> ModelEntry:
         """Return the entry of a model; a model without an entry gets the default settings."""
@@ -96,6 +109,13 @@ class AgentFactory:
             yield from check_command_entry(entry, self._getenv)
         elif isinstance(entry, ExternalEntry) and not self._getenv(entry.secret_env):
             yield FieldProblem("secret_env", f"environment variable {entry.secret_env} is not set")
+
+
+def _session_agent(binding: AgentBinding, entry: SessionEntry) -> SessionAgent:
+    document = binding.session or entry.document
+    if not document:
+        raise InvalidInput("session", binding.session, "must be a session file, or a table of its fields")
+    return SessionAgent(document)
 
 
 def merge_script(binding: AgentBinding, entry: ScriptedEntry) -> ScriptedEntry:
@@ -137,6 +157,8 @@ def spending_bound(
             return UNKNOWN_SPENDING
         case CommandEntry() | HumanEntry() | ExternalEntry():
             return NO_SPENDING
+        case SessionEntry():
+            return session_spending(binding.session or entry.document)
         case _:
             assert_never(entry)
 

@@ -36,11 +36,13 @@ from ...models.sessions.options import AgentName
 from ...models.text.redact import ABSENT
 from ...models.turns.waiting import WaitPolicy
 from ..entry_base import CallablePath, EntryBase, Window
-from ..llm.entries import LLMEntry, ModelTables
+from ..llm.entries import TOOL_NAME, LLMEntry, ModelTables
 from ..llm.factory import LOCAL_MODEL
 from ..programs.agent import CommandEntry
 from ..remote.entry import ExternalEntry, Webhooks
 from ..scripted import AtEnd, ScriptedReply
+from ..sessions import SessionEntry, SessionFiles
+from .session_files import check_nesting, read_session_files
 
 
 class PythonEntry(EntryBase):
@@ -71,7 +73,7 @@ class HumanEntry(EntryBase, WaitPolicy):
 
 
 AgentEntry = Annotated[
-    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry | ExternalEntry,
+    LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry | ExternalEntry | SessionEntry,
     Field(discriminator="kind"),
 ]
 
@@ -83,17 +85,22 @@ class AgentsFile(ModelTables):
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
 
 
-_KINDS = ("llm", "python", "scripted", "command", "human", "external")
+_KINDS = ("llm", "python", "scripted", "command", "human", "external", "session")
 
 
-def read_agents_file(path: Path) -> AgentsFile:
+def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> AgentsFile:
     """Return the content of an agents file.
+
+    Args:
+        path: The agents file.
+        session_files: How its session files are read; None: it may name none.
 
     Raises:
         RegistryError: The file breaks a rule; the error names file, table, field and rule.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
+        read_session_files(path, data, session_files)
         file = AgentsFile.model_validate(data)
     except OSError as error:
         raise RegistryError(str(path), entry="", field="", rule=f"cannot be read: {error.strerror}") from None
@@ -110,6 +117,8 @@ def read_agents_file(path: Path) -> AgentsFile:
             _check_names(path, name, entry, file)
         elif isinstance(entry, ExternalEntry):
             _check_host(path, name, entry, file.webhooks)
+    if session_files is not None:
+        check_nesting(path, file.agents, max_depth=session_files.max_depth)
     return file
 
 
@@ -131,7 +140,8 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
 
 def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> None:
     """Raise RegistryError for an unknown model or tool."""
-    models, tools = {*file.models, LOCAL_MODEL}, {*file.tools, *file.mcp}
+    sessions = {name for name, it in file.agents.items() if isinstance(it, SessionEntry)}
+    models, tools = {*file.models, LOCAL_MODEL}, {*file.tools, *file.mcp, *sessions}
     named = [("model", entry.model), *((f"fallback[{at}]", model) for at, model in enumerate(entry.fallback))]
     for field, model in named:
         if model not in models and ":" not in model:
@@ -139,9 +149,12 @@ def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> No
             rule = f"must be a [models] table ({near}) or provider:model (got {model!r})"
             raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
     for at, tool in enumerate(entry.tools):
+        if tool in sessions and not TOOL_NAME.fullmatch(tool):
+            rule = f"must be a session whose name is 1 to 40 letters, digits or underscores (got {tool!r})"
+            raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
         if tool not in tools:
             near = _near(tool, tools) or "none exist"
-            rule = f"must be a [tools] or [mcp] table ({near}; got {tool!r})"
+            rule = f"must be a [tools] or [mcp] table, or an agent of kind session ({near}; got {tool!r})"
             raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from ...models.sessions.subsessions import SESSION_AGENT
 from ..llm.entries import LLMEntry
 from ..llm.factory import LOCAL_MODEL
 from ..programs.agent import CommandEntry
+from ..sessions import SessionEntry
 from .agents_file import AgentEntry, HumanEntry, PythonEntry, ScriptedEntry
 
 
@@ -37,6 +39,7 @@ BUILT_IN: MappingProxyType[str, AgentEntry] = MappingProxyType(
         "echo": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["{last}"]}),
         "noop": ScriptedEntry.model_validate({"kind": "scripted", "replies": ["ok"]}),
         "human": HumanEntry(kind="human"),
+        SESSION_AGENT: SessionEntry(kind="session", file="the binding's own"),
         "ruff": _reviewer("ruff"),
         "bandit": _reviewer("bandit"),
         "inspector": _reviewer("inspector"),

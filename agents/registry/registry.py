@@ -8,7 +8,7 @@ the local model, `echo` and `noop`) replaces it.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +27,7 @@ from ..objects import ObjectEntry, object_entry
 from ..programs.agent import CommandEntry, readable_argv
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
+from ..sessions import SessionEntry, SessionFiles
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
 from .agents_file import AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
 from .built_in import BUILT_IN
@@ -103,8 +104,11 @@ class Registry:
         local_model: Callable[[], str | None] = _no_local_model,
         concurrency: int = 8,
         objects: Mapping[str, object] = MappingProxyType({}),
+        session_files: SessionFiles | None = None,
     ) -> Registry:
         """Return the registry of a file; None: of `agents.toml` in the working folder, if it exists.
+
+        `session_files`: how the session files that it names are read; None: it may name none.
 
         Raises:
             InvalidInput: An object is no agent.
@@ -112,7 +116,7 @@ class Registry:
         """
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
-        file = read_agents_file(path) if path is not None else None
+        file = read_agents_file(path, session_files) if path is not None else None
         return cls(
             file,
             getenv=getenv,
@@ -141,6 +145,22 @@ class Registry:
         """Return what a review must know of the model agents, by name of the agent."""
         found = {name: self._factory.describe_reader(self._entries[name]) for name in self.names()}
         return {name: model for name, model in found.items() if model is not None}
+
+    def needed_by(self, names: Iterable[str]) -> frozenset[str]:
+        """Return agents with all agents of the sessions among them, and of the sessions that they may call."""
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in found:
+                continue
+            found.add(name)
+            entry = self._entries.get(name)
+            if isinstance(entry, SessionEntry):
+                waiting += entry.agents_in_use()
+            elif isinstance(entry, LLMEntry):
+                waiting += [it for it in entry.tools if isinstance(self._entries.get(it), SessionEntry)]
+        return frozenset(found)
 
     def names_on_local_model(self) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted."""
@@ -192,6 +212,10 @@ class Registry:
             and entry.to not in self._entries
         ):
             yield FieldProblem("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
+        if isinstance(entry, SessionEntry):
+            for name in entry.agents_in_use():
+                if name not in self._entries:
+                    yield FieldProblem("file", str(UnknownAgent(name, known=self._entries, field="")))
 
     def _entry(self, name: str) -> Entry:
         entry = self._entries.get(name)
@@ -233,19 +257,19 @@ class Registry:
 
 
 #: Hashable form of a binding, as cache key: bindings contain mappings, which have no hash.
-_Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None]
+_Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None, str]
 
 
 def _key(binding: AgentBinding) -> _Key:
     parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
     return (
         *(binding.agent, binding.instructions, binding.temperature, binding.max_tokens),
-        *(parameters, binding.wait),
+        *(parameters, binding.wait, json.dumps(binding.session) if binding.session else ""),
     )
 
 
 def _binding(key: _Key) -> AgentBinding:
-    agent, instructions, temperature, max_tokens, parameters, wait = key
+    agent, instructions, temperature, max_tokens, parameters, wait, session = key
     return AgentBinding(
         agent=agent,
         instructions=instructions,
@@ -253,6 +277,7 @@ def _binding(key: _Key) -> AgentBinding:
         max_tokens=max_tokens,
         parameters=json.loads(parameters or "{}"),
         wait=wait,
+        session=json.loads(session) if session else None,
     )
 
 
@@ -276,5 +301,5 @@ def _entry_detail(entry: Entry) -> str:
             return urlsplit(entry.url).hostname or ""
         case HumanEntry():
             return _format_wait(entry)
-        case ObjectEntry():
+        case ObjectEntry() | SessionEntry():
             return entry.what

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
+from ...agents.execution.running import refuse_wait_in_turn
 from ...jobs.collab import CollabJob
 from ...jobs.reading import connections_of
 from ...jobs.result import JobResult
@@ -17,6 +18,7 @@ from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
 from ...models.review.runs import ReviewRun
 from ...models.sessions.spec import SessionSpec
+from ...models.sessions.subsessions import ParentRef
 from ...models.turns.deltas import Delta
 from ...reviews.job import ReviewJob
 from ...reviews.schedules.schedules import Schedules
@@ -50,9 +52,19 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         """Whether Redis holds the session; False: only the archive does."""
         return self._blocking().is_live
 
+    @property
+    def parent(self) -> ParentRef | None:
+        """The turn that the session answers; None: it is no sub-session."""
+        return self._blocking().parent
+
     async def spec(self) -> SessionSpec:
         """Return the spec of the session: agents, stop conditions, options and policies."""
         return await self._threads.run_call(lambda: self._blocking().spec)
+
+    @document_as(CollabJob.children)
+    async def children(self) -> list[AsyncCollabJob]:  # noqa: D102 - documented as the verb
+        found = await self._threads.run_call(lambda: self._blocking().children())
+        return [AsyncCollabJob(it, self._threads) for it in found]
 
     state = async_method(CollabJob.state)
     status = async_method(CollabJob.status)
@@ -64,6 +76,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     transcript = async_method(CollabJob.transcript)
     board = async_method(CollabJob.board)
     usage = async_method(CollabJob.usage)
+    descendants = async_method(CollabJob.descendants)
     graph = async_method(CollabJob.graph)
     suspend = async_method(CollabJob.suspend)
     resume = async_method(CollabJob.resume)
@@ -112,6 +125,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     async def result(self, timeout: float | None = None) -> JobResult:  # noqa: D102
         job = self._blocking()
         if job.is_live:
+            refuse_wait_in_turn(self.id)
             try:
                 async with asyncio.timeout(timeout):
                     async for _ in self._follow("events", after=END_ONLY):

@@ -6,6 +6,7 @@ hosts to a worker.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
 
@@ -14,6 +15,7 @@ from pydantic import Field, JsonValue, model_validator
 from ..protocol.base import NonBlank
 from ..turns.turn import Frozen, NewItem
 from ..turns.waiting import WaitPolicy
+from .subsessions import SESSION_AGENT
 
 #: Name of a registered agent.
 AgentName = Annotated[NonBlank, Field(max_length=200)]
@@ -89,6 +91,8 @@ class AgentBinding(Frozen):
     """The registered agent of a participant, with overrides that are data only."""
 
     agent: AgentName
+    #: Document of the sub-session that takes the turns of the participant, with the built-in agent `session`.
+    session: dict[str, JsonValue] | None = None
     instructions: str | None = Field(default=None, max_length=32_768)
     temperature: float | None = Field(default=None, ge=0, le=2)
     max_tokens: int | None = Field(default=None, ge=1)
@@ -97,10 +101,25 @@ class AgentBinding(Frozen):
     #: Wait policy for an agent that answers later; None: that of the registry.
     wait: WaitPolicy | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _name_session_agent(cls, data: object) -> object:
+        if isinstance(data, Mapping) and data.get("session") is not None and "agent" not in data:
+            return {**data, "agent": SESSION_AGENT}
+        return data
+
+    @model_validator(mode="after")
+    def _check_session(self) -> Self:
+        if self.session is not None and self.agent != SESSION_AGENT:
+            raise ValueError("`session` must be set without `agent`")
+        return self
+
     def with_agent(self, agent: str | None) -> Self:
-        """Return the binding with another agent, which has its own wait policy.
+        """Return the binding with another agent, which has its own wait policy and no document of a session.
 
         Args:
             agent: The agent. None: return the binding unchanged.
         """
-        return self if agent is None else self.model_copy(update={"agent": agent, "wait": None})
+        if agent is None:
+            return self
+        return self.model_copy(update={"agent": agent, "wait": None, "session": None})

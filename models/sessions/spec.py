@@ -16,6 +16,7 @@ from ..turns.turn import Frozen
 from .limits import Tenant, TurnLimits
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .stop_conditions import StopCondition
+from .subsessions import ParentRef
 
 
 class SessionSpec(Frozen):
@@ -51,6 +52,9 @@ class SessionSpec(Frozen):
 
     #: User whose memory its turns use, and the parameters of its own message.
     memory: MemoryOptions | None = None
+
+    #: The turn that it answers; None: it is no sub-session.
+    parent: ParentRef | None = None
 
     #: Span in which it was submitted, in the format of W3C's header `traceparent`; None: no span was active.
     submitted_in: str | None = Field(default=None, pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$")

@@ -6,7 +6,7 @@ participant, and the fields of `Submission` besides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Self, TypeVar, Unpack, cast
@@ -26,6 +26,7 @@ from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .spec import SessionSpec
 from .stop_conditions import Condition, Converged, StopCondition
 from .stop_syntax import check_size, read_stop
+from .subsessions import ParentRef, check_document
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -173,6 +174,8 @@ class Submission:
     output_by: str | None = None
     #: Class of the output in this process; it does not travel.
     output_type: type[BaseModel] | None = None
+    #: The turn that it answers; None: it is no sub-session.
+    parent: ParentRef | None = None
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -227,6 +230,30 @@ class Submission:
         )
         return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
 
+    @classmethod
+    def of_subsession(cls, document: object, where: str) -> Self:
+        """Read the document of a sub-session; `where` is its place in messages.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
+        try:
+            return cls.from_document(check_document(document, ""))
+        except InvalidInput as error:
+            raise error.within(where) from None
+
+    def agents_in_use(self) -> Iterator[str]:
+        """Yield the names of the agents of its participants, and of those of the sub-sessions that it contains."""
+        for participant in self.collab.participants:
+            name = participant.participant_id
+            binding = self.agents.get(name)
+            if binding is not None and binding.session is not None:
+                yield from Submission.of_subsession(binding.session, f"agents.{name}.session").agents_in_use()
+            elif binding is not None:
+                yield binding.agent
+            else:
+                yield HUMAN_AGENT if participant.kind is ParticipantKind.HUMAN else name
+
     def prepare(self, *, known_agents: frozenset[str] = frozenset(), max_message_bytes: int) -> Submission:
         """Return this submission with all defaults filled in and all rules between its parts checked.
 
@@ -277,6 +304,7 @@ class Submission:
                 "memory": self.memory,
                 "protocol": self.protocol,
                 "output": self._required_output(),
+                "parent": self.parent,
             },
             "",
         )
@@ -377,9 +405,18 @@ def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
         return data, {}
     plain, agents = [], {}
     for entry in data:
-        if isinstance(entry, Mapping) and "agent" in entry:
-            agents[str(entry.get("participant_id"))] = entry["agent"]
-            plain.append({name: value for name, value in entry.items() if name != "agent"})
+        if isinstance(entry, Mapping) and ("agent" in entry or "session" in entry):
+            agents[str(entry.get("participant_id"))] = _binding_of(entry)
+            plain.append({name: value for name, value in entry.items() if name not in ("agent", "session")})
         else:
             plain.append(entry)
     return plain, agents
+
+
+def _binding_of(entry: Mapping[str, Any]) -> object:
+    """Return what a participant of a session file says about its agent."""
+    if "session" not in entry:
+        return entry["agent"]
+    if "agent" in entry:
+        raise InvalidInput("participants.session", entry["agent"], "must be set without `agent`")
+    return {"session": entry["session"]}

@@ -167,6 +167,10 @@ class Question(Frozen):
     text: str = Field(default="", max_length=32_768)
     #: The answers that are taken; none: any text.
     choices: tuple[ShortText, ...] = Field(default=(), max_length=100)
+    #: Registered session that answers, as a sub-session, instead of a person.
+    session: ShortText | None = None
+    #: Name of the tool call that asks a session; empty: the agent itself asks.
+    call: str = Field(default="", max_length=1_000)
 
 
 class GivenAnswer(Frozen):
@@ -177,6 +181,12 @@ class GivenAnswer(Frozen):
     text: str | None = None
     #: Participant who answered: the person who was asked, or their substitute.
     by: str | None = None
+    #: Sub-session that answered.
+    session_id: str | None = None
+    #: Data of its last message.
+    output: JsonValue = None
+    #: Why a sub-session gave no answer.
+    error: str | None = None
 
 
 class RemainingBudget(Frozen):
@@ -261,6 +271,11 @@ class TurnOutcome(Frozen):
     def ask(cls, to: str, text: str, *, choices: tuple[str, ...] = ()) -> TurnOutcome:
         """Return a question to a person of the roster; `TurnContext.answers` holds the answer next time."""
         return cls(question=Question(to=to, text=text, choices=choices))
+
+    @classmethod
+    def call_session(cls, name: str, text: str) -> TurnOutcome:
+        """Return a call of a registered session; `TurnContext.answers` holds its last message next time."""
+        return cls(question=Question(to=name, text=text, session=name))
 
     @classmethod
     def skip_turn(cls) -> TurnOutcome:

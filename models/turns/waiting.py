@@ -40,6 +40,7 @@ class Awaits(StrEnum):
 
     HUMAN = "awaiting_human"
     REMOTE = "awaiting_remote"
+    SESSION = "awaiting_session"
 
 
 class WaitPolicy(Frozen):
@@ -86,6 +87,28 @@ class RemoteDelivery(Frozen):
     due_ms: int = 0
 
 
+class ChildSession(Frozen):
+    """The sub-session that a parked turn waits for."""
+
+    session_id: str
+    #: Number of the sub-session within its turn, from 0.
+    call: int = 0
+    #: What is opened, as a JSON document; empty once it is open.
+    document: str = ""
+    #: What it may spend, of the reservation of the turn; None: the parent has no such limit.
+    tokens: int | None = None
+    cost_micros: int | None = None
+    #: Checks since it was opened.
+    checks: int = 0
+    #: Time of the next check, in milliseconds since the epoch.
+    due_ms: int = 0
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether it was opened."""
+        return not self.document
+
+
 class ParkedQuestion(Frozen):
     """The open question of a parked turn, and its messages and answers so far."""
 
@@ -101,6 +124,7 @@ class ParkedQuestion(Frozen):
     #: Number of times that the turn was reassigned.
     passed_on: int = 0
     delivery: RemoteDelivery | None = None
+    child: ChildSession | None = None
     answers: tuple[GivenAnswer, ...] = ()
     lines: tuple[AddedMessage, ...] = ()
 

@@ -234,6 +234,8 @@ class ScriptAnswer:
     advance: bool = False
     #: True: due work is not sent again, because the earlier message may still be in the queue.
     held: bool = False
+    #: For a swept sub-session: id of its parent; empty for any other session.
+    parent: str = ""
     #: Amount that a turn requested and can never get.
     shortfall: Shortfall | None = None
     #: Usage of attempts booked by this call; None: nothing to book, or an earlier call booked it.
@@ -281,6 +283,7 @@ def _read_extra(word: str, extra: Any, claim: GrantRequest | None) -> dict[str, 
     if word == "exhausted" and extra is not None:
         return {"shortfall": Shortfall(*extra)}
     if word == "swept" and extra is not None:
-        due_ms, numbers, advance, held = extra
-        return {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}
+        due_ms, numbers, advance, held, parent = extra
+        found = {"numbers": tuple(numbers), "due_ms": due_ms, "advance": advance == 1, "held": held == 1}
+        return {**found, "parent": parent}
     return {"numbers": tuple(extra or ())}

@@ -37,6 +37,8 @@ class Opening:
     deadline_s: float | None = None
     #: True: its keys get their TTL only after the session is archived.
     archived: bool = False
+    #: Id of the session whose turn it answers; empty: it is no sub-session.
+    parent: str = ""
 
 
 class JournalNote(NamedTuple):

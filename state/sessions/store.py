@@ -162,22 +162,24 @@ class SessionStore:
 
     # -- status of the session ---------------------------------------------------------------
 
-    def suspend(self, session_id: str, *, by: str = "") -> SessionState:
-        """Suspend an active session. `by`: actor recorded in the event; empty: none.
+    def suspend(self, session_id: str, *, by: str = "", request: str | None = None) -> SessionState:
+        """Suspend an active session. `by`: actor recorded in the event; empty: none. `request`: as in `resume`.
 
         Raises:
             IllegalTransition: The session has another status.
         """
-        args: dict[str, ScriptValue] = {"request": new_id(), "by": by}
+        args: dict[str, ScriptValue] = {"request": request or new_id(), "by": by}
         return self._change_status("sessions/suspend", session_id, CollabStatus.SUSPENDED, args)
 
-    def resume(self, session_id: str, *, by: str = "") -> SessionState:
+    def resume(self, session_id: str, *, by: str = "", request: str | None = None) -> SessionState:
         """Resume a suspended session, and write its held commits. `by`: as in `suspend`.
+
+        `request`: name of this change, by which its repetition is recognised; None: a new one.
 
         Raises:
             IllegalTransition: The session has another status.
         """
-        args: dict[str, ScriptValue] = {"request": new_id(), "by": by}
+        args: dict[str, ScriptValue] = {"request": request or new_id(), "by": by}
         return self._change_status("sessions/resume", session_id, CollabStatus.ACTIVE, args)
 
     def cancel(
@@ -298,6 +300,7 @@ def _opening_args(opening: Opening) -> dict[str, ScriptValue]:
         "roles": roles_document(opening.collab),
         "deadline_ms": int((opening.deadline_s or 0) * 1000),
         "archive": "owed" if opening.archived else "",
+        "parent": opening.parent,
     }
 
 

@@ -112,6 +112,8 @@ class TurnRecord:
     short: Amounts | None = None
     #: State of the parking; None: the turn is not parked.
     parking: ParkingState | None = None
+    #: Sub-session that the turn waits for, or waited for when it was dropped.
+    child: str | None = None
     #: Celery task that parked the turn; None: the turn does not wait, and did not wait when it was dropped.
     parked_by: ParkedBy | None = None
     #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
@@ -151,6 +153,7 @@ class _Stored(BaseModel):
     parked_ms: int | None = None
     until_ms: int | None = None
     wake_ms: int | None = None
+    child: str | None = None
     task: str = ""
     worker: str = ""
 
@@ -230,6 +233,7 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         spent={token: read_amounts(row) for token, row in stored.spent.items()},
         short=stored.short,
         parking=stored.parking,
+        child=stored.child,
         parked_by=ParkedBy(stored.task, stored.worker) if stored.task else None,
         wait=turns.get(f"{number}:wait"),
     )

@@ -42,6 +42,8 @@ class ReplyRule(StrEnum):
     DEADLINE = "deadline"
     #: No participant can be asked.
     FAILURE = "failure"
+    #: A sub-session has ended.
+    CHILD = "child"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +62,8 @@ class ParkRequest:
     about: EventData = field(default_factory=dict)
     #: Celery task that parks the turn; None: monitors are not informed.
     parked_by: ParkedBy | None = None
+    #: Id of the sub-session that the turn waits for, with the tokens and the cost that stay reserved for it.
+    child: tuple[str, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +74,7 @@ class ParkedUpdate:
     wait: str
     wake_ms: int
     until_ms: int | None
-    #: Type and data of the event.
+    #: Type and data of the event; an empty type: nothing is recorded.
     event: str
     about: EventData = field(default_factory=dict)
     #: New reply token, which replaces the old one; None: unchanged.
@@ -98,6 +102,8 @@ class Reply:
     outcome: str = ""
     error: str = ""
     about: EventData = field(default_factory=dict)
+    #: Usage of the sub-session that answers, by its id.
+    spent: Accounts = field(default_factory=dict)
 
 
 class ParkedTurnStore:
@@ -120,8 +126,10 @@ class ParkedTurnStore:
             "task": laid.parked_by.task_id if laid.parked_by else "",
             "worker": laid.parked_by.worker if laid.parked_by else "",
         }
+        child = laid.child or ()
         return read_answer(
-            session_id, call_on_session(self._client, "parked/park", session_id, args, scope=grant.scope)
+            session_id,
+            call_on_session(self._client, "parked/park", session_id, args, scope=grant.scope, rest=child),
         )
 
     def update(self, session_id: str, number: int, reply_token: str, done: ParkedUpdate) -> ScriptAnswer:
@@ -157,6 +165,7 @@ class ParkedTurnStore:
             "agent": reply.agent,
             "outcome": reply.outcome,
             "about": to_json(reply.about),
+            "spent": format_accounts(reply.spent) if reply.spent else "",
         }
         messages = speech.messages if speech else ()
         return read_answer(

@@ -7,7 +7,7 @@ at once, and a message may ask for it any number of times.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
@@ -20,12 +20,11 @@ from ...models.turns.turn import TurnResult
 from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
-from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
 from ..runtime.metrics import TurnMetrics
 from ..runtime.parked_reports import report_dropped
 from ..views.session_views import SessionFacts, begins_round, session_view
 from .decide import decide
-from .limits import affordable_turns
+from .dispatch import dispatch_turns, redispatch_waiting
 
 if TYPE_CHECKING:
     from ..runtime.runtime import Runtime
@@ -94,50 +93,6 @@ def _stop_state(facts: SessionFacts, state: SessionState) -> dict[str, JsonValue
     return observed
 
 
-def dispatch_turns(
-    graph: TaskGraph,
-    facts: SessionFacts,
-    state: SessionState,
-    numbers: Iterable[int],
-    *,
-    parent: str | None = None,
-) -> None:
-    """Send turns to the queue, like `send_turns`; during a broker outage the sweep sends them later."""
-    with ignore_broker_outage(facts.session_id):
-        send_turns(graph, facts, state, numbers, parent=parent)
-
-
-def send_turns(
-    graph: TaskGraph,
-    facts: SessionFacts,
-    state: SessionState,
-    numbers: Iterable[int],
-    *,
-    parent: str | None = None,
-) -> None:
-    """Send turns to the queue; without `parent`, as children of the Celery task that planned each.
-
-    Raises:
-        OperationalError: The broker does not answer.
-    """
-    by_parent: dict[str, list[TurnCall]] = {}
-    for number in numbers:
-        record = state.records[number]
-        binding = facts.spec.agents.get(record.participant)
-        agent = record.agent or (binding.agent if binding else "")
-        call = TurnCall(facts.session_id, number, record.participant, facts.collab.mode, record.scope, agent)
-        by_parent.setdefault(parent or record.parent or facts.session_id, []).append(call)
-    for planner, calls in by_parent.items():
-        graph.send_turns(calls, parent=planner, sent_ms=state.now_ms)
-
-
-def resend_all(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
-    """Send again all messages that an active session may wait for; running turns answer `busy`."""
-    with ignore_broker_outage(facts.session_id):
-        send_turns(graph, facts, state, [turn.number for turn in state.open_turns()])
-        graph.send_advance(facts.session_id, sent_ms=state.now_ms)
-
-
 def dispatch_plan(
     runtime: Runtime, facts: SessionFacts, answer: ScriptAnswer, write: PlanWrite, *, parent: str
 ) -> bool:
@@ -155,23 +110,20 @@ def dispatch_plan(
     if 1 in answer.numbers:
         TurnMetrics(runtime.metrics, facts.collab.mode).started()
     if state.is_final:
+        runtime.tree.settle_end(runtime, facts, state)
         if runtime.index.mark_ended(facts.session_id) and runtime.tracing is not None:
             runtime.tracing.end_session(facts, state)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
         runtime.on_session_ended(facts)
         return True
+    if write.dropped:
+        runtime.tree.settle_dropped(runtime, state)
     numbers: Sequence[int] = answer.numbers
     if answer.word not in _APPLIED:  # an earlier call applied it, and its answer was lost
         numbers = [t.number for t in state.open_turns() if t.status == "planned"]
     dispatch_turns(runtime.graph, facts, state, numbers, parent=parent)
     redispatch_waiting(runtime.graph, facts, state)
     return bool(numbers or state.open_turns())
-
-
-def redispatch_waiting(graph: TaskGraph, facts: SessionFacts, state: SessionState) -> None:
-    """Send again turns that waited for budget, as many as the budget now allows."""
-    if facts.has_budget:
-        dispatch_turns(graph, facts, state, affordable_turns(facts.limits, state))
 
 
 def advance(

@@ -14,6 +14,7 @@ from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import RemainingBudget
 from ...state.sessions.records import SessionState, Shortfall
+from ...state.sessions.turn_records import NOTHING
 from ..views.session_views import SessionFacts
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def affordable_turns(limits: RemainingBudget, state: SessionState) -> Iterator[i
     held = [turn.reserved for turn in state.open_turns()]
     tokens = _left(limits.tokens, state.usage.tokens, (it.tokens for it in held))
     cost = _left(limits.cost_micros, state.usage.cost_micros, (it.cost for it in held))
-    is_first = not any(turn.status == "speaking" for turn in state.open_turns())
+    is_first = not any(turn.status == "speaking" or turn.reserved != NOTHING for turn in state.open_turns())
     for number, wanted in waiting:
         tokens, cost = tokens - wanted.tokens, cost - wanted.cost
         if not is_first and min(tokens, cost) < 0:

@@ -1,7 +1,7 @@
 """Celery events of parked turns: monitors show who a Celery task waits for, and how the wait ended.
 
 The Celery task that parks a turn ends, but its result comes later, perhaps from another process. Until then
-it has the state `AWAITING_HUMAN` or `AWAITING_REMOTE`.
+it has the state `AWAITING_HUMAN`, `AWAITING_REMOTE` or `AWAITING_SESSION`.
 """
 
 from __future__ import annotations

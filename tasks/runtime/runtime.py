@@ -12,12 +12,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from celery import Celery
 
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
 from ...models.sessions.limits import DailyLimits
+from ...models.sessions.submission import Submission
+from ...models.sessions.subsessions import MAX_DEPTH, MAX_SUBSESSIONS
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.queue_progress import QueueProgress
 from ...state.sessions.records import SessionState
@@ -48,6 +51,12 @@ class Boundary(StrEnum):
     AFTER_COMMIT = "after-commit"
     #: The next messages are in the queue; the message of this turn is not acknowledged.
     BEFORE_ACK = "before-ack"
+    #: A turn is parked for a sub-session, which is not open.
+    AFTER_PARK = "after-park"
+    #: The sub-session is open; its parent has not recorded it.
+    AFTER_OPEN = "after-open"
+    #: The sub-session has ended; the turn of its parent, which is named, has no answer.
+    BEFORE_ANSWER = "before-answer"
 
 
 #: Callback with boundary, session id and turn number, called in the thread that runs the turn.
@@ -74,6 +83,9 @@ class WorkerLimits:
     tenant: DailyLimits = DailyLimits()  # noqa: RUF009 - frozen
     #: Milliseconds without progress after which an active session counts as stuck.
     stuck_after_ms: int = 300_000
+    #: Maximum number of sessions above a sub-session, and of sub-sessions of one tree.
+    max_depth: int = MAX_DEPTH
+    max_subsessions: int = MAX_SUBSESSIONS
 
 
 #: Seconds for which an id surely belongs to the same session: the id may be used again only after its keys
@@ -153,6 +165,28 @@ class FactsCache:
             self._known.popitem(last=False)
 
 
+class SessionOpening(Protocol):
+    """Opening of sessions."""
+
+    def open(
+        self, submission: Submission, *, known_agents: frozenset[str], submitted_in: str | None
+    ) -> SessionFacts | None:
+        """Open a session, as `SessionOpener` does."""
+        ...
+
+
+class SessionTree(Protocol):
+    """What follows from a session for those above and below it. Every method may be called again."""
+
+    def settle_end(self, runtime: Runtime, facts: SessionFacts, state: SessionState) -> None:
+        """End the sub-sessions of a session that has ended, and answer its parent."""
+        ...
+
+    def settle_dropped(self, runtime: Runtime, state: SessionState) -> None:
+        """End the sub-sessions of dropped turns."""
+        ...
+
+
 def ignore_ended(_facts: SessionFacts) -> None:
     """Do nothing at the end of a session."""
 
@@ -173,6 +207,8 @@ class Runtime:
     turn_services: GrantServicesFactory
     limits: WorkerLimits
     memory: TurnMemory
+    opener: SessionOpening
+    tree: SessionTree
     metrics: MetricSink = field(default_factory=NoMetrics)
     agent_times: AgentTimes = field(default_factory=AgentTimes)
     #: None: there is no archive.
@@ -183,6 +219,11 @@ class Runtime:
     fault_hook: FaultHook = no_fault_hook
     #: Callback for each session that a plan has ended, called at most once; only a hint.
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
+
+    @property
+    def retention_ms(self) -> int:
+        """Return for how long the keys of an ended session are kept."""
+        return self.limits.retention_ms
 
 
 _ATTRIBUTE = "symposia_runtime"

@@ -22,6 +22,7 @@ from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
 from ...models.sessions.submission import Submission
+from ...models.sessions.subsessions import MAX_DEPTH, check_depth
 from ...models.text.ids import session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.index import SessionIndex
@@ -52,7 +53,23 @@ def prepare(
     check_mode_options(
         prepared.collab.mode, prepared.collab.participants, options=prepared.options, stop=prepared.stop
     )
+    _check_subsessions(prepared, known_agents=known_agents, max_message_bytes=max_message_bytes)
     return prepared
+
+
+def _check_subsessions(
+    submission: Submission, *, known_agents: frozenset[str], max_message_bytes: int
+) -> None:
+    """Check the sub-sessions that a submission contains, as they will be opened."""
+    for name, binding in submission.agents.items():
+        if binding.session is None:
+            continue
+        where = f"agents.{name}.session"
+        nested = Submission.of_subsession(binding.session, where)
+        try:
+            prepare(nested, known_agents=known_agents, max_message_bytes=max_message_bytes)
+        except InvalidInput as error:
+            raise error.within(where) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +101,19 @@ class SessionOpener:
     archive_in_ms: int | None
     #: Assigns a prepared session to its task and conversation.
     place: Callable[[Submission], Submission]
+    #: Maximum number of sessions above a sub-session.
+    max_depth: int = MAX_DEPTH
 
     def open(
-        self, submission: Submission, *, known_agents: frozenset[str] = frozenset()
+        self,
+        submission: Submission,
+        *,
+        known_agents: frozenset[str] = frozenset(),
+        submitted_in: str | None = None,
     ) -> SessionFacts | None:
         """Open the session of a submission. Return None if it exists already with the same content.
+
+        `submitted_in`: as in `plan_opening`.
 
         Raises:
             InvalidInput: One line with field, value and rule; nothing was written.
@@ -96,27 +121,37 @@ class SessionOpener:
             SessionConflict: The id belongs to a session with other content.
             RedisUnavailable: Nothing was written, or the same submission may be opened again.
         """
-        planned = self.plan_opening(submission, known_agents=known_agents)
+        planned = self.plan_opening(submission, known_agents=known_agents, submitted_in=submitted_in)
         facts = self.write([planned])[0]
         if isinstance(facts, SessionConflict):
             raise facts
         return facts
 
     def plan_opening(
-        self, submission: Submission, *, known_agents: frozenset[str] = frozenset()
+        self,
+        submission: Submission,
+        *,
+        known_agents: frozenset[str] = frozenset(),
+        submitted_in: str | None = None,
     ) -> PlannedOpening:
         """Check a submission, and return what `write` writes.
+
+        Args:
+            submission: The session.
+            known_agents: Names that workers announced; empty if no worker announced any.
+            submitted_in: Span in which it is submitted; None: the active one.
 
         Raises:
             InvalidInput: One line with field, value and rule.
             ConversationError: The session may not run in its task, or not write to its conversation.
             RedisUnavailable: Redis does not answer.
         """
+        self._check_depth(submission)
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
         prepared = self._assign(prepared)
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
-        spec = prepared.spec(stop).model_copy(update={"submitted_in": active_span()})
+        spec = prepared.spec(stop).model_copy(update={"submitted_in": submitted_in or active_span()})
         opening = Opening(
             collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),
             spec=_format_spec(spec, limit_bytes=self.max_message_bytes),
@@ -124,8 +159,15 @@ class SessionOpener:
             messages=tuple(message.to_json() for message in prepared.messages),
             deadline_s=stop.remaining(Totals()).seconds,
             archived=self.archive_in_ms is not None,
+            parent=f"{prepared.parent.session_id}|{prepared.parent.turn}" if prepared.parent else "",
         )
         return PlannedOpening(opening, spec)
+
+    def _check_depth(self, submission: Submission) -> None:
+        left = self.max_depth - (submission.parent.depth if submission.parent else 0)
+        for name, binding in submission.agents.items():
+            if binding.session is not None:
+                check_depth(binding.session, f"agents.{name}.session", left=left)
 
     def _assign(self, prepared: Submission) -> Submission:
         try:

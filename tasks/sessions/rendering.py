@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -35,9 +36,24 @@ class GraphFormat(StrEnum):
     TEXT = "text"
 
 
-def draw(events: Iterable[MapEvent], form: GraphFormat) -> str:
-    """Return the task tree of a session's MAP events as text in the given format."""
-    return _DRAWN[form](read_tree(events))
+class ChildNode(NamedTuple):
+    """A sub-session in the graph of its parent."""
+
+    #: Number of the turn that it answers.
+    turn: int
+    label: str
+
+
+def draw(events: Iterable[MapEvent], form: GraphFormat, children: Sequence[ChildNode] = ()) -> str:
+    """Return the task tree of a session's MAP events, with its sub-sessions, as text in the given format."""
+    return _DRAWN[form](read_tree(events), children)
+
+
+def _child_edges(tree: TaskTree, children: Sequence[ChildNode]) -> Iterator[tuple[int, ChildNode, str]]:
+    """Yield the number of each sub-session, the sub-session, and the name of the node of its turn."""
+    newest = {node.turn: f"t{index}" for index, node in enumerate(tree.nodes)}
+    for number, child in enumerate(children):
+        yield number, child, newest.get(child.turn, "root")
 
 
 def one_line(text: str, *, limit: int = 120) -> str:
@@ -73,7 +89,7 @@ def _mermaid_text(text: str) -> str:
     return "".join(c if c.isalnum() or c in _PLAIN else f"#{ord(c)};" for c in one_line(text))
 
 
-def _mermaid(tree: TaskTree) -> str:
+def _mermaid(tree: TaskTree, children: Sequence[ChildNode]) -> str:
     heading = "<br/>".join(_mermaid_text(part) for part in _heading(tree))
     lines = ["flowchart TD", f'  root(["{heading}"])']
     grouped = {index for group in tree.groups() for index in group}
@@ -84,6 +100,8 @@ def _mermaid(tree: TaskTree) -> str:
         lines.append("  end")
     for index, parent in enumerate(tree.parent_of()):
         lines.append(f"  {'root' if parent is None else f't{parent}'} --> t{index}")
+    for number, child, turn in _child_edges(tree, children):
+        lines.append(f'  {turn} -.-> s{number}(["{_mermaid_text(child.label)}"])')
     lines.append("  classDef lost stroke-dasharray: 4 4,color:#888")
     return "\n".join(lines)
 
@@ -100,7 +118,7 @@ def _dot_text(text: str) -> str:
     return one_line(text).replace("\\", "\\\\").replace('"', '\\"')
 
 
-def _dot(tree: TaskTree) -> str:
+def _dot(tree: TaskTree, children: Sequence[ChildNode]) -> str:
     heading = "\\n".join(_dot_text(part) for part in _heading(tree))
     lines = [
         "digraph session {",
@@ -113,6 +131,9 @@ def _dot(tree: TaskTree) -> str:
         lines.append(f'  subgraph cluster_{number} {{ label="side by side"; style=dashed; {members} }}')
     for index, parent in enumerate(tree.parent_of()):
         lines.append(f"  {'root' if parent is None else f't{parent}'} -> t{index};")
+    for number, child, turn in _child_edges(tree, children):
+        lines.append(f'  s{number} [label="{_dot_text(child.label)}", shape=oval];')
+        lines.append(f"  {turn} -> s{number} [style=dashed];")
     return "\n".join([*lines, "}"])
 
 
@@ -132,9 +153,12 @@ _MARKS = {
 }
 
 
-def _text(tree: TaskTree) -> str:
+def _text(tree: TaskTree, children: Sequence[ChildNode]) -> str:
     """Return the tree as text: branches are indented, the main line never is."""
     lines = [one_line(" · ".join(_heading(tree)))]
+    below: dict[str, list[ChildNode]] = {}
+    for _, child, turn in _child_edges(tree, children):
+        below.setdefault(turn, []).append(child)
     beside = {index for group in tree.groups() for index in group}
     for index, prefix in _branches(tree):
         node = tree.nodes[index]
@@ -142,6 +166,7 @@ def _text(tree: TaskTree) -> str:
         together = "  (side by side)" if index in beside else ""
         name = one_line(node.participant, limit=40)
         lines.append(f"{prefix}{mark} {node.turn} {name}  {one_line(_describe_state(node))}{together}")
+        lines += [f"{prefix}  ↳ {one_line(child.label)}" for child in below.get(f"t{index}", ())]
     return "\n".join(lines)
 
 
@@ -173,7 +198,7 @@ def _branches(tree: TaskTree) -> Iterator[tuple[int, str]]:
         waiting += [(index, f"{below}├─", f"{below}│ ") for index in reversed(aside)]
 
 
-_DRAWN: dict[GraphFormat, Callable[[TaskTree], str]] = {
+_DRAWN: dict[GraphFormat, Callable[[TaskTree, Sequence[ChildNode]], str]] = {
     GraphFormat.MERMAID: _mermaid,
     GraphFormat.DOT: _dot,
     GraphFormat.TEXT: _text,

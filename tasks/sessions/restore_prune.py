@@ -5,21 +5,23 @@ Live sessions are not deleted, because they would be archived again.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from redis import Redis
 
-from ...models.errors import NotRestorable
+from ...models.errors import NotRestorable, SessionNotFound
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchiveProgress
 from ...models.text.ids import new_id
 from ...state.sessions.archiving import Restorer, is_live
+from ...state.sessions.family import read_children
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
 from ...state.turns.parked import Inbox
-from ..planning.advance import resend_all
+from ..planning.dispatch import resend_all
 from ..runtime.graph import TaskGraph
 from ..views.session_views import SessionFacts, read_facts
 from ..waiting.parked_turn import read_all_questions
@@ -107,7 +109,7 @@ _STREAMS: tuple[Literal["dialog", "events", "journal"], ...] = ("dialog", "event
 def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) -> None:
     """Restore the newest session of this id to Redis in its last archived state, and dispatch its due work.
 
-    A turn that was running is granted again; the worker that ran it before the loss cannot commit.
+    Its unfinished sub-sessions are restored before it. A turn that was running is granted again; the worker that ran it before the loss cannot commit.
 
     Raises:
         SessionNotFound: The session is not in the archive.
@@ -123,6 +125,9 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
             session_id,
             why=f"it is {status}; read it in the archive with `symposia show` and `symposia export`",
         )
+    for child in read_children(snapshot.fields):
+        with suppress(NotRestorable, SessionNotFound):  # it has ended, is live, or was never archived
+            restore(archive, client, graph, child.session_id)
     before = _progress(archive, session_id)
     for stream in _STREAMS:
         if not restorer.refill(session_id, stream, reader.entries(session_id, stream)):

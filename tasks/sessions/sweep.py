@@ -19,13 +19,15 @@ from typing import Self
 from ...models.errors import CorruptSession, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.metrics import SWEEP_DISPATCHES, StuckReason
 from ...models.protocol.collab import CollabStatus
+from ...state.sessions.family import FamilyStore, ParentLink
 from ...state.sessions.live_sessions import StuckSessions, stuck_reason
 from ...state.sessions.records import ScriptAnswer, SessionState
-from ..planning.advance import send_turns
+from ..planning.dispatch import send_turns
 from ..runtime.graph import broker_error
 from ..runtime.log_context import log_context
 from ..runtime.runtime import Runtime
 from ..views.session_views import SessionFacts
+from ..waiting.subsessions.tree import follow_parent
 
 log = logging.getLogger(__name__)
 
@@ -136,6 +138,8 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
         return 0
     # Set the next check before sending: a crash in between delays the session by only one grace time.
     runtime.index.reschedule(session_id, look_ms)
+    if link := ParentLink.parse(answer.parent):
+        follow_parent(runtime, answer.state, link)
     sent = _dispatch_due_work(runtime, answer, answer.state)
     runtime.metrics.count(SWEEP_DISPATCHES, amount=sent)
     _report_to_monitors(runtime, answer.state, look_ms)
@@ -162,18 +166,21 @@ def _dispatch_due_work(runtime: Runtime, answer: ScriptAnswer, state: SessionSta
 def _record_end(runtime: Runtime, session_id: str) -> None:
     """Mark a session as ended that was cancelled, or whose worker died after it had ended the session."""
     # The state is read first: a failed read leaves the session to the next sweep.
-    ended = _read_ended(runtime, session_id) if runtime.tracing is not None else None
+    has_family = FamilyStore(runtime.store.client).links(session_id).has_family
+    ended = _read_ended(runtime, session_id) if has_family or runtime.tracing is not None else None
+    if ended is not None:
+        runtime.tree.settle_end(runtime, *ended)
     if runtime.index.mark_ended(session_id) and runtime.tracing is not None and ended is not None:
         runtime.tracing.end_session(*ended)
 
 
 def _read_ended(runtime: Runtime, session_id: str) -> tuple[SessionFacts, SessionState] | None:
-    """Return what the span of an ended session needs; None: it has expired or cannot be read."""
+    """Return facts and state of an ended session; None: it has expired or cannot be read."""
     try:
         state = runtime.store.state(session_id)
         return runtime.facts.get_for_state(session_id, state), state
     except (SessionNotFound, CorruptSession) as error:
-        log.warning("tracing the end of session %s failed: %s", session_id, error)
+        log.warning("reading the ended session %s failed: %s", session_id, error)
         return None
 
 

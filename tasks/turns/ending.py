@@ -15,7 +15,8 @@ from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote, PlanWrite
 from ..planners import mode_of
-from ..planning.advance import advance, dispatch_plan, dispatch_turns, plan_next, redispatch_waiting
+from ..planning.advance import advance, dispatch_plan, plan_next
+from ..planning.dispatch import dispatch_turns, redispatch_waiting
 from ..runtime.runtime import Boundary, Runtime
 from .active_turn import ActiveTurn, count_end, retry_during_outage, write_deadline
 from .results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return

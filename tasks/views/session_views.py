@@ -136,7 +136,7 @@ def _open_turn(facts: SessionFacts, state: SessionState, record: TurnRecord) -> 
         participant=record.participant,
         scope=record.scope,
         item=item,
-        parked=record.parking is not None,
+        parked=record.parking is not None and record.child is None,
         unbegun=record.status == "planned",
     )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
 
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Role
@@ -13,7 +15,7 @@ from ...models.turns.directives import read_directives
 from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
 from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending
 from ...state.sessions.records import Grant, SessionState
-from ...state.sessions.turn_records import ParkingState, TurnRecord, sum_usage
+from ...state.sessions.turn_records import Accounts, ParkingState, TurnRecord, sum_usage
 from ...state.turns.parked import InboxEntry, Reply, ReplyRule
 from ..turns.results import MessageBuilder
 from ..views.outputs import find_output_faults, read_output
@@ -31,6 +33,8 @@ class OpenQuestion:
     waiting: ParkedQuestion
     #: The turn as it was planned.
     planned: PlannedTurn
+    #: Usage of the sub-session that answers, by its id.
+    child_usage: Accounts = field(default_factory=dict)
 
     @property
     def number(self) -> int:
@@ -60,13 +64,29 @@ class OpenQuestion:
 
     # -- answers ---------------------------------------------------------------------------
 
-    def build_answer(self, text: str | None, *, by: str | None, rule: ReplyRule = ReplyRule.PERSON) -> Reply:
-        """Return the reply of an answer (None: no answer): output of the turn, or input for its agent."""
+    def build_answer(
+        self,
+        text: str | None,
+        *,
+        by: str | None,
+        rule: ReplyRule = ReplyRule.PERSON,
+        output: JsonValue = None,
+        error: str = "",
+    ) -> Reply:
+        """Return the reply of an answer: output of the turn, or input for its agent.
+
+        Args:
+            text: The answer; None: there is none.
+            by: Who answers.
+            rule: Source of the answer.
+            output: Data beside the text, of a sub-session.
+            error: Why a sub-session gave no answer to its agent.
+        """
         if not self.waiting.is_own:
-            return self._build_continuation(text, by=by, rule=rule)
+            return self._build_continuation(text, by=by, rule=rule, output=output, error=error)
         if text is None:
             return self.build_closing(OutcomeKind.SKIPPED, error="no answer in time", rule=rule)
-        said = TurnOutcome(messages=(self._draft(text),))
+        said = TurnOutcome(messages=(self._draft(text),), output=output)
         outcome = read_directives(self._context(), said)
         outcome = said if outcome.question else outcome  # the person who was asked cannot ask a question
         outcome = read_output(self.facts.spec.output, self.planned, outcome)
@@ -90,7 +110,8 @@ class OpenQuestion:
         error: str | None = None,
     ) -> Reply:
         """Return the reply that closes the turn."""
-        grant, spent = self._grant(), sum_usage(self.record.spent.values())
+        grant = self._grant()
+        spent = sum_usage({**self.record.spent, **self.child_usage}.values())
         words = MessageBuilder(
             self.facts, self.planned, grant.number, grant.token, grant.fence, self.waiting, spent
         )
@@ -103,21 +124,38 @@ class OpenQuestion:
             rule=rule,
             speech=speech,
             about={"by": by or "", "outcome": kind.value},
+            spent=self.child_usage,
         )
 
     def build_reassignment(self, agent: str, *, outcome: str, rule: ReplyRule, error: str = "") -> Reply:
         """Return the reply that passes the turn to another agent."""
         waiting = self.waiting.model_copy(
-            update={"passed_on": self.waiting.passed_on + 1, "delivery": None, "escalated": False}
+            update={
+                "passed_on": self.waiting.passed_on + 1,
+                "delivery": None,
+                "child": None,
+                "escalated": False,
+            }
         )
         return self._build_return(waiting, rule=rule, agent=agent, outcome=outcome, error=error)
 
-    def _build_continuation(self, text: str | None, *, by: str | None, rule: ReplyRule) -> Reply:
-        answer = GivenAnswer(question=self.waiting.question, text=text, by=by)
+    def _build_continuation(
+        self, text: str | None, *, by: str | None, rule: ReplyRule, output: JsonValue, error: str
+    ) -> Reply:
+        child = self.waiting.child
+        answer = GivenAnswer(
+            question=self.waiting.question,
+            text=text,
+            by=by,
+            session_id=child.session_id if child else None,
+            output=output,
+            error=error or None,
+        )
         waiting = self.waiting.model_copy(
             update={
                 "answers": (*self.waiting.answers, answer),
                 "lines": (*self.waiting.lines, *self._lines(answer)),
+                "child": None,
                 "escalated": False,
             }
         )
@@ -143,11 +181,14 @@ class OpenQuestion:
             outcome=outcome,
             error=error,
             about={"by": by or "", "outcome": outcome},
+            spent=self.child_usage,
         )
 
     def _lines(self, answer: GivenAnswer) -> Iterator[AddedMessage]:
-        """Yield question and answer as lines of the dialog."""
+        """Yield question and answer as lines of the dialog; those of a tool call are none."""
         question = answer.question
+        if question.session is not None:
+            return
         if question.text.strip():
             yield AddedMessage(speaker=self.record.participant, draft=DraftMessage(content=question.text))
         if answer.text is not None:

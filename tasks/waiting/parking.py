@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 
 from ...agents.agent import AnyAgent
 from ...agents.deferred import DeferredAgent, ExternalAgent
+from ...agents.sessions import SessionAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.metrics import TurnOutcomeLabel
 from ...models.protocol.collab import ParticipantKind
@@ -17,18 +18,28 @@ from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
-from ...models.turns.waiting import AddedMessage, Awaits, ParkedQuestion, RemoteDelivery, WaitPolicy
+from ...models.turns.waiting import (
+    AddedMessage,
+    Awaits,
+    ChildSession,
+    ParkedQuestion,
+    RemoteDelivery,
+    WaitPolicy,
+)
 from ...state.redis.readers import server_ms
 from ...state.sessions.records import Grant, ScriptAnswer, SessionState
 from ...state.sessions.turn_records import ParkedBy
-from ...state.turns.parked import FAR_MS, Inbox, InboxEntry, ParkedTurnStore, ParkRequest
+from ...state.turns.parked import FAR_MS, EventData, Inbox, InboxEntry, ParkedTurnStore, ParkRequest
 from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, count_end, retry_during_outage
 from ..turns.results import TurnEnd
 from ..views.session_views import SessionFacts
-from .due_work import deliver_turn, reminders_ms
+from .due_work import deliver_turn
 from .parked_turn import read_question
+from .parked_work import reminders_ms
 from .replies import request_planning
+from .subsessions.opening import open_child
+from .subsessions.planning import find_session, plan_child, reservation_of_child
 
 #: Maximum questions of an agent in one turn, so that an agent that always asks comes to an end.
 MOST_QUESTIONS = 20
@@ -82,10 +93,12 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     is_remote = isinstance(agent, ExternalAgent) and waiting.is_own
     if isinstance(agent, ExternalAgent) and is_remote:
         waiting = waiting.model_copy(update={"delivery": _delivery(agent, turn, waiting, reply_token)})
+    child = _child(runtime, turn, agent, waiting)
+    waiting = waiting.model_copy(update={"child": child})
     session_id, number = turn.facts.session_id, turn.grant.number
     inbox_entries = [InboxEntry(session_id, number, name) for name in waiting.asked]
     laid = _build_park_request(
-        waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote else FAR_MS
+        waiting, reply_token, tended_in_ms=runtime.limits.lease_ms if is_remote or child else FAR_MS
     )
     parked_by = ParkedBy(turn.active_turn.task_id, turn.active_turn.worker)
     laid = replace(
@@ -112,6 +125,9 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     runtime.index.set_due_by(session_id, asked.parking.wake_ms)
     if asked.state.unconsumed() or asked.state.stop_requested:
         request_planning(runtime, asked.state)  # closed turns and a requested stop do not wait for the answer
+    if asked.waiting.child is not None:
+        end = open_child(runtime, asked, asked.waiting.child)
+        return replace(end, awaits=Awaits.SESSION) if end.word in ("tended", "parked") else end
     if isinstance(agent, ExternalAgent) and asked.waiting.delivery is not None:
         end = deliver_turn(runtime, asked, agent, asked.waiting.delivery)
         return end if end.failed else replace(end, awaits=Awaits.REMOTE)
@@ -127,29 +143,66 @@ def _build_park_request(waiting: ParkedQuestion, reply_token: str, *, tended_in_
         wait=waiting.model_dump_json(exclude_defaults=True),
         until_in_ms=until_in_ms,
         wake_in_ms=min(until_in_ms or FAR_MS, *reminders_ms(waiting), tended_in_ms),
-        about={"asked": list(waiting.asked), "question": waiting.question.text[:_MAX_EVENT_TEXT]},
+        about=_about(waiting),
+        child=None if waiting.child is None else reservation_of_child(waiting.child),
     )
+
+
+def _about(waiting: ParkedQuestion) -> EventData:
+    text = waiting.question.text[:_MAX_EVENT_TEXT]
+    if waiting.child is not None:
+        return {"session_id": waiting.child.session_id, "question": text}
+    return {"asked": list(waiting.asked), "question": text}
+
+
+def _child(
+    runtime: Runtime, turn: TurnToPark, agent: AnyAgent, waiting: ParkedQuestion
+) -> ChildSession | None:
+    """Return the sub-session that the turn is about to wait for; None: it waits for a person or a remote system."""
+    question = waiting.question
+    if question.session is not None:
+        agent = find_session(runtime, question.session)
+    elif not (waiting.is_own and isinstance(agent, SessionAgent)):
+        return None
+    assert isinstance(agent, SessionAgent)  # noqa: S101 - `find_session` returns no other
+    return plan_child(runtime, turn.active_turn, turn.context, agent, question)
 
 
 def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnOutcome) -> ParkedQuestion:
     question = outcome.question
     assert question is not None  # noqa: S101 - only a turn with a question is parked
     me = turn.context.me.participant_id
-    is_own = isinstance(agent, DeferredAgent) and question.to == me
+    is_call = question.session is not None
+    is_own = isinstance(agent, DeferredAgent) and question.to == me and not is_call
     before = turn.active_turn.waiting or ParkedQuestion(question=question)
     if len(before.answers) >= MOST_QUESTIONS:
         raise BadOutcome(f"question: exceeds the limit of {MOST_QUESTIONS} questions in a turn")
     return ParkedQuestion(
         question=question,
         is_own=is_own,
-        asked=(turn.grant.substitute or me,) if is_own else (question.to,),
-        policy=agent.wait
-        if isinstance(agent, DeferredAgent) and is_own
-        else _policy(runtime, turn, question),
+        asked=_asked(turn, agent, question, is_own=is_own),
+        policy=_wait_policy(runtime, turn, agent, question, is_own=is_own),
         passed_on=before.passed_on,
         answers=before.answers,
         lines=(*before.lines, *(AddedMessage(speaker=me, draft=draft) for draft in outcome.messages)),
     )
+
+
+def _asked(turn: TurnToPark, agent: AnyAgent, question: Question, *, is_own: bool) -> tuple[str, ...]:
+    """Return the names of those who may answer; nobody but a sub-session answers for it."""
+    if question.session is not None or (is_own and isinstance(agent, SessionAgent)):
+        return ()
+    return (turn.grant.substitute or turn.context.me.participant_id,) if is_own else (question.to,)
+
+
+def _wait_policy(
+    runtime: Runtime, turn: TurnToPark, agent: AnyAgent, question: Question, *, is_own: bool
+) -> WaitPolicy:
+    if question.session is not None:
+        return WaitPolicy(deadline_s=None)  # a sub-session ends by itself
+    if is_own and isinstance(agent, DeferredAgent):
+        return agent.wait
+    return _policy(runtime, turn, question)
 
 
 def _policy(runtime: Runtime, turn: TurnToPark, question: Question) -> WaitPolicy:

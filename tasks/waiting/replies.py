@@ -17,7 +17,7 @@ from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.store import SessionStore
 from ...state.turns.parked import Inbox, ParkedTurnStore, Reply
-from ..planning.advance import dispatch_turns
+from ..planning.dispatch import dispatch_turns
 from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..runtime.parked_reports import report_wait_end
 from ..views.outputs import describe_faults

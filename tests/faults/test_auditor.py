@@ -9,7 +9,8 @@ import pytest
 
 from chaos.audit.auditor import audit
 from chaos.audit.evidence import Evidence
-from chaos.plays import round_robin
+from chaos.audit.families import audit_family
+from chaos.plays import nested, round_robin
 from sessions.table import until
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
@@ -155,3 +156,25 @@ def test_checker_finds_messages_without_a_call(ended):
     known = {name: call for name, call in calls.items() if name != nonce}
     findings = audit(Evidence(arena.server.client, script.session), script, known, lease_ms=1_000)
     assert "record" in {finding.kind for finding in findings}
+
+
+def test_checker_finds_every_change_between_sessions_and_sub_sessions(arena):
+    play = nested(Random(6))
+    outcome = arena.run([play])
+    assert not outcome.findings
+    redis, child = arena.server.client, play.children[0]
+
+    def found(is_cut=False):
+        seen = {it.id: Evidence(redis, it.id) for it in play.family()}
+        return {finding.kind for finding in audit_family(play.script, seen, is_cut=is_cut)}
+
+    assert found() == set()
+    spent = key(child.script, "session")
+    redis.hincrby(spent, "input_tokens", 1)
+    assert found() == {"budget"}
+    redis.hincrby(spent, "input_tokens", -1)
+    redis.hset(spent, "status", "active")
+    assert found() == {"end"}
+    redis.delete(spent)
+    assert found() == {"lost"}
+    assert found(is_cut=True) == set()

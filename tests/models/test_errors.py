@@ -68,6 +68,7 @@ from symposia.models.errors import (
     TurnFailed,
     UnknownAgent,
     UnsuitableRedis,
+    WaitInTurn,
     invalid_input,
 )
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
@@ -132,6 +133,10 @@ EXAMPLES = {
     ScheduleNotFound("nightly"): "schedule 'nightly' not found",
     SessionConflict("s1"): "session 's1' already exists with different content; use a new collab_id",
     ReplyRefused("s1", "ben", "late"): ("session 's1' refused the answer of 'ben': the deadline has passed"),
+    WaitInTurn(
+        "s1"
+    ): "session 's1' cannot be waited for in a turn of an agent, which would hold a thread of the "
+    "worker; return TurnOutcome.call_session(NAME, TEXT) to call a sub-session",
     ResultTimeout("s1", timeout_s=2.5): "session 's1' did not end within 2.5 s; it keeps running",
     ReviewError(): "A batch review cannot continue.",
     ReviewNotFound("r1"): "review 'r1' not found (unknown id or pruned)",

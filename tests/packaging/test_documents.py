@@ -92,7 +92,7 @@ def first_column(section: str, heading: str) -> list[str]:
                 *MemoryChoices.__annotations__,
             },
         ),
-        ("field of a participant", {*symposia.Participant.model_fields, "agent"}),
+        ("field of a participant", {*symposia.Participant.model_fields, "agent", "session"}),
         ("field of `options`", {*symposia.ModeOptions.model_fields}),
         ("field of `policy`", {*symposia.FailurePolicy.model_fields}),
     ],

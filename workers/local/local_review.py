@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from ...agents.llm.factory import LOCAL_MODEL
 from ...agents.registry.registry import Registry
+from ...agents.sessions import SessionFiles
 from ...client import installation_of
 from ...config.settings import Settings, load_settings, read_variable
 from ...factories.storage import open_archive
+from ...jobs.session_file import read_session_document
 from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ...models.review.panels import BatchLimits, Panel
 from ...models.review.runs import ReviewRun, RunState
@@ -207,7 +209,8 @@ def _registry(settings: Settings) -> Registry:
     """Return the agents that a worker of this process knows: without an agents file in the working folder."""
     if settings.agents_file is None:
         return Registry()
-    return Registry.load(settings.agents_file, getenv=read_variable)
+    session_files = SessionFiles(read_session_document, settings.max_subsession_depth)
+    return Registry.load(settings.agents_file, getenv=read_variable, session_files=session_files)
 
 
 def _needs_local_model(panel: Panel, registry: Registry) -> bool:

@@ -148,8 +148,9 @@ def worker_service(
 def needs_local_model(registry: Registry, submission: Submission) -> bool:
     """Return whether an agent of a prepared submission uses the local model."""
     policies = (submission.policy, *submission.policies.values())
-    named = {it.agent for it in submission.agents.values()} | {it.substitute for it in policies}
-    return any(name in named for name in registry.names_on_local_model())
+    named = {*submission.agents_in_use(), *(it.substitute for it in policies if it.substitute)}
+    needed = registry.needed_by(named)
+    return any(name in needed for name in registry.names_on_local_model())
 
 
 class LocalRuntime:

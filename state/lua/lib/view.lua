@@ -14,6 +14,10 @@
 ---   `restored_by`: request that restored the session
 ---   `map_events`, `notes`: numbers of its events
 ---   `reserved_tokens`, `reserved_cost`: what open turns may still spend, the sum over their records
+--- Fields of a session with sub-sessions:
+---   `parent`: id of the session whose turn it answers
+---   `children`: number of sub-sessions in the tree below a session without parent
+---   `child:ID`: each of them, as `parent|turn|call`
 --- Fields of a steered session:
 ---   `edition`: number of changes of `collab` and `spec`
 ---   `next_collab`, `next_spec`: replace `collab` and `spec` when the next round begins (`awaited`)

@@ -1,12 +1,13 @@
 --- parked/reply: ends the wait of a parked turn: writes the answer, or returns the turn to the workers with it.
 --- KEYS: session dialog events journal turns
---- ARGV: number reply request rule kind result error wait agent outcome about messages*
---- USES: clock view turns events requests grants writing
+--- ARGV: number reply request rule kind result error wait agent outcome about spent messages*
+--- USES: clock view turns events requests accounts grants limits writing
 --- ANSWERS: replied(view) returned(view) held(view) late early foreign double inactive(view) unknown missing
 --- GUARANTEE: at most one reply ends a wait, only under the turn's current reply token.
---- `rule`: `person` is valid before the deadline, `deadline` after it, `failure` at any time. With a `kind`
+--- `rule`: `person` is valid before the deadline, `deadline` after it, `failure` and `child` at any time. With a `kind`
 --- the turn is closed (or held, while the session is suspended); without one it is returned to the workers,
---- with the answer in `wait`, and to `agent`, if one is named. The same `request` again (its first answer
+--- with the answer in `wait`, and to `agent`, if one is named. `spent`: usage of the sub-session that answers, which
+--- is booked as usage of the turn. The same `request` again (its first answer
 --- was lost) changes nothing and gets the same answer.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
@@ -26,7 +27,9 @@ if turn.status ~= 'parked' then return { 'double' } end
 if rule == 'person' and turn.until_ms and NOW > turn.until_ms then return { 'late' } end
 if rule == 'deadline' and not (turn.until_ms and NOW >= turn.until_ms) then return { 'early' } end
 
-turn.request, turn.task, turn.worker = request, nil, nil
+turn.request, turn.task, turn.worker, turn.child = request, nil, nil, nil
+if spent ~= '' then book_accounts(session, turn, spent) end
+release_reservation(session, turn)
 local data = cjson.decode(about)
 data.turn_number, data.participant_id = tonumber(number), turn.participant
 write_journal(journal, 'turn.answered', data)

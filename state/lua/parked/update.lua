@@ -5,7 +5,7 @@
 --- ANSWERS: tended(view) gone missing
 --- GUARANTEE: changes a turn only while it is parked under `reply`; with another `new_reply` the old token is no longer
 --- valid. With `happened` the event is recorded even if the wait has ended in the meantime: it reports something
---- that was done outside.
+--- that was done outside. Without an `event` nothing is recorded.
 if redis.call('EXISTS', session) == 0 then return { 'missing' } end
 local turn = read_turn(turns, number)
 local data = cjson.decode(about)
@@ -22,5 +22,5 @@ turn.wake_ms = tonumber(wake_ms)
 turn.dispatches, turn.swept_ms = 0, nil
 save_turn(turns, number, turn)
 redis.call('HSET', turns, number .. ':wait', wait)
-write_journal(journal, event, data)
+if event ~= '' then write_journal(journal, event, data) end
 return view(session, turns, 'tended')

@@ -1,9 +1,10 @@
 --- sessions/open: creates a session, once.
 --- KEYS: session dialog events journal turns
---- ARGV: digest collab spec roles deadline_ms archive messages*
+--- ARGV: digest collab spec roles deadline_ms archive parent messages*
 --- USES: clock view events transitions
 --- ANSWERS: opened(view) exists(view) conflict
---- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`.
+--- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`. `parent`: id of
+--- the session whose turn it answers; empty: it is no sub-session.
 local known = redis.call('HGET', session, 'digest')
 if known then
   if known ~= digest then return { 'conflict' } end
@@ -12,6 +13,7 @@ end
 redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
   'status', 'draft', 'dialog_status', 'active', 'version', 0, 'next', 1, 'opened_ms', NOW, 'updated_ms', NOW)
 if #messages > 0 then redis.call('HSET', session, 'messages', #messages) end
+if parent ~= '' then redis.call('HSET', session, 'parent', parent) end
 if archive ~= '' then redis.call('HSET', session, 'archive', archive) end
 if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end
 write_journal(journal, 'session.created', { dialog = 'active' })

@@ -2,7 +2,7 @@
 --- KEYS: session turns locks*
 --- ARGV: grace_ms taken_ms probes scopes*
 --- USES: clock status view turns
---- ANSWERS: swept(view, due_ms, numbers, advance, held) ended missing
+--- ANSWERS: swept(view, due_ms, numbers, advance, held, parent) ended missing
 --- GUARANTEE: changes only the time of the next look, and sets that before it answers:
 --- two concurrent sweeps give the same turn out once. A turn that never began is given out again after the grace time,
 --- then twice, four times that, and so on; the same holds for an unplanned step. A parked turn has no due work before
@@ -10,12 +10,16 @@
 --- At most one message of a turn, or of a step, is in the queue: it is sent again only after workers have taken messages
 --- that were sent after it (`taken_ms`; '': the queue is empty). Otherwise it is `held`, except for the first `probes`:
 --- the caller looks again when a probe may be possible, which `due_ms` does not show.
+--- A sub-session is looked at again within a minute, because it follows its parent.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if FINAL[status] then return { 'ended' } end
 local now, grace = NOW, tonumber(grace_ms)
-local latest = now + 3600000
-if status == 'suspended' then return view(session, turns, 'swept', { now + 60000, {}, 0, 0 }) end
+local parent = redis.call('HGET', session, 'parent') or ''
+local latest = now + (parent == '' and 3600000 or math.min(6 * grace, 60000))
+if status == 'suspended' then
+  return view(session, turns, 'swept', { math.min(now + 60000, latest), {}, 0, 0, parent })
+end
 
 --- Workers have taken all messages that were sent until then. A sender reads the clock first, so the messages of two
 --- concurrent senders may change places.
@@ -44,7 +48,7 @@ each_turn(turns, function(number, turn)
   elseif turn.status == 'dropped' then
     if now > turn.settled_ms + 600000 then redis.call('HDEL', turns, number) end
   else
-    if not (is_stopping and turn.status == 'parked') then open = open + 1 end
+    if not (is_stopping and turn.status == 'parked' and not turn.child) then open = open + 1 end
     local next_ms
     local is_sent = turn.dispatches > 0
     if turn.status == 'parked' then
@@ -94,4 +98,4 @@ if step_due_ms then
   end
   due = math.min(due, step_due_ms)
 end
-return view(session, turns, 'swept', { due, numbers, advance, held })
+return view(session, turns, 'swept', { due, numbers, advance, held, parent })

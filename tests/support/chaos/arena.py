@@ -17,6 +17,7 @@ from redis.exceptions import RedisError
 from chaos.audit.archived import FILE, differences
 from chaos.audit.auditor import audit
 from chaos.audit.evidence import DUE, Evidence, calls_by_session
+from chaos.audit.families import audit_family
 from chaos.machinery.courier import DELIVERED, Courier
 from chaos.machinery.crew import Crew, Member
 from chaos.machinery.server import Valkey
@@ -83,6 +84,8 @@ class Arena:
         #: Sessions of the round that runs, as far as they are submitted, and how many there will be.
         self.ids: list[str] = []
         self.expected = 0
+        #: Their sub-sessions, which they open themselves.
+        self.below: frozenset[str] = frozenset()
         self.courier = Courier(self.server.url) if courier else None
         self._wires: list[Wire] = []
         #: Ended sessions that were not found in the archive yet.
@@ -191,7 +194,9 @@ class Arena:
         self._rounds += 1
         self.ids.clear()
         self.expected = len(plays)
-        self.orders.only_for(play.id for play in plays)
+        families = [it for play in plays for it in play.family()]
+        self.below = frozenset(play.id for play in families) - {play.id for play in plays}
+        self.orders.only_for(play.id for play in families)
         self.cancelled.clear()
         self.tampered.clear()
         outcome = Round(sessions=len(plays))
@@ -205,7 +210,7 @@ class Arena:
             outcome.befell = [befell.result() for befell in befall]
             self.orders.withdraw()
             self.orders.only_for(())
-            outcome.findings += self._wait_for_the_end(timeout_s)
+            outcome.findings += self._wait_for_the_end([play.id for play in families], timeout_s)
         self._judge(plays, outcome)
         return outcome
 
@@ -247,9 +252,9 @@ class Arena:
             outcome.findings.append(Finding("", "harness", f"{fault}: {type(error).__name__}: {error}"))
             return False
 
-    def _wait_for_the_end(self, timeout_s: float) -> list[Finding]:
+    def _wait_for_the_end(self, sessions: Sequence[str], timeout_s: float) -> list[Finding]:
         """Findings for the sessions that are open, or in the due index, when nothing has happened for so long."""
-        seen, deadline, still = None, 0.0, dict.fromkeys(self.ids, "")
+        seen, deadline, still = None, 0.0, dict.fromkeys(sessions, "")
         while still := self.insist(lambda ids=tuple(still): self._open(ids)):
             if still != seen:
                 seen, deadline = still, time.monotonic() + patient(timeout_s)
@@ -270,7 +275,8 @@ class Arena:
         return {
             session: closed
             for session, (status, closed), due in told
-            if status not in ended or due is not None
+            # A sub-session of a cancelled session may never have been opened.
+            if (status not in ended and (status or session in self.ids)) or due is not None
         }
 
     def _how(self, session: str) -> str:
@@ -282,24 +288,38 @@ class Arena:
     def _judge(self, plays: Sequence[Play], outcome: Round) -> None:
         stuck = {finding.session for finding in outcome.findings if finding.kind == "stuck"}
         ended = [play for play in plays if play.id not in stuck]
-        outcome.evidence = {play.id: Evidence(self.server.client, play.id) for play in ended}
+        families = {play.id: list(play.family()) for play in ended}
+        outcome.evidence = {
+            it.id: Evidence(self.server.client, it.id) for family in families.values() for it in family
+        }
         # Notes last: a call of a turn that comes too late is noted before anything of it is in Redis.
         outcome.calls = calls_by_session(self.log)
-        lease_ms = int(self.pace.lease_s * 1000)
-        for play in ended:
-            evidence = outcome.evidence[play.id]
-            outcome.findings += audit(
-                evidence,
-                play.script,
-                outcome.calls[play.id],
-                lease_ms=lease_ms,
-                cancelled=play.id in self.cancelled,
-                tampered=play.id in self.tampered,
-            )
-            if evidence.session.get("archive"):
-                self._owed.append(play.id)
-            outcome.turns += len(evidence.written)
-            outcome.refused += evidence.refused
-            outcome.takeovers += sum(closing.outcome == "expired" for closing in evidence.closings)
-            outcome.longest_silence_ms = max(outcome.longest_silence_ms, evidence.longest_silence_ms)
+        for root, family in families.items():
+            is_cut = root in self.cancelled
+            for play in family:
+                if outcome.evidence[play.id].session or play.id == root:
+                    self._judge_one(play, outcome, is_cut=is_cut)
+                is_cancelled = outcome.evidence[root].session["status"] == "cancelled"
+                outcome.findings += audit_family(
+                    play.script, outcome.evidence, is_cut=is_cut and is_cancelled
+                )
         self.log.unlink(missing_ok=True)
+
+    def _judge_one(self, play: Play, outcome: Round, *, is_cut: bool) -> None:
+        evidence, below = outcome.evidence[play.id], [it.id for it in play.family()][1:]
+        calls = {k: v for it in play.family() for k, v in outcome.calls[it.id].items()}
+        outcome.findings += audit(
+            evidence,
+            play.script,
+            calls,
+            lease_ms=int(self.pace.lease_s * 1000),
+            cancelled=is_cut,
+            tampered=play.id in self.tampered,
+            below=below,
+        )
+        if evidence.session.get("archive"):
+            self._owed.append(play.id)
+        outcome.turns += len(evidence.written)
+        outcome.refused += evidence.refused
+        outcome.takeovers += sum(closing.outcome == "expired" for closing in evidence.closings)
+        outcome.longest_silence_ms = max(outcome.longest_silence_ms, evidence.longest_silence_ms)

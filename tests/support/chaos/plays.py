@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -11,6 +11,7 @@ from uuid import UUID
 from chaos.script import Script
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
+from symposia.models.sessions.subsessions import ParentRef
 
 #: Fails at once, and for good: its turn is skipped.
 SKIPPED = {"attempts": 2, "backoff_s": 0, "then": "skip", "turn_timeout_s": 1}
@@ -21,15 +22,36 @@ class Play:
     """A session to be submitted, and the script it will be held against."""
 
     script: Script
-    agents: Mapping[str, str]
+    agents: Mapping[str, Any]
     roles: Mapping[str, str] = field(default_factory=dict)
     how: Mapping[str, Any] = field(default_factory=dict)
     #: Participants without an agent.
     people: tuple[str, ...] = ()
+    #: Its sub-sessions, which it opens itself.
+    children: tuple[Play, ...] = ()
 
     @property
     def id(self) -> str:
         return self.script.session
+
+    def family(self) -> Iterator[Play]:
+        """Yield the session and all below it."""
+        yield self
+        for child in self.children:
+            yield from child.family()
+
+    def document(self) -> dict[str, Any]:
+        """Return the session as the document of a sub-session."""
+        names = [{"participant_id": name} for name in self._names()]
+        turns = {"max_turns": len(self.script.groups)}
+        title = {"title": f"A {self.script.mode} sub-session", "purpose": "come through"}
+        return {
+            **title,
+            "mode": self.script.mode,
+            "participants": names,
+            "agents": self.agents,
+            "stop": turns,
+        }
 
     def collab(self) -> Collab:
         """Return a new collab with the same id each time."""
@@ -154,7 +176,29 @@ def modelled(random: Random, *, attempts: int) -> Play:
     return Play(script, dict.fromkeys(names, "model"), how={"stop": MaxTurns(4), "policy": patience})
 
 
-#: The five modes; a broadcast in both its forms, a session with a person, and one with a required output.
+def nested(random: Random) -> Play:
+    """An agent, then a team with a team inside."""
+    outer = _id(random)
+    team = ParentRef.below(outer, None, turn=2, call=0)
+    inner = ParentRef.below(team.child_id, team, turn=2, call=0)
+    innermost = _team(inner.child_id, ("eve", "fay"), None)
+    middle = _team(team.child_id, ("cat", "inner"), innermost)
+    return _team(outer, ("ann", "team"), middle)
+
+
+def _team(session: str, names: tuple[str, str], below: Play | None) -> Play:
+    """Two in turn; the second is the session below, if there is one."""
+    teams = {} if below is None else {names[1]: below.id}
+    groups = tuple((name,) for name in names)
+    script = Script(session, "round_robin", reason="max_turns", groups=groups, teams=teams)
+    agents: dict[str, Any] = dict.fromkeys(names, "say")
+    if below is not None:
+        agents[names[1]] = {"session": below.document()}
+    children = () if below is None else (below,)
+    return Play(script, agents, how={"stop": MaxTurns(2)}, children=children)
+
+
+#: The five modes; a broadcast in both its forms, a session with a person, one with a required output, and one with sub-sessions.
 MODES: tuple[Callable[[Random], Play], ...] = (
     round_robin,
     pair,
@@ -164,6 +208,7 @@ MODES: tuple[Callable[[Random], Play], ...] = (
     swarm,
     with_a_person,
     typed,
+    nested,
 )
 
 

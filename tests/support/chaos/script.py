@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,8 @@ class Script:
     has_output: bool = False
     #: Its agents note what they say; False: they are models, and only Redis is read.
     noted: bool = True
+    #: Participants whose turns are sub-sessions, each with the id of its one sub-session.
+    teams: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,8 @@ class InlineRuntime:
         #: What became of the turns that were delivered.
         self.ends: list[TurnEnd] = []
         runtime = build_runtime(app, self.settings, redis_url=redis_url)
-        self.runtime = dataclasses.replace(runtime, graph=self.queue)
+        opener = dataclasses.replace(runtime.opener, graph=self.queue)
+        self.runtime = dataclasses.replace(runtime, graph=self.queue, opener=opener)
         self.client = Client(self.settings, app=app)
         sessions = self.client._installation.sessions
         sessions.connections = dataclasses.replace(sessions.connections, graph=self.queue)

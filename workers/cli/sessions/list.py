@@ -157,7 +157,7 @@ def _live(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]:
     from .render import SessionListRow
 
     for job in client.each_job():
-        it = SessionListRow(job.collab(), job.state())
+        it = SessionListRow(job.collab(), job.state(), job.parent.session_id if job.parent else None)
         if _fits(it, wanted):
             yield it
 
@@ -165,7 +165,7 @@ def _live(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]:
 def _archived(
     client: Client, wanted: SessionFilter, *, is_live: Callable[[ListedSession], bool]
 ) -> Iterator[SessionListRow]:
-    from ....jobs.archived import state_of
+    from ....jobs.archived import parent_of, state_of
     from ....models.protocol.collab import Collab
     from .render import SessionListRow
 
@@ -175,7 +175,9 @@ def _archived(
         for it in page.items:
             if not is_live(it):
                 yield SessionListRow(
-                    Collab.model_validate_json(it.documents.collab), state_of(it.session_id, it.fields, {})
+                    Collab.model_validate_json(it.documents.collab),
+                    state_of(it.session_id, it.fields, {}),
+                    parent_of(it.documents),
                 )
         cursor = page.cursor
         if cursor is None:

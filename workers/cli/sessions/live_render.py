@@ -116,7 +116,11 @@ class LiveView:
     def _journal_lines(self, event: Event) -> Iterator[Text]:
         """Yield lines about pauses, parked turns and steering."""
         event_type = event.event_type
-        if event_type in _WAIT_TEXTS:
+        if event_type == "session.opened":
+            yield self._child_line(event)
+        elif "session_id" in (event.data or {}):
+            return  # of a turn that waits for a sub-session
+        elif event_type in _WAIT_TEXTS:
             yield self._question_line(event, _WAIT_TEXTS[event_type])
         elif event_type == "session.suspended":
             self._suspended = True
@@ -126,6 +130,14 @@ class LiveView:
             yield Text("     resumed", style="yellow")
         elif event_type in _STEERING_TEXTS:
             yield self._steering_line(event, _STEERING_TEXTS[event_type])
+
+    def _child_line(self, event: Event) -> Text:
+        data = event.data or {}
+        number = data.get("turn_number")
+        words = f"waiting for session {data.get('session_id')}: {printable(str(data.get('title')))}"
+        name = self._cast.styled_name(str(data.get("participant_id")))
+        turn = number if isinstance(number, int) else None
+        return dialog_line(self._console, turn, name, Text(words, style="yellow"))
 
     def _steering_line(self, event: Event, words: str) -> Text:
         data = event.data or {}

@@ -93,6 +93,8 @@ class SessionListRow:
 
     collab: Collab
     state: SessionState
+    #: Id of the session whose turn it answers; None: it is no sub-session.
+    parent: str | None = None
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the row as JSON data."""
@@ -108,7 +110,25 @@ class SessionListRow:
             "usage": state.usage.to_json_data(),
             "opened_at": timestamp_from_ms(state.opened_ms),
             "ended_at": None if ended_ms is None else timestamp_from_ms(ended_ms),
+            "parent": self.parent,
         }
+
+
+def _in_tree_order(sessions: Sequence[SessionListRow]) -> Iterator[tuple[int, SessionListRow]]:
+    """Yield the sessions with their depth: sub-sessions follow their parent, if it is among them, oldest first."""
+    ids = {it.collab.collab_id for it in sessions}
+    below: dict[str | None, list[SessionListRow]] = {}
+    for it in sessions:
+        below.setdefault(it.parent if it.parent in ids else None, []).append(it)
+
+    def visit(parent: str, depth: int) -> Iterator[tuple[int, SessionListRow]]:
+        for it in reversed(below.get(parent, ())):
+            yield depth, it
+            yield from visit(it.collab.collab_id, depth + 1)
+
+    for it in below.get(None, ()):
+        yield 0, it
+        yield from visit(it.collab.collab_id, 1)
 
 
 def session_table(sessions: Sequence[SessionListRow]) -> Table:
@@ -120,7 +140,7 @@ def session_table(sessions: Sequence[SessionListRow]) -> Table:
         table.add_column(
             name, justify="right" if name in ("turns", "tokens") else "left", no_wrap=not can_shrink
         )
-    for it in sessions:
+    for depth, it in _in_tree_order(sessions):
         status = it.state.status
         table.add_row(
             ids[it.collab.collab_id],
@@ -129,14 +149,19 @@ def session_table(sessions: Sequence[SessionListRow]) -> Table:
             _cut(outcome(status, it.state.reason), style=STATUS_STYLE.get(status, "")),
             str(it.state.closed),
             str(it.state.usage.tokens),
-            _cut(printable(it.collab.title)),
+            _cut(_indented(depth, printable(it.collab.title))),
         )
     return table
 
 
+def _indented(depth: int, title: str) -> str:
+    return f"{'  ' * (depth - 1)}↳ {title}" if depth else title
+
+
 def _cut(text: str, *, style: str = "") -> Text:
     """Return text on one line, cut if the column is too narrow."""
-    return Text(" ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
+    indent = " " * (len(text) - len(text.lstrip()))
+    return Text(indent + " ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
 
 
 def summary_table(results: Sequence[JobResult]) -> Table:
@@ -184,6 +209,7 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         )
     for entry in job.board():
         yield _item(entry, cast)
+    yield from _family(job)
     messages = list(job.messages())
     if len(messages) > last:
         yield Text(f"     … {len(messages) - last} earlier messages", style="dim")
@@ -193,6 +219,17 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         )
     if (output := output_of(state, messages)) is not None:
         yield Text(f"output: {printable(dump_json(output))}")
+
+
+def _family(job: CollabJob) -> Iterator[Text]:
+    """Yield a line about the parent of a session, and one about each of its sub-sessions."""
+    if job.parent is not None:
+        yield Text(f"parent: session {job.parent.session_id}, turn {job.parent.turn}")
+    for child in job.children():
+        turn = child.parent.turn if child.parent else 0
+        state = child.state()
+        ended = outcome(state.status, state.reason)
+        yield Text(f"turn {turn}: session {child.id} {ended}: {printable(child.collab().title)}")
 
 
 def details_json(job: CollabJob) -> dict[str, JsonValue]:
@@ -212,6 +249,8 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
+        "parent": None if job.parent is None else job.parent.model_dump(mode="json"),
+        "descendants": [it._asdict() for it in job.descendants()],
     }
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from chaos.audit.evidence import Call, Closing, Evidence, Grant
@@ -29,12 +29,14 @@ def audit(
     lease_ms: int,
     cancelled: bool = False,
     tampered: bool = False,
+    below: Collection[str] = (),
 ) -> list[Finding]:
     """All that is wrong with an ended session.
 
-    `cancelled`: somebody may have cancelled it; `tampered`: its lock or its fencing number was changed by hand.
+    `cancelled`: somebody may have cancelled it; `tampered`: its lock or its fencing number was changed by hand;
+    `below`: ids of the sessions below it, whose calls are among `calls`.
     """
-    audit = _Audit(evidence, script, calls, lease_ms, tampered)
+    audit = _Audit(evidence, script, calls, lease_ms, tampered, below)
     is_cut = cancelled and evidence.session.get("status") == "cancelled"
     rules = [
         audit.grants(),
@@ -58,6 +60,7 @@ class _Audit:
     calls: Mapping[str, Call]
     lease_ms: int
     tampered: bool
+    _below: Collection[str] = ()
 
     def grants(self) -> Said:
         """One holder of a scope at a time, fencing numbers rise, every dispatch is completed once."""
@@ -167,7 +170,7 @@ class _Audit:
         """The dialog holds exactly what the written turns said: spoken by whom, under which token, seeing what."""
         written = {closing.token: closing for closing in self.evidence.written}
         granted = {grant.token: grant for grant in self.evidence.grants}
-        told = [entry.says["event"]["data"] for entry in self.evidence.dialog if "event" in entry.says]
+        told = [entry.says["event"]["data"] for entry in self.evidence.spoken]
         expected = [closing.token for closing in self.evidence.written for _ in range(closing.messages)]
         if [data["token_id"] for data in told] != expected:
             yield "lost" if len(told) < len(expected) else "doubled", "the dialog is not what the turns wrote"
@@ -183,7 +186,7 @@ class _Audit:
             yield from self._spoken(nonce)
 
     def _nonces(self) -> list[str]:
-        texts = (entry.says["content"] for entry in self.evidence.dialog)
+        texts = (entry.says["content"] for entry in self.evidence.spoken)
         return [found.group(1) for text in texts if (found := NONCE.search(text))]
 
     def _spoken(self, nonce: str) -> Said:
@@ -192,8 +195,12 @@ class _Audit:
         if call is None:
             yield "record", f"nobody noted to have said {nonce}"
             return
-        says = next(e.says for e in self.evidence.dialog if nonce in e.says["content"])
+        says = next(e.says for e in self.evidence.spoken if nonce in e.says["content"])
         data = says["event"]["data"]
+        if child := self.script.teams.get(data["participant_id"]):
+            if call.session not in (child, *self._below):
+                yield "record", f"{nonce} was said in {call.session}, and not in the team of turn {call.turn}"
+            return
         if (data["turn_number"], data["participant_id"]) != (call.turn, call.participant):
             yield (
                 "record",
@@ -207,7 +214,7 @@ class _Audit:
 
     def _spoken_numbers(self) -> set[int]:
         """Turns that said something."""
-        return {e.says["event"]["data"]["turn_number"] for e in self.evidence.dialog if "event" in e.says}
+        return {e.says["event"]["data"]["turn_number"] for e in self.evidence.spoken}
 
     def sums(self) -> Said:
         """Counters and budget are the sums of the streams and of the agents' records."""
@@ -221,7 +228,7 @@ class _Audit:
             billed = sum(bill.get(name, 0) for bill in bills)
             # What was spent on words that were refused is booked, too, where whoever spoke them lived to tell.
             least = sum(self.calls[nonce].usage[name] for nonce in nonces) if self.script.noted else billed
-            own = [call for call in self.calls.values() if call.session == self.evidence.id]
+            own = [call for call in self.calls.values() if call.session in (self.evidence.id, *self._below)]
             most = sum(call.usage[name] for call in own) if self.script.noted else billed
             if int(session[name]) != billed or not least <= billed <= most:
                 yield "budget", f"{name}: counted {session[name]}, billed {billed}, spent {least} to {most}"

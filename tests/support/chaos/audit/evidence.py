@@ -166,6 +166,11 @@ class Evidence:
         return [closing for closing in self.closings if closing.is_written]
 
     @property
+    def spoken(self) -> list[Entry]:
+        """The messages of turns; those with which a sub-session begins were written in another one."""
+        return [entry for entry in self.dialog if "token_id" in entry.says.get("event", {}).get("data", {})]
+
+    @property
     def refusals(self) -> list[Refusal]:
         """Late commits that were refused while the session went on."""
         conflicts = [e.says for e in self.events if e.says["event_type"] == "MAPConflictDetected"]

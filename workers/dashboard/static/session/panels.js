@@ -1,7 +1,7 @@
 // Panels of the state: participants, open turns and locks, budget, board, decisions, tensions, memory.
 
 import { count, dollars, duration, moment } from "../format.js";
-import { make } from "../page.js";
+import { base, make } from "../page.js";
 
 const UNITS = { turns: "Turns", tokens: "Tokens", cost_micros: "Cost", seconds: "Time" };
 
@@ -18,7 +18,23 @@ export function headFacts(session, nowMs) {
     ["Opened", moment(session.opened_ms)],
     ...(session.queued_for_s >= 1 ? [["Queued", `${Math.round(session.queued_for_s)} s without a worker`]] : []),
     ...(session.tenant ? [["Tenant", session.tenant]] : []),
+    ...(session.parent ? [["Parent", sessionLink(session.parent.session_id, `turn ${session.parent.turn}`)]] : []),
+    ...(session.descendants.length ? [["Sub-sessions", childLinks(session)]] : []),
   ].map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+}
+
+// Links to all sessions below this one, each indented below its parent.
+function childLinks(session) {
+  const depth = new Map([[session.id, 0]]);
+  return make("ul", { class: "session-tree" }, ...session.descendants.map((it) => {
+    depth.set(it.session_id, depth.get(it.parent) + 1);
+    const label = `${"\u2003".repeat(depth.get(it.parent))}turn ${it.turn}`;
+    return make("li", {}, sessionLink(it.session_id, label));
+  }));
+}
+
+function sessionLink(id, label) {
+  return make("span", {}, `${label} `, make("a", { href: `${base}/collabs/${id}` }, id.slice(0, 8)));
 }
 
 export function participantRows(session) {

@@ -12,7 +12,6 @@ from .....state.redis.readers import converting_to_corrupt, read_object
 from .....state.sessions.records import SessionState
 from .....tasks.planners.orchestrated import DecisionLog
 from .....tasks.sessions.rendering import ledger_of
-from .....tasks.waiting.parked_turn import read_all_questions
 from .snapshot import SessionParts
 from .usage import UsageTotals
 
@@ -36,9 +35,10 @@ def read_session(job: CollabJob, usage: UsageTotals) -> SessionParts:
         totals=usage.read(job, opened_ms=state.opened_ms),
         is_live=job.is_live,
         leases_ms=_read_leases(job, state) if job.is_live else {},
-        questions=tuple(asked.pending() for asked in read_all_questions(facts, state)) if job.is_live else (),
+        questions=job.pending() if job.is_live else (),
         board=job.board() if is_swarm else (),
         ledger=ledger_of(state),
+        children=job.descendants(),
         decisions=_read_decisions(state) if facts.collab.mode is CollabMode.ORCHESTRATED else None,
     )
 

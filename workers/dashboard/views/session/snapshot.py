@@ -16,6 +16,7 @@ from .....models.protocol.collab import CollabStatus
 from .....models.sessions.plan import BoardEntry
 from .....models.turns.turn import Usage
 from .....models.turns.waiting import Pending
+from .....state.sessions.family import RegisteredChild
 from .....state.sessions.queue_progress import queued_for_s
 from .....state.sessions.records import SessionState
 from .....state.sessions.turn_records import TurnRecord
@@ -49,6 +50,7 @@ class SessionParts:
     ledger: Ledger = field(default_factory=Ledger)
     #: Decisions of the orchestrator; None in other modes.
     decisions: DecisionLog | None = None
+    children: tuple[RegisteredChild, ...] = ()
 
 
 def session_json(parts: SessionParts) -> Json:
@@ -76,6 +78,8 @@ def session_json(parts: SessionParts) -> Json:
         "messages": state.messages,
         "queued_for_s": queued_for_s(state) if parts.is_live else None,
         "tenant": facts.spec.tenant,
+        "parent": None if facts.spec.parent is None else facts.spec.parent.model_dump(mode="json"),
+        "descendants": [it._asdict() for it in parts.children],
         "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,
         "usage": state.usage.to_json_data(),
         "budget": budget_json(facts, state),
@@ -165,8 +169,14 @@ def _state_of(name: str, state: SessionState) -> str:
     """Return what a participant does now, in words."""
     if state.is_final:
         return "ended"
-    found = {record.status for record in state.open_turns() if record.participant == name}
-    return next((_TURN_WORDS[status] for status in _ORDER if status in found), "idle")
+    found = {it.status: _turn_words(it) for it in state.open_turns() if it.participant == name}
+    return next((found[status] for status in _ORDER if status in found), "idle")
+
+
+def _turn_words(record: TurnRecord) -> str:
+    if record.status == "parked" and record.child is not None:
+        return "waiting for a session"
+    return _TURN_WORDS.get(record.status, record.status)
 
 
 def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
@@ -174,7 +184,7 @@ def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
         "turn": record.number,
         "participant": record.participant,
         "scope": record.scope,
-        "state": _TURN_WORDS.get(record.status, record.status),
+        "state": _turn_words(record),
         "attempt": record.grants,
         "failures": record.failures,
         "fence": record.fence,

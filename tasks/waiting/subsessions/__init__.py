@@ -1,0 +1,1 @@
+"""Sub-sessions: opening, answers to their parents, and what reaches down to them."""

@@ -1,0 +1,151 @@
+"""The answer of an ended sub-session to the turn of its parent.
+
+Whoever ends a sub-session gives the answer. If that process dies before it, the sweep of the ended sub-session gives
+it, because the sub-session stays in the due index until then; and the checks of the parked turn would find it, too.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pydantic import JsonValue
+
+from ....models.errors import SessionNotFound
+from ....models.protocol.collab import CollabStatus
+from ....models.protocol.dialog import Message
+from ....models.sessions.subsessions import ParentRef
+from ....models.turns.turn import OutcomeKind, Usage
+from ....state.redis.readers import StreamReader, read_stored
+from ....state.redis.scripts import view_fields
+from ....state.sessions.records import SessionState
+from ....state.turns.parked import Reply, ReplyRule
+from ...turns.results import TurnEnd
+from ...views.session_views import read_facts
+from ..parked_turn import OpenQuestion, read_question
+from ..parked_work import fail_parked_turn
+from ..replies import ReplyContext, end_wait
+
+if TYPE_CHECKING:
+    from ....archive.archive import Archive
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ChildResult:
+    """The result of an ended sub-session."""
+
+    session_id: str
+    usage: Usage
+    #: Its last message; None: nobody said anything.
+    text: str | None = None
+    #: Data of this message.
+    output: JsonValue = None
+    #: Why it failed; empty: it was completed.
+    error: str = ""
+
+
+def answer_parent(context: ReplyContext, ref: ParentRef, state: SessionState) -> bool:
+    """Answer the turn of the parent with the result of an ended sub-session.
+
+    Args:
+        context: Services of this process.
+        ref: The turn of the parent.
+        state: State of the sub-session.
+
+    Returns:
+        False: the turn does not wait for this sub-session.
+    """
+    store = context.store
+    try:
+        parent = store.state(ref.session_id)
+        facts = read_facts(ref.session_id, store.documents(ref.session_id), parent.opened_ms)
+    except SessionNotFound:
+        return False
+    asked = read_question(facts, parent, ref.turn)
+    child = asked.waiting.child if asked else None
+    if asked is None or child is None or child.session_id != state.session_id:
+        return False
+    give_answer(context, asked, read_result(context, state))
+    return True
+
+
+def read_result(context: ReplyContext, state: SessionState) -> ChildResult:
+    """Return the result of an ended sub-session."""
+    return _result(state, StreamReader(context.store.client).newest_first(state.session_id, "dialog"))
+
+
+def _result(state: SessionState, newest_first: Iterable[tuple[str, str]]) -> ChildResult:
+    session_id = state.session_id
+    if state.status is not CollabStatus.COMPLETED:
+        why = ": ".join(filter(None, (state.reason, state.detail))) or "cancelled"
+        return ChildResult(session_id, state.usage, error=f"sub-session {session_id[:8]} failed: {why}"[:500])
+    last = _last_message(session_id, newest_first)
+    if last is None:
+        return ChildResult(session_id, state.usage)
+    return ChildResult(session_id, state.usage, last.content, last.output)
+
+
+def _last_message(session_id: str, newest_first: Iterable[tuple[str, str]]) -> Message | None:
+    for _, text in newest_first:
+        message = read_stored(Message, text, session_id=session_id, part="dialog")
+        if message.turn_number is not None:
+            return message
+    return None
+
+
+def read_archived_result(archive: Archive, session_id: str) -> ChildResult | None:
+    """Return the result of an ended sub-session that only the archive has; None: it has none.
+
+    Raises:
+        ArchiveUnavailable: The archive does not answer.
+    """
+    try:
+        fields = archive.reader.snapshot(session_id).fields
+    except SessionNotFound:
+        return None
+    known = {name: fields.get(name) for name in view_fields()}
+    state = SessionState(session_id, int(fields.get("updated_ms") or 0), known, {})
+    if not state.is_final:
+        return None
+    return _result(state, archive.reader.entries(session_id, "dialog", newest_first=True))
+
+
+def give_answer(context: ReplyContext, asked: OpenQuestion, result: ChildResult) -> TurnEnd:
+    """End the wait of a turn with the result of its sub-session."""
+    asked = replace(asked, child_usage={result.session_id: result.usage})
+    if not asked.waiting.is_own:
+        return answer_call(context, asked, result.text, output=result.output, error=result.error)
+    if result.error:
+        return fail_parked_turn(context, asked, result.error, rule=ReplyRule.CHILD)
+    if result.text is None:
+        reply = asked.build_closing(OutcomeKind.PASSED, rule=ReplyRule.CHILD)
+    else:
+        reply = asked.build_answer(result.text, by=None, rule=ReplyRule.CHILD, output=result.output)
+    return _end(context, asked, reply, f"answered by session {result.session_id[:8]}")
+
+
+def answer_call(
+    context: ReplyContext,
+    asked: OpenQuestion,
+    text: str | None,
+    *,
+    output: JsonValue = None,
+    error: str = "",
+) -> TurnEnd:
+    """Return the turn to the workers, with the answer to the call of its agent; `error`: why there is none."""
+    reply = asked.build_answer(text, by=None, rule=ReplyRule.CHILD, output=output, error=error)
+    return _end(context, asked, reply, error or "the sub-session has answered")
+
+
+def _end(context: ReplyContext, asked: OpenQuestion, reply: Reply, summary: str) -> TurnEnd:
+    word = end_wait(context, asked, replace(reply, about={**reply.about, **_child_of(asked)}), summary).word
+    log.debug("turn %s of %s: sub-session answered: %s", asked.number, asked.facts.session_id, word)
+    return TurnEnd(word, summary)
+
+
+def _child_of(asked: OpenQuestion) -> dict[str, str]:
+    return {"session_id": asked.waiting.child.session_id} if asked.waiting.child else {}

@@ -1,0 +1,129 @@
+"""Opening of the sub-session that a parked turn waits for.
+
+Its id follows from the parent's id, the turn, and the number of the sub-session in the turn. So it is opened once,
+however many workers try, and after the death of any of them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+from ....models.errors import ConversationError, InvalidInput, SessionConflict
+from ....models.protocol.collab import CollabStatus
+from ....models.sessions.plan import Totals
+from ....models.sessions.stop_conditions import CostBudget, Deadline, StopCondition, TokenBudget
+from ....models.sessions.submission import Submission
+from ....models.sessions.subsessions import ParentRef
+from ....models.text.ids import attempt_span_id, trace_id
+from ....models.turns.waiting import ChildSession
+from ....state.presence import WorkerPresence, common_agents
+from ....state.sessions.family import FamilyStore
+from ....state.turns.parked import EventData, ReplyRule
+from ...planners import mode_of
+from ...runtime.runtime import Boundary, Runtime
+from ...turns.results import TurnEnd
+from ..parked_turn import OpenQuestion
+from ..parked_work import fail_parked_turn, record_work
+from .answers import answer_call
+from .tree import cancel_child
+
+#: Milliseconds until the first check of an open sub-session; each later delay is twice the previous one.
+FIRST_CHECK_MS = 5_000
+LAST_CHECK_MS = 600_000
+
+_NOT_ADOPTED = {
+    "ended": "the session at the top of the tree has ended",
+    "missing": "the session at the top of the tree was not found",
+}
+
+
+def child_submission(asked: OpenQuestion, child: ChildSession) -> Submission:
+    """Return the submission of a sub-session, with what it inherits from its parent.
+
+    Raises:
+        InvalidInput: Its document breaks a rule.
+    """
+    facts = asked.facts
+    given = Submission.of_subsession(json.loads(child.document), "session")
+    ref = ParentRef.below(facts.session_id, facts.spec.parent, turn=asked.number, call=child.call)
+    return replace(
+        given,
+        collab=given.collab.changed(collab_id=ref.child_id, context_id=facts.collab.context_id),
+        stop=_stop(asked, child, given.stop or mode_of(given.collab.mode).default_stop),
+        tenant=facts.spec.tenant,
+        parent=ref,
+    )
+
+
+def _stop(asked: OpenQuestion, child: ChildSession, stop: StopCondition) -> StopCondition:
+    """Return the stop condition with the budget of the turn, and with the rest of the parent's deadline."""
+    if child.tokens is not None:
+        stop |= TokenBudget(child.tokens)
+    if child.cost_micros is not None:
+        stop |= CostBudget(child.cost_micros / 1e6)
+    seconds = asked.facts.spec.stop.remaining(Totals()).seconds
+    if seconds is not None:
+        ends_ms = asked.state.opened_ms + seconds * 1000
+        stop |= Deadline(max((ends_ms - asked.state.now_ms) / 1000, 0.001))
+    return stop
+
+
+def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
+    """Open the sub-session of a parked turn, and record that it is open."""
+    runtime.fault_hook(Boundary.AFTER_PARK, asked.facts.session_id, asked.number)
+    if asked.state.status is not CollabStatus.ACTIVE:
+        return TurnEnd("parked", "parked: its session opens when this one is resumed")
+    try:
+        submission = child_submission(asked, child)
+        word = _adopt(runtime, submission)
+        if word != "adopted":
+            limit = (
+                f"a tree has at most {runtime.limits.max_subsessions} sub-sessions (SYMPOSIA_MAX_SUBSESSIONS)"
+            )
+            return _refused(runtime, asked, _NOT_ADOPTED.get(word, limit))
+        _open(runtime, asked, submission)
+    except (InvalidInput, ConversationError) as error:
+        return _refused(runtime, asked, str(error))
+    runtime.fault_hook(Boundary.AFTER_OPEN, asked.facts.session_id, asked.number)
+    opened = child.model_copy(
+        update={"document": "", "due_ms": asked.state.now_ms + FIRST_CHECK_MS, "checks": 0}
+    )
+    about: EventData = {"session_id": child.session_id, "title": submission.collab.title}
+    waiting = asked.waiting.model_copy(update={"child": opened})
+    answer = record_work(runtime, asked, waiting, event="session.opened", about=about, happened=True)
+    if answer == "gone" and not _is_answered(runtime, child):
+        cancel_child(
+            runtime, asked.facts.session_id, asked.number, child.session_id, detail="no longer needed"
+        )
+    return TurnEnd(answer, f"parked: waiting for session {child.session_id[:8]}")
+
+
+def _adopt(runtime: Runtime, submission: Submission) -> str:
+    assert submission.parent is not None  # noqa: S101 - `child_submission` sets it
+    return FamilyStore(runtime.store.client).adopt(submission.parent, limit=runtime.limits.max_subsessions)
+
+
+def _open(runtime: Runtime, asked: OpenQuestion, submission: Submission) -> None:
+    parent, record = asked.facts.session_id, asked.record
+    span = f"00-{trace_id(parent)}-{attempt_span_id(parent, record.number, record.grants)}-01"
+    known = common_agents(WorkerPresence(runtime.store.client).list_alive())
+    try:
+        runtime.opener.open(submission, known_agents=known, submitted_in=span if runtime.tracing else None)
+    except SessionConflict as error:
+        # It is open: an earlier attempt had another rest of the deadline.
+        links = FamilyStore(runtime.store.client).links(submission.collab.collab_id)
+        if links.parent != (parent, record.number):
+            raise InvalidInput("collab_id", submission.collab.collab_id, str(error)) from None
+
+
+def _refused(runtime: Runtime, asked: OpenQuestion, line: str) -> TurnEnd:
+    line = f"sub-session not opened: {line}"[:500]
+    if asked.waiting.is_own:
+        return fail_parked_turn(runtime, asked, line, rule=ReplyRule.CHILD)
+    return answer_call(runtime, asked, None, error=line)
+
+
+def _is_answered(runtime: Runtime, child: ChildSession) -> bool:
+    """Return whether the sub-session has ended, so that its answer ended the wait."""
+    return runtime.store.state(child.session_id).is_final

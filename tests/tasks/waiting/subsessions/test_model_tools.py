@@ -1,0 +1,73 @@
+"""Model agents that call a session as a tool."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from servers.model_stub import StubModel, completion
+from sessions.panels import AGENTS
+from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
+
+pytestmark = pytest.mark.real_models
+
+MODEL = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+
+[tools.add]
+callable = "stub_agents.tools:add"
+
+[agents.editor]
+kind = "llm"
+model = "stub"
+tools = ["panel", "add"]
+"""
+
+
+@pytest.fixture
+def model():
+    with StubModel() as stub:
+        yield stub
+
+
+def ask(text, call):
+    return completion(tool=("panel", {"text": text}), call=call)
+
+
+def test_model_gets_the_answer_as_the_result_of_its_call(make_office, model):
+    office = make_office(AGENTS + MODEL.format(url=model.url))
+    model.answers(ask("first draft", "c1"), ask("second draft", "c2"), completion("Done."))
+    job = office.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1) | TokenBudget(100_000))
+    office.work()
+    assert [it.content for it in job.messages()] == ["Done."]
+    assert [next(iter(it.messages())).content for it in job.children()] == ["first draft", "second draft"]
+    assert len(model.asked) == 3, "no finished request is repeated"
+    results = [it["content"] for it in model.asked[2].body["messages"] if it["role"] == "tool"]
+    assert results == ["heard too long"] * 2
+    own = job.usage()["editor"]
+    assert (own.requests, own.tokens) == (3, own.tokens)
+    assert own.tokens > 2 * 350
+
+
+def test_model_gets_the_title_and_purpose_of_a_session(make_office, model):
+    office = make_office(AGENTS + MODEL.format(url=model.url))
+    model.answers(completion("Nothing to ask."))
+    office.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1))
+    office.work()
+    told = {it["function"]["name"]: it["function"] for it in model.asked[0].body["tools"]}
+    assert "A panel: judge the draft" in told["panel"]["description"]
+    assert list(told["panel"]["parameters"]["properties"]) == ["text"]
+
+
+def test_model_gets_the_failure_of_a_session(make_office, model):
+    office = make_office(AGENTS + MODEL.format(url=model.url), max_subsessions=1)
+    model.answers(ask("one", "c1"), ask("two", "c2"), completion("Enough."))
+    job = office.submit("round_robin", {"editor": "editor"}, stop=MaxRounds(1))
+    office.work()
+    assert job.result().ok
+    last = json.dumps(model.asked[2].body["messages"])
+    assert "The session gave no answer" in last
+    assert "at most 1 sub-sessions" in last
