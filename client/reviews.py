@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..archive.results import ResultPage, TrendPoint
-    from ..reviews.batches.start import ReviewRequest
+    from ..reviews.batches.request import ReviewRequest
     from ..reviews.job import ReviewJob
     from ..reviews.review_list import ListedReview
 
@@ -68,7 +68,7 @@ class ReviewMethods(BaseClient):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
-        from ..reviews.requests import request_for_files
+        from ..reviews.requests.files import request_for_files
 
         order = request_for_files(
             paths,
@@ -122,7 +122,7 @@ class ReviewMethods(BaseClient):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
-        from ..reviews.requests import request_for_sessions
+        from ..reviews.requests.sessions import request_for_sessions
 
         order = request_for_sessions(
             ids,

@@ -220,8 +220,6 @@ class PullRequest(Frozen):
     """The pull request (in GitLab: merge request) that a run reviews. Deliveries name its repository."""
 
     number: Annotated[int, Field(ge=1, le=2**53)]
-    #: The reviewed folder, relative to its repository; empty: the repository itself.
-    folder: Annotated[Text, Field(max_length=MAX_PATH)] = ""
 
 
 class DeliveryRequest(Frozen):

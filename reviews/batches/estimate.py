@@ -11,7 +11,8 @@ from ...models.review.readers import ReaderModel, readers_of
 from ...models.review.runs import PartReaders, ReadItem, SkippedItem
 from ..chunks.planner import ItemPlan, PlannedSession, session_tokens
 from ..panels import panel_sha
-from .start import ReviewRequest, known_results, planner_of, without_missing_tools
+from .request import ReviewRequest, planner_of, without_missing_tools
+from .uploader import known_results
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive

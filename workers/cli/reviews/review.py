@@ -146,7 +146,7 @@ def files(  # noqa: PLR0913 - each is an option
     if config and no_config:
         raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
     from ....config.ci import find_pull_request
-    from ....reviews.requests import HowToReview, request_for_files
+    from ....reviews.requests.files import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
     how: HowToReview = {
@@ -220,7 +220,7 @@ def sessions(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review sessions --tag support --newest 50 --model local[/bold]
     """
-    from ....reviews.requests import HowToReviewSessions, request_for_sessions
+    from ....reviews.requests.sessions import HowToReviewSessions, request_for_sessions
     from .run_review import ReviewOptions, run_and_report
 
     how: HowToReviewSessions = {
