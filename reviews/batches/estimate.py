@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models.review.panels import Panel
 from ...models.review.readers import ReaderModel, readers_of
-from ...models.review.runs import PartReaders, ReadItem, SkippedItem
-from ..chunks.planner import ItemPlan, PlannedSession, session_tokens
+from ...models.review.runs import ReadItem, SkippedItem
+from ..chunks.planner import ItemPlan
 from ..panels import panel_sha
+from .needs import is_read_by_models, session_needs
 from .request import ReviewRequest, planner_of, without_missing_tools
 from .uploader import known_results
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
 
-#: Tokens of a system prompt, and of an answer whose length is not limited.
-_PROMPT_TOKENS, _ANSWER_TOKENS = 300, 800
 #: Number of items looked up in the archive at once.
 _CHUNK = 100
 
@@ -102,35 +101,12 @@ def _estimate(
 ) -> ItemEstimate:
     if is_unchanged:
         return ItemEstimate(plan.item.path, 0, 0, 0, 0, is_unchanged=True)
-    read = [it for it in plan.sessions if readers and not _is_for_programs(it)]
-    costs = [_cost(read, model, _answer_tokens(panel, seat)) for seat, model in readers.items()]
+    needs = [session_needs(it, panel, readers) for it in plan.sessions]
+    costs = [cost for _, cost in needs]
     return ItemEstimate(
         plan.item.path,
-        chunks=len(read),
+        chunks=sum(is_read_by_models(it, readers) for it in plan.sessions),
         sessions=len(plan.sessions),
-        tokens=sum(_tokens(read, _answer_tokens(panel, seat)) for seat in readers),
+        tokens=sum(tokens for tokens, _ in needs),
         cost_micros=None if None in costs else sum(it or 0 for it in costs),
-    )
-
-
-def _is_for_programs(session: PlannedSession) -> bool:
-    part = session.item.part
-    return part is not None and part.readers is PartReaders.PROGRAMS
-
-
-def _answer_tokens(panel: Panel, seat: str) -> int:
-    return next((it.max_tokens for it in panel.seats if it.name == seat), None) or _ANSWER_TOKENS
-
-
-def _tokens(read: Sequence[PlannedSession], answer: int) -> int:
-    return sum(session_tokens(it) + _PROMPT_TOKENS + answer for it in read)
-
-
-def _cost(read: Sequence[PlannedSession], model: ReaderModel, answer: int) -> int | None:
-    if model.input_usd_per_million is None and model.output_usd_per_million is None:
-        return 0 if not read else None
-    asked = _tokens(read, answer) - answer * len(read)
-    return round(
-        asked * (model.input_usd_per_million or 0.0)
-        + answer * len(read) * (model.output_usd_per_million or 0.0)
     )

@@ -11,6 +11,7 @@ from ...models.review.runs import Item, ItemResult, ItemState, ReadItem, Skipped
 from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..chunks.planner import ItemPlan, SessionPlanner
 from .context import ReviewContext
+from .needs import limited_needs
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -72,7 +73,8 @@ class ItemUploader:
         self._bytes += size
         for it in plan.sessions:
             self.total += 1
-            self._context.store.add(self._head.batch_id, self.total, it.item, it.opening)
+            needs = limited_needs(it, self._head.panel.for_path(it.item.path), self._head.readers)
+            self._context.store.add(self._head.batch_id, self.total, it.item, it.opening, needs=needs)
 
     def _is_wanted(self, read: ReadItem) -> bool:
         missed = [tool.agent for tool in self._absent if tool.reviews(read.item.path)]

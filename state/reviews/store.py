@@ -17,7 +17,7 @@ from ...models.text.ids import new_id
 from ..redis.keys import review_key
 from ..redis.readers import read_stored, server_ms
 from ..redis.scripts import evaluate, load_script
-from .records import BatchHead, BatchView, ItemRecord, batch_view
+from .records import BatchHead, BatchView, ItemRecord, Needs, batch_view
 
 #: Milliseconds until the next check of a running item.
 ITEM_CHECK_MS = 10_000
@@ -66,12 +66,22 @@ class ReviewStore:
             self._expire(together, head.batch_id, OPENING_S)
             together.execute()
 
-    def add(self, batch_id: str, number: int, item: Item, text: str) -> None:
+    def add(
+        self,
+        batch_id: str,
+        number: int,
+        item: Item,
+        text: str,
+        *,
+        needs: Needs = Needs(),  # noqa: B008 - frozen
+    ) -> None:
         """Add an item; items are numbered from 1. A repeated call changes nothing."""
         record: Fields = {
             f"{number}:item": item.model_dump_json(exclude_defaults=True),
             f"{number}:state": ItemState.WAITING.value,
             f"{number}:attempt": 1,
+            f"{number}:needs_tokens": max(needs.tokens, 1),
+            f"{number}:needs_cost": max(needs.cost_micros, 1),
         }
         with self._client.pipeline(transaction=True) as together:
             together.hset(self._key(batch_id, "items"), mapping=record)
