@@ -80,6 +80,8 @@ class ReviewItemRow(Table, table=True):
     session_id: str | None = None
     error: str
     summary: str
+    #: Number of findings that were dropped.
+    dropped: int = 0
     #: Findings of each reviewer, not merged, as JSON.
     findings: str
     input_tokens: int = Field(sa_type=Big)
@@ -178,6 +180,7 @@ def item_rows(run: ReviewRun, row: int) -> list[Row]:
             "session_id": result.session_id,
             "error": storable_text(result.error),
             "summary": storable_text(result.summary),
+            "dropped": result.dropped,
             "findings": _FINDINGS.dump_json(result.findings).decode(),
             **_counts(result.usage),
         }
@@ -257,6 +260,7 @@ def _result(row: RowMapping) -> ItemResult:
         session_id=row["session_id"],
         error=row["error"],
         summary=row["summary"],
+        dropped=row["dropped"],
         findings=parse_findings(row["findings"]),
         usage=_usage(row),
     )
