@@ -1,4 +1,4 @@
-"""Context of an item from its project: the rules of the project, and the callers of changed functions.
+"""Context of an item from its project: rules, callers of changed functions, and a map of the files near it.
 
 Everything is read below the root, within limits. It is shown to models as text, and nothing in it decides
 what is executed.
@@ -21,6 +21,8 @@ from ..sources.repository import Repository
 from ..sources.sandboxed_folder import SandboxedFolder, WalkEntry
 from .form import Section
 from .outline import Outline
+from .parsers import outline_of
+from .project_map import project_map
 
 #: Files with rules in the root of a project.
 RULE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
@@ -53,7 +55,19 @@ class Project:
             found.insert(
                 1, Section("Lines elsewhere that name the changed functions:", self._callers(read, outline))
             )
+        near = project_map(read, outline, self._sources, outline_of_file=self._outline_of_file)
+        found.append(Section("Files near this one, with their functions and classes:", near))
         return [it for it in found if it.text.strip()]
+
+    def _outline_of_file(self, path: str) -> Outline:
+        if path not in self._outlines:
+            self._outlines[path] = outline_of(path, "\n".join(self._sources[path]))
+        return self._outlines[path]
+
+    @cached_property
+    def _outlines(self) -> dict[str, Outline]:
+        """Outlines of files, which many items are near to."""
+        return {}
 
     @cached_property
     def _rules(self) -> dict[str, str]:
