@@ -146,6 +146,8 @@ class ItemResult(Frozen):
     summary: Text = ""
     #: Findings that were dropped: their quote was not found, the verifier dropped them, or the confidence was too low.
     dropped: Annotated[int, Field(ge=0)] = 0
+    #: Files of the project that models read by themselves: path, and digest of the text (empty: no such file).
+    reads: tuple[tuple[str, str], ...] = ()
 
 
 class ReviewRun(Frozen):

@@ -10,6 +10,7 @@ from ...models.review.panels import Panel
 from ...models.review.readers import ReaderModel, readers_of
 from ...models.review.runs import ReadItem, SkippedItem
 from ..chunks.planner import ItemPlan
+from ..chunks.project import Project
 from ..panels import panel_sha
 from .needs import is_read_by_models, session_needs
 from .request import ReviewRequest, planner_of, without_missing_tools
@@ -78,7 +79,12 @@ def estimate_review(
     """
     order, _ = without_missing_tools(order)
     readers = readers_of(order.panel, order.models, known_agents=known_agents)
-    planner, skipped, plans = planner_of(order, readers), list(order.settings.notes), list[ItemPlan]()
+    project = Project(order.panel, order.folder)
+    planner, skipped, plans = (
+        planner_of(order, readers, project),
+        list(order.settings.notes),
+        list[ItemPlan](),
+    )
     for it in order.source:
         if isinstance(it, ReadItem) and order.panel.reviews(it.item.path) and it.text.strip():
             plan = planner.plan(it)
@@ -88,7 +94,9 @@ def estimate_review(
             skipped.append(it)
     sha, known = panel_sha(order.panel, readers), set[str]()
     for first in range(0, 0 if order.everything else len(plans), _CHUNK):
-        known |= known_results(archive, sha, (it.item for it in plans[first : first + _CHUNK])).keys()
+        known |= known_results(
+            archive, sha, (it.item for it in plans[first : first + _CHUNK]), files=project.readable_files
+        ).keys()
     return ReviewEstimate(
         order.panel,
         tuple(_estimate(plan, order.panel, readers, is_unchanged=plan.item.key in known) for plan in plans),

@@ -59,7 +59,6 @@ def without_missing_tools(order: ReviewRequest) -> tuple[ReviewRequest, tuple[Pa
     return replace(order, panel=order.panel.without_tools(missing)), absent
 
 
-def planner_of(order: ReviewRequest, readers: Mapping[str, ReaderModel]) -> SessionPlanner:
+def planner_of(order: ReviewRequest, readers: Mapping[str, ReaderModel], project: Project) -> SessionPlanner:
     """Return the planner of a batch's sessions."""
-    sections = Project(order.panel, order.folder).sections
-    return SessionPlanner(order.panel, readers, sections, order.settings)
+    return SessionPlanner(order.panel, readers, project.sections, order.settings)

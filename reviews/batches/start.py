@@ -11,6 +11,7 @@ from ...models.errors import ReviewNotFound
 from ...models.review.readers import readers_of
 from ...models.review.runs import ReadItem, SkippedItem
 from ...state.reviews.records import BatchHead
+from ..chunks.project import Project
 from ..panels import panel_sha
 from .batch import advance_batch
 from .context import ReviewContext
@@ -57,8 +58,18 @@ def start_batch(
         then=dict(order.then),
     )
     review_context.store.open(head)
+    project = Project(order.panel, order.folder)
+    if readers and project.readable_files:
+        review_context.files.add(
+            head.batch_id, project.readable_files, ttl_s=review_context.store.retention_s
+        )
     uploader = ItemUploader(
-        review_context, head, planner_of(order, readers), absent=absent, everything=order.everything
+        review_context,
+        head,
+        planner_of(order, readers, project),
+        absent=absent,
+        everything=order.everything,
+        project=project,
     )
     uploader.skipped += order.settings.notes
     for chunk in _chunks(order.source):

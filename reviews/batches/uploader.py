@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ...models.review.panels import PanelTool
 from ...models.review.runs import Item, ItemResult, ItemState, ReadItem, SkippedItem
+from ...state.reviews.readable_files import file_digest
 from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..chunks.planner import ItemPlan, SessionPlanner
+from ..chunks.project import Project
 from .context import ReviewContext
 from .needs import limited_needs
 
@@ -31,6 +33,7 @@ class ItemUploader:
         *,
         absent: tuple[PanelTool, ...],
         everything: bool,
+        project: Project,
     ) -> None:
         #: Number of sessions and unchanged items.
         self.total = 0
@@ -44,6 +47,7 @@ class ItemUploader:
         self._head = head
         self._planner = planner
         self._everything = everything
+        self._project = project
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
@@ -104,11 +108,21 @@ class ItemUploader:
     def _known(self, plans: Iterable[ItemPlan]) -> dict[str, ItemResult]:
         if self._everything:
             return {}
-        return known_results(self._context.archive, self._head.panel_sha, (it.item for it in plans))
+        return known_results(
+            self._context.archive,
+            self._head.panel_sha,
+            (it.item for it in plans),
+            files=self._project.readable_files,
+        )
 
 
-def known_results(archive: Archive | None, sha: str, items: Iterable[Item]) -> dict[str, ItemResult]:
-    """Return the archived results of items for which the panel would be shown the same, by item key."""
+def known_results(
+    archive: Archive | None, sha: str, items: Iterable[Item], *, files: Mapping[str, str]
+) -> dict[str, ItemResult]:
+    """Return the archived results of items for which the panel would be shown the same, by item key.
+
+    `files`: those that models may read now. A result counts only if the files that they read are the same.
+    """
     if archive is None:
         return {}
     archive.prepare()
@@ -121,6 +135,8 @@ def known_results(archive: Archive | None, sha: str, items: Iterable[Item]) -> d
             findings=it.findings,
             session_id=it.session_id,
             summary=it.summary,
+            reads=it.reads,
         )
         for key, it in found.items()
+        if all(file_digest(files.get(path)) == digest for path, digest in it.reads)
     }

@@ -33,6 +33,8 @@ MAX_CALLERS, MAX_CALLERS_OF_ONE = 30, 5
 #: Maximum files in which callers are searched, and bytes of all of them.
 MAX_SEARCHED_FILES, MAX_SEARCHED_BYTES = 5_000, 33_554_432
 _MAX_FILE_BYTES = 262_144
+#: Maximum files that models may read, and bytes of all of them.
+MAX_READABLE_FILES, MAX_READABLE_BYTES = 2_000, 16_777_216
 #: Maximum characters of a line with a call.
 _MAX_LINE = 200
 
@@ -78,11 +80,30 @@ class Project:
         return {name: text.encode()[:MAX_RULES_BYTES].decode(errors="ignore") for name, text in texts.items()}
 
     @cached_property
+    def readable_files(self) -> dict[str, str]:
+        """Texts of the files that models may read, by path, as far as the limits allow; empty without `read_files`."""
+        if not self.panel.read_files:
+            return {}
+        found: dict[str, str] = {}
+        left = MAX_READABLE_BYTES
+        for path, text in self._texts.items():
+            left -= len(text.encode())
+            if left < 0 or len(found) == MAX_READABLE_FILES:
+                break
+            if text:
+                found[path] = text
+        return found
+
+    @cached_property
     def _sources(self) -> dict[str, list[str]]:
-        """Lines of the source files by path, as far as the limits allow."""
+        return {path: split_lines(text) for path, text in self._texts.items()}
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """Texts of the source files by path, as far as the limits allow; empty for a file that is no text."""
         if self.folder is None:
             return {}
-        found: dict[str, list[str]] = {}
+        found: dict[str, str] = {}
         left = MAX_SEARCHED_BYTES
         with SandboxedFolder(self.folder) as root:
             for path in _source_paths(root, _ignored(self.folder)):
@@ -90,7 +111,7 @@ class Project:
                 left -= len(text)
                 if len(found) >= MAX_SEARCHED_FILES or left < 0:
                     break
-                found[path] = split_lines(text)
+                found[path] = text
         return found
 
     def _callers(self, read: ReadItem, outline: Outline) -> str:
