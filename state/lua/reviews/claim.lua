@@ -40,7 +40,7 @@ local function share(candidates, at, count, unit)
   local last, together = math.min(at + count - 1, #candidates), 0
   if needs == 1 then return math.floor(rest / (last - at + 1)) end
   for place = at, last do together = together + needs_of(candidates[place], unit) end
-  return math.min(rest, math.max(math.floor(rest * needs / together), math.ceil(needs * SLACK)))
+  return math.min(rest, math.max(math.floor(rest * needs / together), math.floor(needs * SLACK + 0.5)))
 end
 
 local claimed, short, passed = {}, nil, 0
