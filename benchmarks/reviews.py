@@ -23,7 +23,7 @@ from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.reviews.batches.start import start_batch
-from symposia.reviews.requests import request_for_files
+from symposia.reviews.requests.files import request_for_files
 from symposia.workers.local.embedded import EmbeddedServer
 
 AGENTS = """

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..archive.results import ResultPage, TrendPoint
-    from ..reviews.batches.start import ReviewRequest
+    from ..reviews.batches.request import ReviewRequest
     from ..reviews.job import ReviewJob
     from ..reviews.review_list import ListedReview
 
@@ -38,6 +38,8 @@ class ReviewMethods(BaseClient):
         config: Sequence[str | Path] | None = None,
         branch: str | None = None,
         against: str = "last",
+        deliver: Sequence[str] = (),
+        pull_request: int | None = None,
     ) -> ReviewJob:
         """Review files of this machine with a panel, each in its own session.
 
@@ -59,6 +61,9 @@ class ReviewMethods(BaseClient):
             branch: The branch of the run. None: the checked-out branch.
             against: The branch whose last runs decide which findings are new. `last`: the last runs of any
                 branch.
+            deliver: Deliveries of the report, by their names in the workers' deliveries file.
+            pull_request: The number of the pull or merge request that gets comments of these deliveries. None: none
+                does.
 
         Returns:
             The review.
@@ -68,7 +73,7 @@ class ReviewMethods(BaseClient):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
-        from ..reviews.requests import request_for_files
+        from ..reviews.requests.files import request_for_files
 
         order = request_for_files(
             paths,
@@ -87,6 +92,8 @@ class ReviewMethods(BaseClient):
             config=config,
             branch=branch,
             against=against,
+            deliver=deliver,
+            pull_request=pull_request,
         )
         return self._start(order)
 
@@ -100,6 +107,7 @@ class ReviewMethods(BaseClient):
         newest: int | None = None,
         everything: bool = False,
         panels_file: Path | None = None,
+        deliver: Sequence[str] = (),
     ) -> ReviewJob:
         """Review transcripts of archived sessions with a panel.
 
@@ -112,6 +120,7 @@ class ReviewMethods(BaseClient):
             newest: Maximum number of sessions, the newest. None: 5,000.
             everything: Include sessions that have not changed since this panel's last review of them.
             panels_file: A file of panels. None: `panels.toml` in the working folder, if there is one.
+            deliver: Deliveries of the report, by their names in the workers' deliveries file.
 
         Returns:
             The review.
@@ -122,7 +131,7 @@ class ReviewMethods(BaseClient):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
-        from ..reviews.requests import request_for_sessions
+        from ..reviews.requests.sessions import request_for_sessions
 
         order = request_for_sessions(
             ids,
@@ -135,6 +144,7 @@ class ReviewMethods(BaseClient):
             newest=newest,
             everything=everything,
             panels_file=panels_file,
+            deliver=deliver,
         )
         return self._start(order)
 

@@ -13,6 +13,7 @@ from ..reviews.batches.context import ReviewContext, ReviewQueue
 from ..state.presence import WorkerPresence
 from ..state.redis.readers import StreamReader
 from ..state.reviews.queues import ReviewIndex
+from ..state.reviews.readable_files import ReadableFiles
 from ..state.reviews.store import ReviewStore
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
@@ -49,6 +50,7 @@ def build_review_context(
     sessions, index = SessionStore(client), SessionIndex(client)
     return ReviewContext(
         store=ReviewStore(client, retention_s=settings.retention_s),
+        files=ReadableFiles(client),
         index=ReviewIndex(client),
         sessions=sessions,
         session_index=index,

@@ -37,9 +37,10 @@ from .context import (
 )
 from .errors import model_failure
 from .prompts import without_own_name
+from .review_files import review_toolsets
 from .session_tools import SessionNeeded, without_tool_answers
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
-from .tools import Toolbox, ToolContext
+from .tools import Toolbox, ToolContext, Toolset
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2
@@ -155,7 +156,7 @@ class LLMAgent:
             instructions=self._settings.system_prompt(turn),
             message_history=shown.earlier,
             model_settings=self._settings.model_settings(turn),
-            toolsets=self._toolbox.toolsets() if self._toolbox else None,
+            toolsets=self._toolsets(turn, calls),
             usage_limits=UsageLimits(request_limit=self._settings.max_requests),
             retries={"output": MAX_OUTPUT_RETRIES},
             capabilities=_capabilities(calls),
@@ -165,6 +166,10 @@ class LLMAgent:
         )
         outcome = _outcome(answer, turn, calls.spent)
         return outcome.model_copy(update={"left_out": shown.left_out})
+
+    def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> list[Toolset] | None:
+        own = self._toolbox.toolsets() if self._toolbox else []
+        return [*own, *review_toolsets(turn, calls.services.review_files)] or None
 
     def _secrets(self, sources: Sequence[ModelSource]) -> tuple[str, ...]:
         keys = [source.secret for source in sources if source.secret]

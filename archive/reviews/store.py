@@ -26,6 +26,7 @@ from .tables import (
     finding_rows,
     item_rows,
     parse_findings,
+    parse_reads,
     run_from_rows,
     run_row,
 )
@@ -108,7 +109,7 @@ class ReviewReader:
             with self._database.reading() as connection:
                 for row in connection.execute(_newest_results(some)):
                     known[keys[row.cache_key]] = CachedResult(
-                        parse_findings(row.findings), row.summary, row.session_id
+                        parse_findings(row.findings), row.summary, row.session_id, parse_reads(row.reads)
                     )
         return known
 
@@ -177,7 +178,9 @@ def _newest_results(keys: Sequence[str]) -> Select[Any]:
         .subquery()
     )
     same = and_(table.c.cache_key == newest.c.cache_key, table.c.run == newest.c.run)
-    return select(table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id).join(newest, same)
+    return select(
+        table.c.cache_key, table.c.findings, table.c.summary, table.c.session_id, table.c.reads
+    ).join(newest, same)
 
 
 def _latest_findings(runs: Select[Any]) -> Select[Any]:

@@ -80,6 +80,10 @@ class ReviewItemRow(Table, table=True):
     session_id: str | None = None
     error: str
     summary: str
+    #: Number of findings that were dropped.
+    dropped: int = 0
+    #: Files of the project that models read, with their digests, as JSON.
+    reads: str = "[]"
     #: Findings of each reviewer, not merged, as JSON.
     findings: str
     input_tokens: int = Field(sa_type=Big)
@@ -178,6 +182,8 @@ def item_rows(run: ReviewRun, row: int) -> list[Row]:
             "session_id": result.session_id,
             "error": storable_text(result.error),
             "summary": storable_text(result.summary),
+            "dropped": result.dropped,
+            "reads": json.dumps(result.reads, ensure_ascii=True),
             "findings": _FINDINGS.dump_json(result.findings).decode(),
             **_counts(result.usage),
         }
@@ -216,6 +222,11 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
 def parse_findings(text: str) -> tuple[Finding, ...]:
     """Return the findings in an item's column `findings`."""
     return _FINDINGS.validate_json(text)
+
+
+def parse_reads(text: str) -> tuple[tuple[str, str], ...]:
+    """Return the files in an item's column `reads`."""
+    return tuple((path, digest) for path, digest in json.loads(text))
 
 
 def _finding_row(finding: Finding, row: int, position: int) -> Row:
@@ -257,6 +268,8 @@ def _result(row: RowMapping) -> ItemResult:
         session_id=row["session_id"],
         error=row["error"],
         summary=row["summary"],
+        dropped=row["dropped"],
+        reads=parse_reads(row["reads"]),
         findings=parse_findings(row["findings"]),
         usage=_usage(row),
     )

@@ -142,6 +142,8 @@ class Panel(Frozen):
     review_rules: Annotated[Text, Field(max_length=32_768)] = ""
     #: Rules for some items only.
     rules: tuple[PathRule, ...] = Field(default=(), max_length=100)
+    #: Maximum files of the project that a model may read in a turn, by the tool `read_file`; 0: no tool.
+    read_files: Annotated[int, Field(ge=0, le=50)] = 0
     #: Findings with less confidence are dropped, and counted.
     min_confidence: Annotated[float, Field(ge=0, le=1)] = 0.0
     #: When the session of an item ends, as session files say it.

@@ -146,6 +146,8 @@ class ItemResult(Frozen):
     summary: Text = ""
     #: Findings that were dropped: their quote was not found, the verifier dropped them, or the confidence was too low.
     dropped: Annotated[int, Field(ge=0)] = 0
+    #: Files of the project that models read by themselves: path, and digest of the text (empty: no such file).
+    reads: tuple[tuple[str, str], ...] = ()
 
 
 class ReviewRun(Frozen):
@@ -220,8 +222,6 @@ class PullRequest(Frozen):
     """The pull request (in GitLab: merge request) that a run reviews. Deliveries name its repository."""
 
     number: Annotated[int, Field(ge=1, le=2**53)]
-    #: The reviewed folder, relative to its repository; empty: the repository itself.
-    folder: Annotated[Text, Field(max_length=MAX_PATH)] = ""
 
 
 class DeliveryRequest(Frozen):

@@ -177,6 +177,8 @@ def _result(
         for _, text in review_context.streams.all(session_id, "events")
     )
     result = result_of(review_context.store.head(view.batch_id), record, state, messages, events)
+    if reads := review_context.files.reads(view.batch_id, record.number):
+        result = result.model_copy(update={"reads": tuple(sorted(reads.items()))})
     if result.state is ItemState.FAILED and view.state == "stopping":
         result = result.model_copy(update={"state": ItemState.CANCELLED})
     if record.result is not None:  # usage of earlier attempts

@@ -16,6 +16,7 @@ from ...models.review.runs import REVIEW_PARAMETER, ReviewRun
 from ...state.presence import WorkerPresence
 from ...state.redis.readers import StreamReader
 from ...state.reviews.queues import ReviewIndex
+from ...state.reviews.readable_files import ReadableFiles
 from ...state.reviews.records import BatchHead
 from ...state.reviews.store import ReviewStore
 from ...state.sessions.index import SessionIndex
@@ -98,6 +99,8 @@ class ReviewContext:
     """Stores of batches, their sessions and their runs."""
 
     store: ReviewStore
+    #: Files that models may read.
+    files: ReadableFiles
     index: ReviewIndex
     sessions: SessionStore
     session_index: SessionIndex

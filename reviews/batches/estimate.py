@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models.review.panels import Panel
 from ...models.review.readers import ReaderModel, readers_of
-from ...models.review.runs import PartReaders, ReadItem, SkippedItem
-from ..chunks.planner import ItemPlan, PlannedSession, session_tokens
+from ...models.review.runs import ReadItem, SkippedItem
+from ..chunks.planner import ItemPlan
+from ..chunks.project import Project
 from ..panels import panel_sha
-from .start import ReviewRequest, known_results, planner_of, without_missing_tools
+from .needs import is_read_by_models, session_needs
+from .request import ReviewRequest, planner_of, without_missing_tools
+from .uploader import known_results
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
 
-#: Tokens of a system prompt, and of an answer whose length is not limited.
-_PROMPT_TOKENS, _ANSWER_TOKENS = 300, 800
 #: Number of items looked up in the archive at once.
 _CHUNK = 100
 
@@ -78,7 +79,12 @@ def estimate_review(
     """
     order, _ = without_missing_tools(order)
     readers = readers_of(order.panel, order.models, known_agents=known_agents)
-    planner, skipped, plans = planner_of(order, readers), list(order.settings.notes), list[ItemPlan]()
+    project = Project(order.panel, order.folder)
+    planner, skipped, plans = (
+        planner_of(order, readers, project),
+        list(order.settings.notes),
+        list[ItemPlan](),
+    )
     for it in order.source:
         if isinstance(it, ReadItem) and order.panel.reviews(it.item.path) and it.text.strip():
             plan = planner.plan(it)
@@ -88,7 +94,9 @@ def estimate_review(
             skipped.append(it)
     sha, known = panel_sha(order.panel, readers), set[str]()
     for first in range(0, 0 if order.everything else len(plans), _CHUNK):
-        known |= known_results(archive, sha, (it.item for it in plans[first : first + _CHUNK])).keys()
+        known |= known_results(
+            archive, sha, (it.item for it in plans[first : first + _CHUNK]), files=project.readable_files
+        ).keys()
     return ReviewEstimate(
         order.panel,
         tuple(_estimate(plan, order.panel, readers, is_unchanged=plan.item.key in known) for plan in plans),
@@ -101,35 +109,12 @@ def _estimate(
 ) -> ItemEstimate:
     if is_unchanged:
         return ItemEstimate(plan.item.path, 0, 0, 0, 0, is_unchanged=True)
-    read = [it for it in plan.sessions if readers and not _is_for_programs(it)]
-    costs = [_cost(read, model, _answer_tokens(panel, seat)) for seat, model in readers.items()]
+    needs = [session_needs(it, panel, readers) for it in plan.sessions]
+    costs = [cost for _, cost in needs]
     return ItemEstimate(
         plan.item.path,
-        chunks=len(read),
+        chunks=sum(is_read_by_models(it, readers) for it in plan.sessions),
         sessions=len(plan.sessions),
-        tokens=sum(_tokens(read, _answer_tokens(panel, seat)) for seat in readers),
+        tokens=sum(tokens for tokens, _ in needs),
         cost_micros=None if None in costs else sum(it or 0 for it in costs),
-    )
-
-
-def _is_for_programs(session: PlannedSession) -> bool:
-    part = session.item.part
-    return part is not None and part.readers is PartReaders.PROGRAMS
-
-
-def _answer_tokens(panel: Panel, seat: str) -> int:
-    return next((it.max_tokens for it in panel.seats if it.name == seat), None) or _ANSWER_TOKENS
-
-
-def _tokens(read: Sequence[PlannedSession], answer: int) -> int:
-    return sum(session_tokens(it) + _PROMPT_TOKENS + answer for it in read)
-
-
-def _cost(read: Sequence[PlannedSession], model: ReaderModel, answer: int) -> int | None:
-    if model.input_usd_per_million is None and model.output_usd_per_million is None:
-        return 0 if not read else None
-    asked = _tokens(read, answer) - answer * len(read)
-    return round(
-        asked * (model.input_usd_per_million or 0.0)
-        + answer * len(read) * (model.output_usd_per_million or 0.0)
     )

@@ -78,6 +78,8 @@ def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, J
         known["settings"] = head.settings.for_path(item.path, opening)
     if item.facts is not None:
         known["facts"] = item.facts.model_dump(mode="json")
+    if head.panel.read_files:
+        known["read_files"] = head.panel.read_files
     if item.part is not None:
         known["part"] = [item.part.number, item.part.count]
     return known

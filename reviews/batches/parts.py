@@ -30,6 +30,7 @@ def _merge(parts: Sequence[ItemResult]) -> ItemResult:
         error="; ".join(f"{it.item.part}: {it.error}" for it in parts if it.error)[:_MAX_ERROR],
         summary=" ".join(dict.fromkeys(it.summary for it in parts if it.summary)),
         dropped=sum(it.dropped for it in parts),
+        reads=tuple(sorted({read for it in parts for read in it.reads})),
     )
 
 

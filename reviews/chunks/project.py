@@ -1,4 +1,4 @@
-"""Context of an item from its project: the rules of the project, and the callers of changed functions.
+"""Context of an item from its project: rules, callers of changed functions, and a map of the files near it.
 
 Everything is read below the root, within limits. It is shown to models as text, and nothing in it decides
 what is executed.
@@ -21,6 +21,8 @@ from ..sources.repository import Repository
 from ..sources.sandboxed_folder import SandboxedFolder, WalkEntry
 from .form import Section
 from .outline import Outline
+from .parsers import outline_of
+from .project_map import project_map
 
 #: Files with rules in the root of a project.
 RULE_FILES = ("AGENTS.md", "CONTRIBUTING.md")
@@ -31,6 +33,8 @@ MAX_CALLERS, MAX_CALLERS_OF_ONE = 30, 5
 #: Maximum files in which callers are searched, and bytes of all of them.
 MAX_SEARCHED_FILES, MAX_SEARCHED_BYTES = 5_000, 33_554_432
 _MAX_FILE_BYTES = 262_144
+#: Maximum files that models may read, and bytes of all of them.
+MAX_READABLE_FILES, MAX_READABLE_BYTES = 2_000, 16_777_216
 #: Maximum characters of a line with a call.
 _MAX_LINE = 200
 
@@ -53,7 +57,19 @@ class Project:
             found.insert(
                 1, Section("Lines elsewhere that name the changed functions:", self._callers(read, outline))
             )
+        near = project_map(read, outline, self._sources, outline_of_file=self._outline_of_file)
+        found.append(Section("Files near this one, with their functions and classes:", near))
         return [it for it in found if it.text.strip()]
+
+    def _outline_of_file(self, path: str) -> Outline:
+        if path not in self._outlines:
+            self._outlines[path] = outline_of(path, "\n".join(self._sources[path]))
+        return self._outlines[path]
+
+    @cached_property
+    def _outlines(self) -> dict[str, Outline]:
+        """Outlines of files, which many items are near to."""
+        return {}
 
     @cached_property
     def _rules(self) -> dict[str, str]:
@@ -64,11 +80,30 @@ class Project:
         return {name: text.encode()[:MAX_RULES_BYTES].decode(errors="ignore") for name, text in texts.items()}
 
     @cached_property
+    def readable_files(self) -> dict[str, str]:
+        """Texts of the files that models may read, by path, as far as the limits allow; empty without `read_files`."""
+        if not self.panel.read_files:
+            return {}
+        found: dict[str, str] = {}
+        left = MAX_READABLE_BYTES
+        for path, text in self._texts.items():
+            left -= len(text.encode())
+            if left < 0 or len(found) == MAX_READABLE_FILES:
+                break
+            if text:
+                found[path] = text
+        return found
+
+    @cached_property
     def _sources(self) -> dict[str, list[str]]:
-        """Lines of the source files by path, as far as the limits allow."""
+        return {path: split_lines(text) for path, text in self._texts.items()}
+
+    @cached_property
+    def _texts(self) -> dict[str, str]:
+        """Texts of the source files by path, as far as the limits allow; empty for a file that is no text."""
         if self.folder is None:
             return {}
-        found: dict[str, list[str]] = {}
+        found: dict[str, str] = {}
         left = MAX_SEARCHED_BYTES
         with SandboxedFolder(self.folder) as root:
             for path in _source_paths(root, _ignored(self.folder)):
@@ -76,7 +111,7 @@ class Project:
                 left -= len(text)
                 if len(found) >= MAX_SEARCHED_FILES or left < 0:
                     break
-                found[path] = split_lines(text)
+                found[path] = text
         return found
 
     def _callers(self, read: ReadItem, outline: Outline) -> str:

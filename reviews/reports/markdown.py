@@ -59,6 +59,9 @@ def _lines(report: ReportModel) -> Iterator[str]:
     yield from _section(
         "Not reviewed", [f"- {code_span(path)}: {escape_text(why)}" for path, why in report.unreviewed]
     )
+    yield from _section(
+        "Dropped findings", [f"- {code_span(path)}: {count}" for path, count in report.dropped]
+    )
     if report.remarks:
         yield from ("## Remarks", "")
         for paths, said in report.remarks:

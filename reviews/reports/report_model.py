@@ -112,6 +112,11 @@ class ReportModel:
         return tuple(_unreviewed_items(self.run.results, self.run))
 
     @cached_property
+    def dropped(self) -> tuple[tuple[str, int], ...]:
+        """Return the paths of items with dropped findings, and their number."""
+        return tuple((it.item.path, it.dropped) for it in self.run.results if it.dropped)
+
+    @cached_property
     def remarks(self) -> tuple[tuple[tuple[str, ...], str], ...]:
         """Return remarks about whole items, each with the paths of all its items."""
         said: dict[str, list[str]] = {}

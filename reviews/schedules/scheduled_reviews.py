@@ -23,9 +23,12 @@ from ...models.turns.turn import Usage
 from ..batches.batch import stop_batch
 from ..batches.completion import read_run
 from ..batches.context import ReviewContext
-from ..batches.start import ReviewRequest, start_batch
+from ..batches.request import ReviewRequest
+from ..batches.start import start_batch
 from ..panels import find_panel
-from ..requests import last_revision, project_settings, request_for_sessions
+from ..requests.panels import project_settings
+from ..requests.roots import last_revision
+from ..requests.sessions import request_for_sessions
 from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.origin import origin_of

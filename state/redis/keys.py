@@ -27,6 +27,8 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{review:ID}:waiting` | sorted set | numbers of the items that have not started |
 | `symposia:{review:ID}:running` | sorted set | numbers of the running items, by the time of their next check |
 | `symposia:{review:ID}:text:N` | string | text of an item whose session has not been opened |
+| `symposia:{review:ID}:files` | hash | files that models may read, compressed, by path |
+| `symposia:{review:ID}:reads:N` | hash | files that were read for an item: path and digest |
 | `symposia:notices:AGENT` | stream | notifications of an agent about its tasks and conversations (field `n`); capped, TTL one week |
 | `symposia:due` | sorted set | unfinished sessions, by the time of the next sweep |
 | `symposia:owed` | sorted set | archive queue: sessions with pending archive writes, by the time of the next attempt |
@@ -136,7 +138,7 @@ def schedule_keys(name: str) -> dict[str, str]:
 
 
 def review_key(batch_id: str, part: str) -> str:
-    """Return the key of one part of a batch review: `batch`, `items`, `waiting`, `running` or `text:N`."""
+    """Return the key of one part of a batch review: `batch`, `items`, `waiting`, `running`, `text:N`, ..."""
     return f"{PREFIX}:{{review:{batch_id}}}:{part}"
 
 

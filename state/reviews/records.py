@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import Field, JsonValue
 
@@ -49,6 +50,14 @@ class BatchHead(Frozen):
     repository_folder: str = ""
     #: Deliveries at its end; contains only names from the workers' settings.
     then: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Needs(NamedTuple):
+    """What a session is estimated to need; 1 if it is not known."""
+
+    tokens: int = 1
+    #: Millionths of a US dollar.
+    cost_micros: int = 1
 
 
 @dataclass(frozen=True, slots=True)

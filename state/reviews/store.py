@@ -17,7 +17,7 @@ from ...models.text.ids import new_id
 from ..redis.keys import review_key
 from ..redis.readers import read_stored, server_ms
 from ..redis.scripts import evaluate, load_script
-from .records import BatchHead, BatchView, ItemRecord, batch_view
+from .records import BatchHead, BatchView, ItemRecord, Needs, batch_view
 
 #: Milliseconds until the next check of a running item.
 ITEM_CHECK_MS = 10_000
@@ -38,7 +38,8 @@ class ReviewStore:
 
     def __init__(self, client: Redis, *, retention_s: int) -> None:
         self._client = client
-        self._retention_s = retention_s
+        #: Seconds for which a batch is kept.
+        self.retention_s = retention_s
 
     def now_ms(self) -> int:
         """Return the server's time in milliseconds since the epoch."""
@@ -66,16 +67,26 @@ class ReviewStore:
             self._expire(together, head.batch_id, OPENING_S)
             together.execute()
 
-    def add(self, batch_id: str, number: int, item: Item, text: str) -> None:
+    def add(
+        self,
+        batch_id: str,
+        number: int,
+        item: Item,
+        text: str,
+        *,
+        needs: Needs = Needs(),  # noqa: B008 - frozen
+    ) -> None:
         """Add an item; items are numbered from 1. A repeated call changes nothing."""
         record: Fields = {
             f"{number}:item": item.model_dump_json(exclude_defaults=True),
             f"{number}:state": ItemState.WAITING.value,
             f"{number}:attempt": 1,
+            f"{number}:needs_tokens": max(needs.tokens, 1),
+            f"{number}:needs_cost": max(needs.cost_micros, 1),
         }
         with self._client.pipeline(transaction=True) as together:
             together.hset(self._key(batch_id, "items"), mapping=record)
-            together.set(self._key(batch_id, f"text:{number}"), text, ex=self._retention_s)
+            together.set(self._key(batch_id, f"text:{number}"), text, ex=self.retention_s)
             together.zadd(self._key(batch_id, "waiting"), {str(number): number})
             self._expire(together, batch_id, OPENING_S)
             together.execute()
@@ -95,7 +106,7 @@ class ReviewStore:
         with self._client.pipeline(transaction=True) as together:
             together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
             together.hset(items, "head", head.model_dump_json())
-            self._expire(together, head.batch_id, self._retention_s)
+            self._expire(together, head.batch_id, self.retention_s)
             together.execute()
 
     # -- execution ----------------------------------------------------------------------------
@@ -237,7 +248,7 @@ class ReviewStore:
     def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:
         script = load_script(verb)
         keys = [self._key(batch_id, part) for part in script.keys]
-        given = {**args, "ttl_ms": self._retention_s * 1000}
+        given = {**args, "ttl_ms": self.retention_s * 1000}
         return evaluate(self._client, script, keys, script.arg_list(given, ()))  # type: ignore[no-any-return]
 
     @staticmethod

@@ -22,6 +22,7 @@ from ...models.errors import StateError
 from ...models.sessions.limits import Rate
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
+from ...state.reviews.readable_files import ReadableFiles
 from ...state.sessions.records import Grant
 from ...state.turns.deltas import DeltaPublisher
 from ...state.turns.journal import CallJournal, ParticipantNote
@@ -78,6 +79,21 @@ class ModelRateLimiter:
         return answer / 1000 if isinstance(answer, int) else None
 
 
+class StoredReviewFiles:
+    """Files of reviewed projects: part of the agent's turn services. `client`: Redis that decodes responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._files = ReadableFiles(client)
+
+    async def read_file(self, batch_id: str, item: int, path: str) -> str | None:
+        """As in ReviewFilesPort; during a Redis outage no file can be read."""
+        try:
+            return await asyncio.to_thread(self._files.read, batch_id, item, path)
+        except (RedisError, StateError) as error:
+            log.warning("reading a file of review %s failed: %s", batch_id, error)
+            return None
+
+
 class GrantServicesFactory:
     """Factory of the turn services of a process.
 
@@ -118,6 +134,7 @@ class GrantServices:
             self.factory.publisher.writer(self.session_id, self.grant, self.participant),
             ParticipantNote(self.factory.client, self.session_id, self.participant),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
+            review_files=StoredReviewFiles(self.factory.client),
             usage_key=USAGE_KEY_PREFIX + self.grant.token,
             instrumentation=instrument() if instrument else None,
         )

@@ -51,6 +51,14 @@ def test_reviewed_files_wait_for_a_worker(client: Client, project: Path):
         job.result(timeout=0)
 
 
+def test_deliveries_of_a_review_are_stored(client: Client, project: Path):
+    job = client.review("src", deliver=["pulls"], pull_request=5)
+    then = client._installation.reviews.store.head(job.id).then
+    assert (then["deliver"], then["pull_request"]) == (["pulls"], {"number": 5})
+    with pytest.raises(InvalidInput, match="number"):
+        client.review("src", deliver=["pulls"], pull_request=0)
+
+
 def test_a_review_warns_when_no_worker_is_running(
     client: Client, project: Path, caplog: pytest.LogCaptureFixture
 ):

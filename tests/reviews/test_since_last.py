@@ -12,8 +12,9 @@ from review_tools.values import a_run
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
 from symposia.models.review.runs import ReadItem, RunState
-from symposia.reviews.batches.start import ReviewRequest
-from symposia.reviews.requests import LAST, request_for_files
+from symposia.reviews.batches.request import ReviewRequest
+from symposia.reviews.requests.files import request_for_files
+from symposia.reviews.requests.roots import LAST
 
 
 @pytest.fixture

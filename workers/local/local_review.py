@@ -21,7 +21,8 @@ from ...models.review.panels import BatchLimits, Panel
 from ...models.review.runs import ReviewRun, RunState
 from ...models.text.paths import make_private_folder
 from ...reviews.batches.estimate import ReviewEstimate, estimate_review
-from ...reviews.batches.start import ReviewRequest, start_batch
+from ...reviews.batches.request import ReviewRequest
+from ...reviews.batches.start import start_batch
 from ...reviews.job import ReviewJob
 from ...state.redis.connect import connect
 from ...state.reviews.queues import DeliveryQueue

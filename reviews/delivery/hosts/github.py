@@ -65,7 +65,7 @@ def deliver_to_github(entry: GithubEntry, report_payload: ReportPayload, *, toke
                 host.upload_sarif(report_payload.run, revision, ref=f"refs/heads/{entry.branch}")
             return
         host.number = pull.number
-        run = relocate(report_payload.run, pull.folder)
+        run = relocate(report_payload.run)
         reviewed = publish(host, run, entry)
         if entry.sarif and reviewed is not None:
             host.upload_sarif(run, reviewed, ref=f"refs/pull/{pull.number}/head")

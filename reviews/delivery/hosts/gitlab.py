@@ -45,7 +45,7 @@ def deliver_to_gitlab(entry: GitlabEntry, report_payload: ReportPayload, *, toke
             host.set_status(revision, status_of(report_payload.run, entry))
             return
         host.number = pull.number
-        publish(host, relocate(report_payload.run, pull.folder), entry)
+        publish(host, relocate(report_payload.run), entry)
 
 
 class _Project:

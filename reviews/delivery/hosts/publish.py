@@ -109,22 +109,23 @@ class CodeHost(Protocol):
         ...
 
 
-def relocate(run: ReviewRun, folder: str) -> ReviewRun:
+def relocate(run: ReviewRun) -> ReviewRun:
     """Return the run with paths relative to the repository whose subfolder was reviewed."""
-    if not folder.strip("/"):
+    if not run.repository_folder:
         return run
 
     def move(finding: Finding) -> Finding:
-        return finding.model_copy(update={"path": f"{folder}/{finding.path}"})
+        return finding.model_copy(update={"path": run.repository_path(finding.path)})
 
     def move_result(result: ItemResult) -> ItemResult:
-        item = result.item.model_copy(update={"path": f"{folder}/{result.item.path}"})
+        item = result.item.model_copy(update={"path": run.repository_path(result.item.path)})
         return result.model_copy(update={"item": item, "findings": tuple(map(move, result.findings))})
 
     changes = {
         "findings": tuple(map(move, run.findings)),
         "results": tuple(map(move_result, run.results)),
-        "skipped": tuple(it.model_copy(update={"path": f"{folder}/{it.path}"}) for it in run.skipped),
+        "skipped": tuple(it.model_copy(update={"path": run.repository_path(it.path)}) for it in run.skipped),
+        "repository_folder": "",
     }
     return run.model_copy(update=changes)
 

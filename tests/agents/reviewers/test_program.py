@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 
 import pytest
 
+from programs import find_node_program, find_program
 from scaling import patient
 from symposia.agents.programs.agent import CommandEntry
 from symposia.agents.registry.agents_file import AgentsFile
@@ -64,16 +64,15 @@ def test_program_that_prints_sarif_reviews_a_file(review, todos):
 
 
 def test_shellcheck_reviews_a_script(review):
-    if shutil.which("shellcheck") is None:
-        pytest.skip("shellcheck is not installed: make debian-packages")
+    find_program("shellcheck")
     found = review(Registry(getenv=os.environ.get), "shellcheck", SCRIPT)
     assert [(it.rule, it.start_line) for it in found] == [("SC2086", 3)]
     assert review(Registry(getenv=os.environ.get), "shellcheck", "#!/bin/sh\necho hello\n") == ()
 
 
-def test_eslint_reviews_a_script(review):
-    if shutil.which("eslint") is None:
-        pytest.skip("eslint is not installed: npm install --global eslint")
+def test_eslint_reviews_a_script(review, monkeypatch):
+    folder = os.path.dirname(find_node_program("eslint"))  # noqa: PTH120 - the link, not its target
+    monkeypatch.setenv("PATH", folder + os.pathsep + os.environ["PATH"])
     found = review(
         Registry(getenv=os.environ.get), "eslint", 'const a = { x: 1, x: 2 };\neval("1");\n', "web/a.js"
     )

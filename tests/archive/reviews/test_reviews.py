@@ -93,10 +93,11 @@ def test_unknown_run_is_not_found(archive: Archive) -> None:
 
 
 def test_reviewed_text_is_a_known_item(archive: Archive) -> None:
-    result = a_result(a_finding(), summary="fine", session_id=new_id())
+    reads = (("b.py", "d1"), ("c\x00.py", ""))
+    result = a_result(a_finding(), summary="fine", session_id=new_id(), reads=reads)
     archive.review_writer.write(a_run(result))
     known = archive.review_reader.cached_results("p1", [result.item, an_item("b.py")])
-    assert known == {"app.py": (result.findings, "fine", result.session_id)}
+    assert known == {"app.py": (result.findings, "fine", result.session_id, reads)}
 
 
 @pytest.mark.parametrize(

@@ -9,15 +9,16 @@ from symposia.models.review.readers import ReaderModel
 from symposia.models.review.runs import ItemKind, ReadItem
 from symposia.reviews.chunks.planner import SessionPlanner
 from symposia.reviews.chunks.project import Project
+from symposia.reviews.chunks.project_map import MAX_FILES, MAX_SYMBOLS
 from symposia.reviews.sources.source import Ranges, make_item
 
 TEXT = "def total(a):\n    return a\n\n\ndef other():\n    return 1\n"
 
 
-def opening(folder: Path, changed: Ranges, **more: object) -> str:
+def opening(folder: Path, changed: Ranges, *, text: str = TEXT, **more: object) -> str:
     asked = panel("reviewer", **more)
     kind = ItemKind.FILE if changed is None else ItemKind.CHANGE
-    read: ReadItem = make_item(TEXT, key="app.py", path="app.py", kind=kind, changed=changed)
+    read: ReadItem = make_item(text, key="app.py", path="app.py", kind=kind, changed=changed)
     planner = SessionPlanner(asked, {"reviewer": ReaderModel()}, Project(asked, folder).sections)
     (session,) = planner.plan(read).sessions
     return session.opening
@@ -42,7 +43,7 @@ def test_callers_of_changed_functions_are_shown(tmp_path: Path) -> None:
     assert "shop.py: 3: print(total(3))" in shown
     assert "shop.py: 4" not in shown
     assert "shop.md" not in shown
-    assert "shop.py" not in opening(tmp_path, None)
+    assert "shop.py: 3" not in opening(tmp_path, None)
 
 
 def test_linked_rules_are_not_read(tmp_path: Path) -> None:
@@ -51,3 +52,42 @@ def test_linked_rules_are_not_read(tmp_path: Path) -> None:
     root.mkdir()
     (root / "AGENTS.md").symlink_to(tmp_path / "secret")
     assert "hidden words" not in opening(root, None)
+
+
+def test_files_near_the_item_are_shown_with_their_symbols(tmp_path: Path) -> None:
+    files = {
+        "beside.py": "class Shop:\n    def close(self):\n        return 1\n",
+        "parts/lent.py": "def lend():\n    return 1\n",
+        "parts/other.py": "def unseen():\n    return 1\n",
+        "stock/__init__.py": "def count():\n    return 1\n",
+        "beside.js": "function no() {}\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shown = opening(tmp_path, None, text=f"import stock\nfrom parts import lent\n\n\n{TEXT}")
+    lines = ["parts/lent.py: lend", "stock/__init__.py: count", "beside.py: Shop, Shop.close"]
+    assert "\n".join(lines) in shown
+    assert "unseen" not in shown
+    assert "beside.js" not in shown
+
+
+def test_map_of_near_files_is_limited(tmp_path: Path) -> None:
+    many = "".join(f"def f{number}():\n    return 1\n\n\n" for number in range(MAX_SYMBOLS + 5))
+    for number in range(MAX_FILES + 5):
+        (tmp_path / f"n{number:03}.py").write_text(many if number == 0 else "x = 1\n")
+    shown = opening(tmp_path, None)
+    assert f"f{MAX_SYMBOLS - 1}, ...\nn001.py\n" in shown
+    assert f"n{MAX_FILES - 1:03}.py" in shown
+    assert f"n{MAX_FILES:03}.py" not in shown
+
+
+def test_linked_and_ignored_files_are_not_near(tmp_path: Path) -> None:
+    (tmp_path / "outside.py").write_text("def hidden_name():\n    return 1\n")
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link.py").symlink_to(tmp_path / "outside.py")
+    (root / ".dotted.py").write_text("x = 1\n")
+    shown = opening(root, None)
+    assert "hidden_name" not in shown
+    assert "dotted" not in shown

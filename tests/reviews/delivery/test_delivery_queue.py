@@ -239,9 +239,9 @@ def test_delivery_queue_is_limited_and_sent_in_batches(desk, monkeypatch):
 
 
 def test_pull_request_of_a_run_is_part_of_its_deliveries(desk):
-    run = desk.queue(deliver=["board"], pull_request={"number": 5, "folder": "services/shop"})
+    run = desk.queue(deliver=["board"], pull_request={"number": 5})
     (job,) = desk.jobs()
-    assert job.pull_request == PullRequest(number=5, folder="services/shop")
+    assert job.pull_request == PullRequest(number=5)
     assert desk.index.waiting_of(run.id) == ["board"]
     desk.system.answers = [(410, {})]
     desk.sweep()

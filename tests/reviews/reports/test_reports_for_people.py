@@ -54,7 +54,13 @@ def test_markdown_has_all_parts_in_order() -> None:
             "## Suppressed",
         ),
         *("`app.py:30`", "## Not reviewed", "`c.py`: failed: the agent failed", "`e.py`: cancelled"),
-        *("`big.bin`: binary", "## Remarks", "> Two things.\n> Mend them."),
+        *(
+            "`big.bin`: binary",
+            "## Dropped findings",
+            "- `d.py`: 2",
+            "## Remarks",
+            "> Two things.\n> Mend them.",
+        ),
     ]
     places = [report.find(it) for it in order]
     assert -1 not in places, order[places.index(-1)]
@@ -93,7 +99,7 @@ def test_text_is_escaped_in_markdown(run: ReviewRun) -> None:
         "code_block",
     }
     headings = [it for it in tokens if it.type == "heading_open"]
-    titles = ("Findings", "Gone", "Suppressed", "Not reviewed", "Remarks")
+    titles = ("Findings", "Gone", "Suppressed", "Not reviewed", "Dropped findings", "Remarks")
     level_2 = [it.children for it in tokens if it.type == "inline" and it.level == 1 and it.content in titles]
     assert len([it for it in headings if it.tag == "h1"]) == 1
     assert len([it for it in headings if it.tag == "h2"]) == len(level_2)
@@ -182,6 +188,7 @@ def test_page_has_all_parts() -> None:
             "app.py:77 F841",
             "Suppressed (1)",
             "Not reviewed (3)",
+            "Dropped findings (2)",
             "Remarks (1)",
         ),
     ):

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from redis import Redis
 
 from review_tools.batches import head, settle, started
+from scaling import scaled_examples
 from servers.lossy import lossy_wire
 from symposia.models.review.runs import ItemState
 from symposia.state.redis.connect import connect
@@ -30,6 +33,53 @@ def test_items_share_the_remaining_budget(store):
     assert store.claim(batch)[:2] == ("claimed", [1, 2])
     items = [store.item(batch, number) for number in (1, 2)]
     assert [(it.tokens, it.cost_micros) for it in items] == [(50, 1), (51, 2)]
+
+
+def test_items_get_at_least_what_they_need(store):
+    batch = started(store, 3, needs=[100, 400, 20], parallel=3, batch={"max_tokens": 1_000})
+    assert store.claim(batch)[1] == [1, 2, 3]
+    shares = [store.item(batch, number).tokens for number in (1, 2, 3)]
+    assert shares == [192, 769, 39]
+
+
+def test_items_that_need_too_much_wait_for_the_others(store):
+    batch = started(store, 3, needs=[60, 80, 30], parallel=3, batch={"max_tokens": 100})
+    assert store.claim(batch)[1] == [1]  # with slack for an estimate that is too low
+    settle(store, batch, 1, spent=(15, 0))
+    assert store.claim(batch)[1] == [2]
+    settle(store, batch, 2, spent=(40, 0))
+    assert store.claim(batch)[1] == [3]
+    settle(store, batch, 3, spent=(45, 0))
+    assert store.claim(batch)[0] == "idle"
+
+
+def test_items_that_fit_start_before_those_that_never_do(store):
+    batch = started(store, 3, needs=[500, 10, 500], parallel=2, batch={"max_tokens": 100})
+    assert store.claim(batch)[1] == [2]
+    settle(store, batch, 2, spent=(10, 0))
+    assert store.claim(batch) == ("exhausted", [], [], "tokens")
+
+
+@settings(max_examples=scaled_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    needs=st.lists(st.integers(1, 50), min_size=1, max_size=8),
+    spent=st.lists(st.integers(0, 60), min_size=8, max_size=8),
+    limit=st.integers(1, 200),
+    parallel=st.integers(1, 4),
+)
+def test_shares_never_exceed_the_limit_together(store, needs, spent, limit, parallel):
+    batch = started(store, len(needs), needs=needs, parallel=parallel, batch={"max_tokens": limit})
+    used, running = 0, list[int]()
+    for _ in needs:
+        running += store.claim(batch)[1]
+        shares = {number: store.item(batch, number).tokens or 0 for number in running}
+        assert used + sum(shares.values()) <= limit
+        assert all(share >= needs[number - 1] for number, share in shares.items())
+        if not running:
+            break
+        done = running.pop(0)
+        used += min(spent[done - 1], shares[done])
+        settle(store, batch, done, spent=(min(spent[done - 1], shares[done]), 0))
 
 
 def test_items_without_limits_may_spend_anything(store):

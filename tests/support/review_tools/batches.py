@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
 from symposia.models.review.panels import Panel
 from symposia.models.review.runs import Item, ItemKind, ItemState
 from symposia.models.text.ids import new_id
-from symposia.state.reviews.records import BatchHead
+from symposia.state.reviews.records import BatchHead, Needs
 from symposia.state.reviews.store import ReviewStore
 
 _SEATS = [{"name": "ann", "agent": "echo"}]
@@ -26,12 +27,13 @@ def item(number: int) -> Item:
     return Item(key=f"f{number}", kind=ItemKind.FILE, path=f"f{number}", sha256=digest, size=1)
 
 
-def started(store: ReviewStore, count: int, **panel: Any) -> str:
-    """Start a batch of items, none of them claimed, and return its id."""
+def started(store: ReviewStore, count: int, *, needs: Sequence[int] = (), **panel: Any) -> str:
+    """Start a batch of items, none of them claimed, and return its id; `needs`: tokens that they need."""
     made = head(**panel)
     store.open(made)
     for number in range(1, count + 1):
-        store.add(made.batch_id, number, item(number), f"text {number}")
+        need = Needs(needs[number - 1]) if needs else Needs()
+        store.add(made.batch_id, number, item(number), f"text {number}", needs=need)
     store.start(made, total=count, unchanged=0)
     return made.batch_id
 

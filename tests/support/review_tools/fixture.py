@@ -13,7 +13,8 @@ from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.review.panels import Panel
 from symposia.models.review.runs import Item, ItemKind, ReadItem
-from symposia.reviews.batches.start import ReviewRequest, start_batch
+from symposia.reviews.batches.request import ReviewRequest
+from symposia.reviews.batches.start import start_batch
 from symposia.reviews.job import ReviewJob
 
 AGENTS = """

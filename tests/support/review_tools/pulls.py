@@ -44,8 +44,8 @@ def a_reviewed_pull(*findings: Finding, **changes: Any) -> ReviewRun:
     return a_run(a_result(*findings), **{"findings": findings, "revision": HEAD} | changes)
 
 
-def payload(run: ReviewRun, *, folder: str = "") -> ReportPayload:
-    return ReportPayload(run, (), PullRequest(number=NUMBER, folder=folder))
+def payload(run: ReviewRun) -> ReportPayload:
+    return ReportPayload(run, (), PullRequest(number=NUMBER))
 
 
 def destinations(token: str, **entries: dict[str, object]) -> Destinations:

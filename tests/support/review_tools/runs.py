@@ -60,7 +60,7 @@ def a_reported_run() -> ReviewRun:
         a_result(UNUSED, KEY, LONG, summary="Two things.\nMend them."),
         a_result(a_finding(path="b c.py", line=0, rule="remark", agents=("model", "ruff")), path="b c.py"),
         a_result(path="c.py", state=ItemState.FAILED, error="the agent failed"),
-        a_result(path="d.py", state=ItemState.UNCHANGED),
+        a_result(path="d.py", state=ItemState.UNCHANGED, dropped=2),
         a_result(path="e.py", state=ItemState.CANCELLED),
         skipped=(SkippedItem(path="big.bin", reason="binary"),),
         summary="Not bad.",

@@ -115,6 +115,10 @@ def print_findings(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
     for result in run.results:
         if result.state is ItemState.FAILED:
             screen.print(Text(printable(f"{result.item.path}: not reviewed: {result.error}"), style="red"))
+        if result.dropped:
+            screen.print(
+                Text(printable(f"{result.item.path}: findings dropped: {result.dropped}"), style="dim")
+            )
     screen.print(Text(_last_line(run)))
     if reports.folder is not None:
         screen.print(f"Reports written to {reports.folder}.")

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..common.options import AsJson
+from . import evaluate
 from . import runs as reviews
 from .options import (
     Against,
@@ -66,6 +67,7 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(cls=DefaultGroup, help=_HELP)
     group.command(DEFAULT_COMMAND)(files)
     group.command()(sessions)
+    evaluate.add_to(group)
     reviews.add_to(group)
     app.add_typer(group, name="review")
 
@@ -146,7 +148,7 @@ def files(  # noqa: PLR0913 - each is an option
     if config and no_config:
         raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
     from ....config.ci import find_pull_request
-    from ....reviews.requests import HowToReview, request_for_files
+    from ....reviews.requests.files import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 
     how: HowToReview = {
@@ -220,7 +222,7 @@ def sessions(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review sessions --tag support --newest 50 --model local[/bold]
     """
-    from ....reviews.requests import HowToReviewSessions, request_for_sessions
+    from ....reviews.requests.sessions import HowToReviewSessions, request_for_sessions
     from .run_review import ReviewOptions, run_and_report
 
     how: HowToReviewSessions = {

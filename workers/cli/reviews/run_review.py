@@ -20,7 +20,7 @@ from ....models.review.panels import BatchLimits
 from ....models.review.runs import ReviewRun, RunState
 from ....models.text.ids import ms_from_moment, utcnow
 from ....models.text.redact import json_text
-from ....reviews.batches.start import ReviewRequest
+from ....reviews.batches.request import ReviewRequest
 from ....reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
 from ....reviews.progress import Progress
 from ....state.reviews.records import BatchView

@@ -55,8 +55,8 @@ def pulls(github: GitHub, *, token: str = TOKEN, **more: object) -> Destinations
     return destinations(token, pulls={**entry, **more})
 
 
-def deliver(github: GitHub, run: ReviewRun, *, folder: str = "", **more: object) -> Pull:
-    pulls(github, **more).deliver("pulls", payload(run, folder=folder))
+def deliver(github: GitHub, run: ReviewRun, **more: object) -> Pull:
+    pulls(github, **more).deliver("pulls", payload(run))
     return github.pulls[NUMBER]
 
 
@@ -204,9 +204,13 @@ def test_suppressed_findings_are_not_delivered(github):
 
 def test_reviewed_subfolder_is_part_of_the_path(github):
     github.pulls[NUMBER].files = {"services/shop/app.py": PATCH}
-    pull = deliver(github, a_reviewed_pull(KEY), folder="services/shop")
+    run = a_reviewed_pull(KEY, repository_folder="services/shop")
+    pull = deliver(github, run, sarif=True)
     assert places(pull) == [("services/shop/app.py", None, 2)]
-    assert len(deliver(github, a_reviewed_pull(KEY), folder="services/shop").threads) == 1
+    assert len(deliver(github, run).threads) == 1
+    (result,) = github.sarifs[0]["sarif"]["runs"][0]["results"]
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place["uri"] == "services/shop/app.py"
 
 
 def test_panels_have_comments_of_their_own(github):

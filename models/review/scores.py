@@ -1,0 +1,108 @@
+"""Score of a run over a data set of planted defects: recall and precision by kind. Pure.
+
+Recall is the share of the planted defects that are found; a defect in a file that was not reviewed is missed.
+Precision is the share of the findings that are about a planted defect: for a kind, of those in the files with
+defects of this kind; in total, of all findings, also those in files without defects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .evaluation import Dataset, DefectSet, PlacedDefect
+from .findings import Finding
+from .runs import ItemState, ReviewRun
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Counts of defects and findings."""
+
+    planted: int
+    found: int
+    findings: int
+    #: Findings about a planted defect.
+    true_findings: int
+
+    @property
+    def recall(self) -> float | None:
+        """Share of the planted defects that are found; None: none is planted."""
+        return self.found / self.planted if self.planted else None
+
+    @property
+    def precision(self) -> float | None:
+        """Share of the findings that are about a planted defect; None: there is no finding."""
+        return self.true_findings / self.findings if self.findings else None
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Scores of a run."""
+
+    #: By kind, in the order of the data set.
+    kinds: Mapping[str, Score]
+    #: By set, of those that have files.
+    sets: Mapping[DefectSet, Score]
+    total: Score
+    #: Findings in the files without defects, and the number of these files.
+    clean_findings: int
+    clean_files: int
+    #: Files that were not reviewed: failed, or skipped by the panel.
+    unreviewed: tuple[str, ...]
+    missed: tuple[PlacedDefect, ...]
+    false_findings: tuple[Finding, ...]
+
+
+def score_run(dataset: Dataset, defects: Sequence[PlacedDefect], run: ReviewRun) -> Evaluation:
+    """Return the scores of a run.
+
+    Args:
+        dataset: The data set, or a part of it.
+        defects: All its defects with their lines.
+        run: A review of its files.
+    """
+    paths = {it.path for it in dataset.files}
+    findings = [it for it in run.open_findings if it.path in paths]
+    marks = [_Match(it, tuple(_found_by(it, defects, dataset.kinds))) for it in findings]
+    found = {defect for it in marks for defect in it.defects}
+
+    def score(paths: Collection[str], kind: str | None = None) -> Score:
+        mine = [it for it in marks if it.finding.path in paths]
+        planted = [it for it in defects if it.path in paths and kind in (None, it.kind)]
+        return Score(
+            len(planted), sum(it in found for it in planted), len(mine), sum(bool(it.defects) for it in mine)
+        )
+
+    kinds = {
+        kind: {it.path for it in defects if it.kind == kind}
+        for kind in dataset.kinds
+        if any(it.kind == kind for it in defects)
+    }
+    sets = {name: {it.path for it in dataset.files if it.set is name} for name in DefectSet}
+    clean = {it.path for it in dataset.files if not it.defects}
+    reviewed = {it.item.path for it in run.results if it.state in (ItemState.DONE, ItemState.UNCHANGED)}
+    return Evaluation(
+        kinds={kind: score(its_paths, kind) for kind, its_paths in kinds.items()},
+        sets={name: score(its_paths) for name, its_paths in sets.items() if its_paths},
+        total=score(paths),
+        clean_findings=score(clean).findings,
+        clean_files=len(clean),
+        unreviewed=tuple(it.path for it in dataset.files if it.path not in reviewed),
+        missed=tuple(it for it in defects if it not in found),
+        false_findings=tuple(it.finding for it in marks if not it.defects),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """A finding, and the defects that it is about."""
+
+    finding: Finding
+    defects: tuple[PlacedDefect, ...]
+
+
+def _found_by(
+    finding: Finding, defects: Iterable[PlacedDefect], words: Mapping[str, tuple[str, ...]]
+) -> Iterable[PlacedDefect]:
+    return (it for it in defects if it.is_found_by(finding, words[it.kind]))

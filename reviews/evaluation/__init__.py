@@ -1,0 +1,1 @@
+"""Evaluation of panels and models by planted defects."""

@@ -1,0 +1,118 @@
+"""A data set of planted defects on disk, and the request that reviews it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from pydantic import ValidationError
+
+from ...models.errors import InvalidInput, invalid_input
+from ...models.review.evaluation import Dataset, DefectSet, PlacedDefect, place_defects
+from ...models.review.runs import SkippedItem
+from ..batches.request import ReviewRequest
+from ..requests.panels import project_settings, resolve_panel
+from ..requests.roots import root_identity
+from ..sources.document_facts import source_of
+from ..sources.files import FileSelection
+from ..sources.sandboxed_folder import SandboxedFolder
+from ..sources.source import SourceLimits
+
+#: File of a data set in its folder.
+FILE_NAME = "dataset.toml"
+#: Maximum bytes of it.
+_MAX_BYTES = 1_048_576
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedDataset:
+    """A data set, the folder of its files, and its defects with their lines."""
+
+    dataset: Dataset
+    root: Path
+    defects: tuple[PlacedDefect, ...]
+
+
+def read_dataset(place: Path, *, chosen: DefectSet | None = None) -> LoadedDataset:
+    """Return a data set.
+
+    Args:
+        place: Its folder, or its file.
+        chosen: Only the files of this set; None: all.
+
+    Raises:
+        InvalidInput: The file cannot be read or breaks a rule, or a defect is not in its file.
+    """
+    file = place / FILE_NAME if place.is_dir() else place
+    dataset = _parse(file).of_set(chosen)
+    if not dataset.files:
+        raise InvalidInput("set", str(chosen), f"must have files in {file}")
+    root = file.parent / dataset.folder
+    with SandboxedFolder(root) as folder:
+        texts = {it.path: _text(folder, it.path) for it in dataset.files}
+    defects = (defect for it in dataset.files for defect in place_defects(it, texts[it.path]))
+    return LoadedDataset(dataset, root, tuple(defects))
+
+
+class HowToEvaluate(TypedDict, total=False):
+    """Options of an evaluation; every key is optional."""
+
+    #: Name of the panel (default `code`).
+    panel: str
+    #: Agent for the model reviewers of the panel; None: no model is called.
+    model: str | None
+    #: True: review files again that this panel has reviewed before.
+    everything: bool
+    #: Files of settings of ruff and bandit instead of those in the data set; None: those; empty: none.
+    config: Sequence[str | Path] | None
+    #: A file of panels; default: `panels.toml` in the working folder, if it exists.
+    panels_file: Path | None
+
+
+def request_for_dataset(
+    loaded: LoadedDataset, *, known_agents: frozenset[str] = frozenset(), **how: Unpack[HowToEvaluate]
+) -> ReviewRequest:
+    """Return the request to review the files of a data set. Reviewers see the folder of the files only.
+
+    Raises:
+        InvalidInput: The panel does not exist, or an agent is unknown.
+    """
+    panel = resolve_panel(
+        how.get("panel", "code"), how.get("model"), how.get("panels_file"), known_agents=known_agents
+    )
+    chosen = FileSelection(paths=[it.path for it in loaded.dataset.files])
+    return ReviewRequest(
+        root_name=loaded.dataset.name,
+        root=root_identity(loaded.root),
+        panel=panel,
+        source=source_of(loaded.root, chosen, panel),
+        settings=project_settings(panel, loaded.root, how.get("config")),
+        folder=loaded.root,
+        everything=how.get("everything", False),
+    )
+
+
+def _parse(file: Path) -> Dataset:
+    try:
+        with file.open("rb") as opened:
+            raw = opened.read(_MAX_BYTES + 1)
+    except OSError as error:
+        raise InvalidInput("dataset", str(file), f"cannot be read: {error.strerror}") from None
+    if len(raw) > _MAX_BYTES:
+        raise InvalidInput("dataset", str(file), f"must be at most {_MAX_BYTES} bytes")
+    try:
+        return Dataset.model_validate(tomllib.loads(raw.decode()))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput("dataset", str(file), f"must be valid TOML: {error}") from None
+    except ValidationError as error:
+        raise invalid_input(error, str(file)) from None
+
+
+def _text(folder: SandboxedFolder, path: str) -> str:
+    data = folder.read(path, limit=SourceLimits().item_bytes)
+    if isinstance(data, SkippedItem):
+        raise InvalidInput("path", path, f"must be a file of the data set: {data.reason}")
+    return data.decode(errors="replace")

@@ -1,0 +1,1 @@
+"""Review requests: what to review, by which panel."""

@@ -1,0 +1,95 @@
+"""Root of a request: its folder, name, identity in later runs, branch, and last reviewed revision."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ...models.errors import InvalidInput
+from ..sources.git import Git
+from ..sources.repository import Repository
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
+
+#: Special revision `last`: that of the newest completed run.
+LAST = "last"
+#: Name of the archive as a root.
+SESSIONS_NAME = "archived sessions"
+#: Maximum characters of the name of a root.
+_MOST_CHARACTERS = 100
+#: Maximum characters of the name of a branch.
+_MOST_BRANCH_CHARACTERS = 200
+
+
+def find_root(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
+    """Return the root of some paths, and the paths below it."""
+    here = Path.cwd()
+    places = [here / path for path in paths] or [here]
+    for path, place in zip(paths, places, strict=False):
+        if not place.exists():
+            raise InvalidInput("path", str(path), "must be an existing file or folder")
+    whole = [Path(os.path.normpath(place)) for place in places]
+    shared = Path(os.path.commonpath([place if place.is_dir() else place.parent for place in whole]))
+    if not shared.is_relative_to(here) or _work_tree(shared) != _work_tree(here):
+        here = shared
+    below = tuple(place.relative_to(here).as_posix() for place in whole)
+    return here, () if "." in below else below
+
+
+def checked_name(name: str | None) -> str | None:
+    """Return the valid name of the root; None: no name was given."""
+    if name is None:
+        return None
+    if not name.strip() or not name.isprintable() or len(name) > _MOST_CHARACTERS:
+        raise InvalidInput("root_name", name, f"must be 1 to {_MOST_CHARACTERS} printable characters")
+    if name == SESSIONS_NAME:
+        raise InvalidInput(
+            "root_name", name, "must be a different name: this one is reserved for the archive"
+        )
+    return name
+
+
+def checked_branch(name: str | None, repository: Repository | None) -> str:
+    """Return the valid name of a branch; None: that of the checked-out branch, empty if there is none.
+
+    Raises:
+        InvalidInput: The name cannot be shown, or is too long.
+    """
+    if name is None:
+        found = "" if repository is None else repository.branch()
+        return found if found.isprintable() and len(found) <= _MOST_BRANCH_CHARACTERS else ""
+    if not name.strip() or not name.isprintable() or len(name) > _MOST_BRANCH_CHARACTERS:
+        rule = f"must be 1 to {_MOST_BRANCH_CHARACTERS} printable characters"
+        raise InvalidInput("branch", name, rule)
+    return name
+
+
+def root_identity(root: Path) -> str:
+    """Return the identity of a folder, because its name may not be unique; it does not reveal the path."""
+    return f"{root.name}-{hashlib.sha256(bytes(root.resolve())).hexdigest()[:16]}"
+
+
+def _work_tree(folder: Path) -> Path | None:
+    git = Git.find(folder)
+    return None if git is None else git.work_tree
+
+
+def last_revision(
+    repository: Repository | None, *, root: str, panel: str, archive: Archive | None
+) -> str | None:
+    """Return the revision of the newest completed run; None: there is none, or git no longer has it.
+
+    Raises:
+        InvalidInput: There is no archive to look it up.
+        ArchiveUnavailable: The archive does not answer.
+    """
+    if archive is None:
+        rule = "must be a git revision: `last` requires the archive, which is disabled (SYMPOSIA_ARCHIVE)"
+        raise InvalidInput("since", LAST, rule)
+    archive.prepare()
+    revision = archive.review_reader.last_revision(root, panel)
+    return revision if revision and repository is not None and repository.has_commit(revision) else None
