@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
@@ -16,6 +17,7 @@ from ..models.review.runs import DeliveryRequest
 from ..models.review.tool_settings import ToolSettings
 from .batches.start import ReviewRequest
 from .panels import find_panel, uses_project_settings
+from .scope import scope_of
 from .sources.archived_sessions import SessionSource
 from .sources.document_facts import source_of
 from .sources.files import FileSelection, list_files
@@ -98,15 +100,17 @@ def request_for_files(
     given = _checked_name(how.get("root_name"))
     known_by = given or _identity(root)
     since, repository = how.get("since"), Repository.find(root)
-    if since == LAST:
-        since = last_revision(repository, root=known_by, panel=panel.name, archive=archive)
+    branch = checked_branch(how.get("branch"), repository)
     chosen = FileSelection(
         paths=chosen_paths,
         include=tuple(how.get("include", ())),
         exclude=tuple(how.get("exclude", ())),
-        since=since,
         base=how.get("base"),
     )
+    scope = scope_of(chosen, panel, branch=branch) if since in (None, LAST) else ""
+    if since == LAST:
+        since = last_revision(repository, root=known_by, panel=panel.name, scope=scope, archive=archive)
+    chosen = replace(chosen, since=since)
     is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
     return ReviewRequest(
         root_name=given or root.name or "root",
@@ -117,7 +121,8 @@ def request_for_files(
         folder=root,
         everything=how.get("everything", False),
         is_whole=is_whole,
-        branch=checked_branch(how.get("branch"), repository),
+        branch=branch,
+        scope=scope,
         against="" if (against := how.get("against", LAST)) == LAST else checked_branch(against, None),
         **origin_of(repository, how.get("repository_url")),
         then=_deliveries(how.get("deliver", ()), _pull_request(how.get("pull_request"), repository)),
@@ -228,9 +233,9 @@ def _work_tree(folder: Path) -> Path | None:
 
 
 def last_revision(
-    repository: Repository | None, *, root: str, panel: str, archive: Archive | None
+    repository: Repository | None, *, root: str, panel: str, scope: str, archive: Archive | None
 ) -> str | None:
-    """Return the revision of the newest completed run; None: there is none, or git no longer has it.
+    """Return the revision of the newest completed run of a scope; None: there is none, or git no longer has it.
 
     Raises:
         InvalidInput: There is no archive to look it up.
@@ -240,7 +245,7 @@ def last_revision(
         rule = "must be a git revision: `last` requires the archive, which is disabled (SYMPOSIA_ARCHIVE)"
         raise InvalidInput("since", LAST, rule)
     archive.prepare()
-    revision = archive.review_reader.last_revision(root, panel)
+    revision = archive.review_reader.last_revision(root, panel, scope)
     return revision if revision and repository is not None and repository.has_commit(revision) else None
 
 

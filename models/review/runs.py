@@ -172,6 +172,8 @@ class ReviewRun(Frozen):
     revision: Text = ""
     #: The reviewed git branch; empty: none, or not known.
     branch: Text = ""
+    #: Hash of what was to be reviewed and by whom, by which `--since last` finds the run; empty: it never does.
+    scope: Text = ""
     #: Web address of the repository (`code_links.web_address`); empty: not known.
     repository_url: Text = ""
     #: The root's folder in the repository, relative to it; empty: the repository itself.

@@ -99,6 +99,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         summary=_summary(results, view.reason, head.missing_tools),
         revision=head.revision,
         branch=head.branch,
+        scope=head.scope,
         repository_url=head.repository_url,
         repository_folder=head.repository_folder,
     )

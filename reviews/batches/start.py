@@ -51,6 +51,8 @@ class ReviewRequest:
     #: Reviewed git revision, and its branch.
     revision: str = ""
     branch: str = ""
+    #: Scope of the run (`scope_of`); empty: no review since the last one continues it.
+    scope: str = ""
     #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
     against: str = ""
     #: Web address of the repository, and the root's folder in it; empty: not known.
@@ -99,6 +101,7 @@ def start_batch(
         is_whole=order.is_whole,
         revision=order.revision,
         branch=order.branch,
+        scope=order.scope,
         against=order.against,
         repository_url=order.repository_url,
         repository_folder=order.repository_folder,

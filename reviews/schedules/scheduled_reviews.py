@@ -26,6 +26,7 @@ from ..batches.context import ReviewContext
 from ..batches.start import ReviewRequest, start_batch
 from ..panels import find_panel
 from ..requests import last_revision, project_settings, request_for_sessions
+from ..scope import scope_of
 from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.origin import origin_of
@@ -105,10 +106,14 @@ class ScheduledReview:
             known = ", ".join(sorted(self._roots)) or "there is none"
             raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
         repository, since = Repository.find(root), None
-        if review.since_last:
-            since = last_revision(repository, root=name, panel=review.panel, archive=review_context.archive)
-        chosen = FileSelection(include=review.include, exclude=review.exclude, since=since, base=review.base)
+        branch = "" if repository is None else repository.branch()
         panel = find_panel(review.panel).with_model(review.model)
+        chosen = FileSelection(include=review.include, exclude=review.exclude, base=review.base)
+        scope = scope_of(chosen, panel, branch=branch)
+        if review.since_last:
+            archive = review_context.archive
+            since = last_revision(repository, root=name, panel=panel.name, scope=scope, archive=archive)
+            chosen = replace(chosen, since=since)
         return ReviewRequest(
             root_name=name,
             panel=panel,
@@ -116,7 +121,8 @@ class ScheduledReview:
             settings=project_settings(panel, root),
             folder=root,
             is_whole=not (review.include or review.exclude or since or review.base),
-            branch="" if repository is None else repository.branch(),
+            branch=branch,
+            scope=scope,
             against=review.against or "",
             **origin_of(repository),
         )

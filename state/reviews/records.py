@@ -40,6 +40,8 @@ class BatchHead(Frozen):
     #: Reviewed git revision, and its branch.
     revision: str = ""
     branch: str = ""
+    #: Scope of the run, by which a review since the last one finds it; empty: it never does.
+    scope: str = ""
     #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
     against: str = ""
     #: Settings of the reviewed project for ruff and bandit.
