@@ -209,12 +209,29 @@ def test_reviewed_subfolder_is_part_of_the_path(github):
     assert len(deliver(github, a_reviewed_pull(KEY), folder="services/shop").threads) == 1
 
 
+def test_roots_have_comments_and_a_status_of_their_own(github):
+    folders = ("api/src", "web/src")
+    github.pulls[NUMBER].files = {f"{it}/app.py": PATCH for it in folders}
+    for folder in folders:
+        pull = deliver(github, a_reviewed_pull(KEY, root_name="src", repository_folder=folder), folder=folder)
+    assert [it[0] for it in places(pull)] == ["api/src/app.py", "web/src/app.py"]
+    assert len(pull.comments) == 2
+    assert {it["context"] for _, it in github.statuses} == {f"symposia/code/src ({it})" for it in folders}
+
+
+def test_commit_status_has_one_name_with_and_without_a_pull_request(github):
+    run = a_reviewed_pull(KEY, repository_folder="api")
+    deliver(github, run, folder="api")
+    pulls(github).deliver("pulls", ReportPayload(run))
+    assert {it["context"] for _, it in github.statuses} == {"symposia/code/shop (api)"}
+
+
 def test_panels_have_comments_of_their_own(github):
     deliver(github, a_reviewed_pull(KEY))
     pull = deliver(github, a_reviewed_pull(CALL, panel="security"))
     assert (len(pull.threads), len(pull.comments)) == (2, 2)
     assert not any(it["isResolved"] for it in pull.threads)
-    assert {it["context"] for _, it in github.statuses} == {"symposia/code", "symposia/security"}
+    assert {it["context"] for _, it in github.statuses} == {"symposia/code/shop", "symposia/security/shop"}
 
 
 # -- many, and others -------------------------------------------------------------------------------
