@@ -67,6 +67,8 @@ class ReviewRequest:
     then: Mapping[str, JsonValue] = field(default_factory=dict)
     #: Model agents by name, beside those that workers announce.
     models: Mapping[str, ReaderModel] = field(default_factory=dict)
+    #: Identities of agents that run programs, by name, beside those that workers announce.
+    programs: Mapping[str, str] = field(default_factory=dict)
     #: Folder of the items, from which models are shown rules and callers; None: there is none.
     folder: Path | None = None
 
@@ -90,12 +92,13 @@ def start_batch(
     readers = readers_of(
         order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
     )
+    programs = {**order.programs, **workers.program_identities()}
     head = BatchHead(
         batch_id=order.batch_id,
         root_name=order.root_name,
         root=order.root,
         panel=order.panel,
-        panel_sha=panel_sha(order.panel, readers),
+        panel_sha=panel_sha(order.panel, readers, programs),
         settings=order.settings.model_copy(update={"notes": ()}),
         readers=readers,
         is_whole=order.is_whole,

@@ -191,8 +191,13 @@ def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
         changes["parallel"] = asked.parallel
     if asked.min_confidence is not None:
         changes["min_confidence"] = asked.min_confidence
-    models = _registry(settings).reader_models()
-    return replace(order, panel=order.panel.model_copy(update=changes), models=models)
+    registry = _registry(settings)
+    return replace(
+        order,
+        panel=order.panel.model_copy(update=changes),
+        models=registry.reader_models(),
+        programs=registry.program_identities(),
+    )
 
 
 def _with_absolute_paths(settings: Settings) -> Settings:
