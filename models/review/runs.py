@@ -162,6 +162,8 @@ class ReviewRun(Frozen):
     started_at: Timestamp
     ended_at: Timestamp | None = None
     state: RunState = RunState.RUNNING
+    #: Number of times that failed items were retried after the end of the run. Not archived.
+    retries: Annotated[int, Field(ge=0)] = 0
     results: tuple[ItemResult, ...] = ()
     skipped: tuple[SkippedItem, ...] = ()
     #: Merged findings with their status, including those that are gone since the last run.
@@ -251,3 +253,5 @@ class DeliveryJob(Frozen):
     pull_request: Annotated[PullRequest | None, Field(exclude_if=lambda it: it is None)] = None
     #: Number of failed attempts.
     failed: Annotated[int, Field(ge=0, le=1_000)] = 0
+    #: Retries of the run before this delivery, whose report replaces that of the delivery before.
+    retry: Annotated[int, Field(ge=0, exclude_if=lambda it: it == 0)] = 0

@@ -93,6 +93,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         started_at=moment_from_ms(view.started_ms),
         ended_at=None if view.ended_ms is None else moment_from_ms(view.ended_ms),
         state=RunState(state),
+        retries=view.retries,
         results=results,
         skipped=head.skipped,
         usage=_sum(result.usage for result in results),

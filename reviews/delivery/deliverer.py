@@ -80,7 +80,13 @@ class Deliverer:
         names = dict.fromkeys(wishes.deliver)
         self.index.add_deliveries(
             [
-                DeliveryJob(run=run.id, to=name, formats=wishes.formats, pull_request=wishes.pull_request)
+                DeliveryJob(
+                    run=run.id,
+                    to=name,
+                    formats=wishes.formats,
+                    pull_request=wishes.pull_request,
+                    retry=run.retries,
+                )
                 for name in names
             ]
         )
@@ -113,7 +119,8 @@ class Deliverer:
         deliveries = self._deliveries()
         deliveries.check([delivery_job.to])
         reports = report_files(run, map(format_of, delivery_job.formats), transcript=self._transcript)
-        deliveries.deliver(delivery_job.to, ReportPayload(run, reports, delivery_job.pull_request))
+        payload = ReportPayload(run, reports, delivery_job.pull_request, delivery_job.retry)
+        deliveries.deliver(delivery_job.to, payload)
 
     def _failed(self, delivery_job: DeliveryJob, error: DeliveryFailed) -> None:
         if (

@@ -73,6 +73,8 @@ class BatchView:
     ended_ms: int | None
     #: Reason of a stop.
     reason: str
+    #: Number of times that its failed items were retried after its end.
+    retries: int = 0
 
     @property
     def has_ended(self) -> bool:
@@ -122,4 +124,5 @@ def batch_view(batch_id: str, fields: Mapping[str, str], *, waiting: int, runnin
         started_ms=number("started_ms"),
         ended_ms=number("ended_ms") or None,
         reason=fields.get("reason", ""),
+        retries=number("retries"),
     )

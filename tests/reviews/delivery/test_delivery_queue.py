@@ -250,6 +250,18 @@ def test_pull_request_of_a_run_is_part_of_its_deliveries(desk):
     assert desk.index.failures_of(new_id()) == []
 
 
+def test_corrected_report_of_a_retried_run_arrives(desk):
+    run = desk.queue(deliver=["shelf", "board"])
+    desk.sweep()
+    desk.queue(run.model_copy(update={"retries": 1, "summary": "corrected"}), deliver=["shelf", "board"])
+    desk.sweep()
+    assert desk.index.waiting() == 0
+    texts = [it.read_text() for it in sorted((desk.folder / "shelf").glob("*/*/summary.txt"))]
+    assert ["corrected" in it for it in texts] == [False, True]
+    first, second = (headers["webhook-id"] for headers, _ in desk.system.deliveries)
+    assert first != second
+
+
 def test_delivery_job_holds_names_only():
     job = DeliveryJob(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
     assert job.model_dump_json() == (
