@@ -116,6 +116,7 @@ class ReviewOptions:
     fail_on: str
     baseline: Path | None
     write_baseline: Path | None
+    deliver: list[str] | None
     max_tokens: int | None
     max_usd: float | None
     parallel: int | None
@@ -136,6 +137,9 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         typer.Exit: with code 1 if a finding reaches `fail_on`, the run did not complete, or its report was not
             delivered.
     """
+    if wishes.baseline is not None and wishes.deliver:
+        rule = "cannot be combined with --deliver: delivered reports have the findings of the baseline, too"
+        raise InvalidInput("baseline", str(wishes.baseline), rule)
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)

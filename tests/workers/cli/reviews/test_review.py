@@ -216,6 +216,7 @@ def test_worker_runs_no_code_of_the_reviewed_folder(bare: Terminal):
         (["--panel", "cod"], "panel: must be a panel: code"),
         (["--since", "v1"], "since: requires a folder in a git repository"),
         (["--baseline", "nowhere"], "baseline: cannot be read"),
+        (["--baseline", "known.json", "--deliver", "x"], "baseline: cannot be combined with --deliver"),
         (["--format", "html", "--format", "sarif"], "output: requires a folder for several reports"),
         (["--deliver", "../x"], "deliver[0]: "),
         (["--model", "nobody"], "panel code: must be a registered agent"),
