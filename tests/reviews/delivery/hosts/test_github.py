@@ -395,6 +395,24 @@ def test_primary_rate_limit_names_its_end(github):
     assert 490 < error.value.retry_after_s <= 500
 
 
+@pytest.mark.parametrize("kind", ["RATE_LIMIT", "RATE_LIMITED"])
+def test_rate_limit_of_graphql_names_its_end(github, kind):
+    headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(time.time()) + 500)}
+    said = {"errors": [{"type": kind, "message": "API rate limit already exceeded"}]}
+    github.in_front["POST"] = [(200, headers, said)]
+    with pytest.raises(DeliveryFailed, match="HTTP 200: rate limit") as error:
+        deliver(github, a_reviewed_pull(KEY))
+    assert 490 < error.value.retry_after_s <= 500
+
+
+def test_secondary_rate_limit_of_graphql_is_waited_for(github):
+    said = {"errors": [{"message": "You have exceeded a secondary rate limit"}]}
+    github.in_front["POST"] = [(200, {}, said)]
+    with pytest.raises(DeliveryFailed, match="rate limit") as error:
+        deliver(github, a_reviewed_pull(KEY))
+    assert error.value.retry_after_s == 60
+
+
 def test_token_is_in_no_error(github):
     github.in_front["GET"] = [(403, {}, {"message": f"token {TOKEN} may not do this"})]
     with pytest.raises(DeliveryFailed) as error:
