@@ -83,6 +83,14 @@ def test_unknown_panel_error_suggests_similar_names():
         find_panel("cod")
 
 
+@pytest.mark.parametrize("name", ["code", "document", "pair"])
+@pytest.mark.parametrize(
+    "path", [".env", "a/.env.local", "tls/server.key", "tls/ca.pem", "home/.ssh/id_rsa", ".netrc"]
+)
+def test_files_with_secrets_are_not_sent_to_a_model(name, path):
+    assert not find_panel(name).with_model("local").reviews(path)
+
+
 def test_panel_reviews_only_its_file_patterns():
     code = find_panel("code")
     assert code.reviews("a/b.py")
