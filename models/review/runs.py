@@ -74,6 +74,8 @@ class Item(Frozen):
     size: Annotated[int, Field(ge=0)]
     #: Changed lines from 1, first and last of each range included; None: all of it counts.
     changed: tuple[tuple[int, int], ...] | None = None
+    #: Earlier path of a file that was renamed since the compared revision; empty: none. Not archived.
+    renamed_from: Annotated[Text, Field(max_length=MAX_PATH)] = ""
     #: What its repository contradicts, for documents.
     facts: RepositoryFacts | None = None
     #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
