@@ -28,7 +28,7 @@ from ...local.local_review import LocalReviewRequest, estimate_local_review, run
 from ..common.screen import console, printable
 from .estimates import print_estimate
 from .options import NEVER
-from .output import Reports, print_findings, write_reports
+from .output import Reports, check_file_target, print_findings, write_reports
 
 if TYPE_CHECKING:
     from ....archive.archive import Archive
@@ -140,6 +140,8 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
     if wishes.baseline is not None and wishes.deliver:
         rule = "cannot be combined with --deliver: delivered reports have the findings of the baseline, too"
         raise InvalidInput("baseline", str(wishes.baseline), rule)
+    if wishes.write_baseline is not None:
+        check_file_target(wishes.write_baseline, field="write_baseline")
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
