@@ -47,7 +47,7 @@ def checked_answers(url: str) -> Iterator[None]:
     """Raise DeliveryFailed if an answer of the API at `url` lacks a part that is read in the context."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         host = urlsplit(url).hostname
         raise DeliveryFailed(
             f"{host} answered in an unknown form ({type(error).__name__}): is api_url right?", retryable=False
