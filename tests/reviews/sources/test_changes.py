@@ -64,6 +64,8 @@ def test_committed_staged_and_unstaged_changes_count(tree):
 
 
 def test_renamed_files_have_their_earlier_path(tree):
+    tree.put("a.py", "first\n" * 9)
+    tree.commit()
     before = tree.git("rev-parse", "HEAD")
     tree.git("mv", "a.py", "ä moved.py")
     tree.git("mv", "sub/c.py", "sub/d.py")
