@@ -179,7 +179,10 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
             while queue.waiting_of(run.id) and time.monotonic() < deadline:
                 local_runtime.check_services()
                 time.sleep(_DELIVERY_POLL_S)
-        late = [f"{it}: not delivered yet, a running worker will retry" for it in queue.waiting_of(run.id)]
+        late = [
+            f"{it}: not delivered within {_DELIVERY_TIMEOUT_S:.0f} s, the next worker will retry"
+            for it in queue.waiting_of(run.id)
+        ]
         return (*queue.failures_of(run.id), *late)
 
 

@@ -144,6 +144,10 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         check_file_target(wishes.write_baseline, field="write_baseline")
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
+    if wishes.as_json and reports.is_printed:
+        raise InvalidInput(
+            "format", reports.formats[0].name, "must be written to a folder with --json: --output DIR"
+        )
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
     asked = LocalReviewRequest(
         order=order, limits=limits, parallel=wishes.parallel, min_confidence=wishes.min_confidence

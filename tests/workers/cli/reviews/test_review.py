@@ -220,6 +220,7 @@ def test_worker_runs_no_code_of_the_reviewed_folder(bare: Terminal):
         (["--write-baseline", "nowhere/x.json"], "write_baseline: must be in a folder: "),
         (["--output", "/dev/null"], "output: must be a folder"),
         (["--output", "/dev/null/x"], "output: must be in a folder: /dev/null is not one"),
+        (["--json", "--format", "sarif"], "format: must be written to a folder with --json"),
         (["--format", "html", "--format", "sarif"], "output: requires a folder for several reports"),
         (["--deliver", "../x"], "deliver[0]: "),
         (["--model", "nobody"], "panel code: must be a registered agent"),
