@@ -228,11 +228,21 @@ def compare_run(
         return path in reviewed or (is_whole and path not in unread)
 
     found = merge_findings(finding for it in run.results for finding in it.findings)
-    compared = with_status(found, previous=merge_findings(previous), was_looked_at=was_looked_at)
+    compared = with_status(
+        found, previous=merge_findings(_follow_renames(run, previous)), was_looked_at=was_looked_at
+    )
     kept = tuple(
         it for it in compared if it.status == FindingStatus.GONE or _concerns(it, reviewed.get(it.path))
     )
     return run.model_copy(update={"findings": kept})
+
+
+def _follow_renames(run: ReviewRun, previous: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield earlier findings at the present paths of their files."""
+    now = {it.item.renamed_from: it.item.path for it in run.results if it.item.renamed_from}
+    for finding in previous:
+        path = now.get(finding.path)
+        yield finding if path is None else finding.model_copy(update={"path": path})
 
 
 def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:

@@ -51,14 +51,20 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
     return panels[name]
 
 
-def panel_sha(panel: Panel, readers: Mapping[str, ReaderModel] = MappingProxyType({})) -> str:
+def panel_sha(
+    panel: Panel,
+    readers: Mapping[str, ReaderModel] = MappingProxyType({}),
+    programs: Mapping[str, str] = MappingProxyType({}),
+) -> str:
     """Return the key of a panel's stored findings.
 
-    It includes the program versions on this machine, and `readers`: the models in its seats.
+    It includes the program versions on this machine, `readers`: the models in its seats, and `programs`: the
+    identities of agents that run programs, by name.
     """
     names = {"symposia", *(program for agent in panel.agents for program in _PROGRAMS.get(agent, ()))}
     models = (f"{seat}: {it.model} {it.identity} {it.context_tokens}" for seat, it in readers.items())
-    return panel.sha(*(f"{name} {_version(name)}" for name in names), *models)
+    identities = (f"{agent}: {programs[agent]}" for agent in panel.agents if agent in programs)
+    return panel.sha(*(f"{name} {_version(name)}" for name in names), *models, *identities)
 
 
 def missing_tools(panel: Panel) -> tuple[str, ...]:

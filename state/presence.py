@@ -33,6 +33,8 @@ class WorkerEntry:
     offers: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     #: Its model agents by name, for reviews.
     models: Mapping[str, ReaderModel] = field(default_factory=dict)
+    #: Identities of its agents that run programs, by name.
+    programs: Mapping[str, str] = field(default_factory=dict)
     #: Milliseconds for which it had been free without a new task when it announced itself; None: not
     #: announced.
     idle_ms: int | None = None
@@ -53,6 +55,7 @@ class WorkerPresence:
         offers: Mapping[str, Iterable[str]] | None = None,
         *,
         models: Mapping[str, ReaderModel] | None = None,
+        programs: Mapping[str, str] | None = None,
         idle_ms: int | None = None,
         taken: int | None = None,
     ) -> None:
@@ -63,6 +66,7 @@ class WorkerPresence:
             agents: Names of the agents it knows.
             offers: Names that schedules may use, by kind: `roots`, `jobs`, `panels`.
             models: Its model agents by name, for reviews.
+            programs: Identities of its agents that run programs, by name.
             idle_ms: Milliseconds for which it has been free and has started no task.
             taken: Number of messages that it has taken from the queue and not finished.
         """
@@ -74,6 +78,7 @@ class WorkerPresence:
             "agents": sorted(agents),
             "offers": offered,
             "models": described,
+            "programs": dict(programs or {}),
             "idle_ms": idle_ms,
             "taken": taken,
         }
@@ -109,6 +114,14 @@ class WorkerPresence:
             for agent, model in worker.models.items():
                 found.setdefault(agent, []).append(model)
         return {agent: _smallest(models) for agent, models in found.items()}
+
+    def program_identities(self) -> dict[str, str]:
+        """Return the identities of the agents of the live workers that run programs, of all announcements together."""
+        found: dict[str, set[str]] = {}
+        for worker in self.list_alive():
+            for agent, identity in worker.programs.items():
+                found.setdefault(agent, set()).add(identity)
+        return {agent: " ".join(sorted(identities)) for agent, identities in found.items()}
 
     def offered(self, kind: str) -> frozenset[str] | None:
         """Return the names of a kind that every worker offers; None: no live worker announces such names."""
@@ -153,7 +166,8 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
         models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
         idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))
-        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers, models, idle_ms, taken)
+        programs = {agent: str(it) for agent, it in data.get("programs", {}).items()}
+        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers, models, programs, idle_ms, taken)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

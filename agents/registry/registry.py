@@ -25,6 +25,7 @@ from ..entry_base import AgentProblem, FieldProblem
 from ..llm.entries import LLMEntry
 from ..objects import ObjectEntry, object_entry
 from ..programs.agent import CommandEntry, readable_argv
+from ..programs.identity import program_identity
 from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
 from ..sessions import SessionEntry, SessionFiles
@@ -161,6 +162,14 @@ class Registry:
             elif isinstance(entry, LLMEntry):
                 waiting += [it for it in entry.tools if isinstance(self._entries.get(it), SessionEntry)]
         return frozenset(found)
+
+    def program_identities(self) -> dict[str, str]:
+        """Return the identities of the agents that run programs, by name of the agent."""
+        return {
+            name: program_identity(entry)
+            for name, entry in sorted(self._entries.items())
+            if isinstance(entry, CommandEntry)
+        }
 
     def names_on_local_model(self) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted."""

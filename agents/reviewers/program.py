@@ -5,7 +5,7 @@
     argv = ["{python}", "-m", "symposia.agents.reviewers.program", "hadolint", "--format=sarif", "{file}"]
 
 The item is written to a temporary folder at its path below the root, and the program is run there without a
-shell; `{file}` becomes that path. Its output may be SARIF, the JSON of ESLint or ShellCheck, or findings in the
+shell; `{file}` becomes that path, with `./` in front, so that no name of a file is an option. Its output may be SARIF, the JSON of ESLint or ShellCheck, or findings in the
 form of `models.review.answers`. Exit codes from 0 to 2 are accepted if the output can be read.
 
 Each turn starts a process, so this module imports nothing that is slow to import.
@@ -44,7 +44,7 @@ def run_on_item(argv: Sequence[str], turn: Turn) -> str:
     with workspace({path: text}, {}) as folder:
         try:
             done = subprocess.run(
-                [it.replace(FILE, path) for it in argv], cwd=folder, capture_output=True, check=False
+                [it.replace(FILE, f"./{path}") for it in argv], cwd=folder, capture_output=True, check=False
             )
         except OSError as error:
             raise RuntimeError(f"{argv[0]} cannot be run: {error.strerror}") from None

@@ -145,11 +145,11 @@ class ReviewReader:
         with self._database.reading() as connection:
             return read_trend(connection, root, panel, branch=branch, limit=limit)
 
-    def last_revision(self, root: str, panel: str) -> str | None:
-        """Return the git revision of the newest completed run of a root; None: there is none."""
+    def last_revision(self, root: str, panel: str, scope: str) -> str | None:
+        """Return the git revision of the newest completed run of a root with this scope; None: there is none."""
         query = (
             select(REVIEW_RUN.c.revision)
-            .where(*_about(root, panel), REVIEW_RUN.c.revision != "")
+            .where(*_about(root, panel), REVIEW_RUN.c.scope == scope, REVIEW_RUN.c.revision != "")
             .where(REVIEW_RUN.c.state == RunState.COMPLETED.value)
             .order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc())
         )

@@ -45,6 +45,8 @@ class ReviewRunRow(Table, table=True):
     ended_ms: int | None = Field(default=None, sa_type=Big)
     revision: str
     branch: str
+    #: Scope of the run, for reviews since the last one; empty: not known.
+    scope: str
     #: Web address of the repository, and the root's folder in it.
     repository_url: str
     repository_folder: str
@@ -157,6 +159,7 @@ def run_row(run: ReviewRun) -> Row:
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
         "revision": run.revision,
         "branch": storable_text(run.branch),
+        "scope": run.scope,
         "repository_url": run.repository_url,
         "repository_folder": storable_text(run.repository_folder),
         "summary": storable_text(run.summary),
@@ -209,6 +212,7 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
         ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
         revision=row["revision"],
         branch=row["branch"],
+        scope=row["scope"],
         repository_url=row["repository_url"],
         repository_folder=row["repository_folder"],
         summary=row["summary"],

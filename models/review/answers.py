@@ -207,7 +207,7 @@ def read_confidence(raw: object) -> float:
         if word in _CONFIDENCES:
             return _CONFIDENCES[word]
         try:
-            raw = float(word.removesuffix("%"))
+            raw = float(word.removesuffix("%")) / (100 if word.endswith("%") else 1)
         except ValueError:
             return _DEFAULT_CONFIDENCE
     if isinstance(raw, bool) or not isinstance(raw, int | float) or not math.isfinite(raw):

@@ -74,6 +74,8 @@ class Item(Frozen):
     size: Annotated[int, Field(ge=0)]
     #: Changed lines from 1, first and last of each range included; None: all of it counts.
     changed: tuple[tuple[int, int], ...] | None = None
+    #: Earlier path of a file that was renamed since the compared revision; empty: none. Not archived.
+    renamed_from: Annotated[Text, Field(max_length=MAX_PATH)] = ""
     #: What its repository contradicts, for documents.
     facts: RepositoryFacts | None = None
     #: Hash of the project's settings that concern it, a part of the cache key; empty: none. Not archived.
@@ -164,6 +166,8 @@ class ReviewRun(Frozen):
     started_at: Timestamp
     ended_at: Timestamp | None = None
     state: RunState = RunState.RUNNING
+    #: Number of times that failed items were retried after the end of the run. Not archived.
+    retries: Annotated[int, Field(ge=0)] = 0
     results: tuple[ItemResult, ...] = ()
     skipped: tuple[SkippedItem, ...] = ()
     #: Merged findings with their status, including those that are gone since the last run.
@@ -174,6 +178,8 @@ class ReviewRun(Frozen):
     revision: Text = ""
     #: The reviewed git branch; empty: none, or not known.
     branch: Text = ""
+    #: Hash of what was to be reviewed and by whom, by which `--since last` finds the run; empty: it never does.
+    scope: Text = ""
     #: Web address of the repository (`code_links.web_address`); empty: not known.
     repository_url: Text = ""
     #: The root's folder in the repository, relative to it; empty: the repository itself.
@@ -249,3 +255,5 @@ class DeliveryJob(Frozen):
     pull_request: Annotated[PullRequest | None, Field(exclude_if=lambda it: it is None)] = None
     #: Number of failed attempts.
     failed: Annotated[int, Field(ge=0, le=1_000)] = 0
+    #: Retries of the run before this delivery, whose report replaces that of the delivery before.
+    retry: Annotated[int, Field(ge=0, exclude_if=lambda it: it == 0)] = 0

@@ -92,7 +92,7 @@ def estimate_review(
             skipped += plan.skipped
         elif isinstance(it, SkippedItem):
             skipped.append(it)
-    sha, known = panel_sha(order.panel, readers), set[str]()
+    sha, known = panel_sha(order.panel, readers, order.programs), set[str]()
     for first in range(0, 0 if order.everything else len(plans), _CHUNK):
         known |= known_results(
             archive, sha, (it.item for it in plans[first : first + _CHUNK]), files=project.readable_files

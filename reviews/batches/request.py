@@ -34,6 +34,8 @@ class ReviewRequest:
     #: Reviewed git revision, and its branch.
     revision: str = ""
     branch: str = ""
+    #: Scope of the run (`scope_of`); empty: no review since the last one continues it.
+    scope: str = ""
     #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
     against: str = ""
     #: Web address of the repository, and the root's folder in it; empty: not known.
@@ -48,6 +50,8 @@ class ReviewRequest:
     then: Mapping[str, JsonValue] = field(default_factory=dict)
     #: Model agents by name, beside those that workers announce.
     models: Mapping[str, ReaderModel] = field(default_factory=dict)
+    #: Identities of agents that run programs, by name, beside those that workers announce.
+    programs: Mapping[str, str] = field(default_factory=dict)
     #: Folder of the items, from which models are shown rules and callers; None: there is none.
     folder: Path | None = None
 

@@ -41,17 +41,19 @@ def start_batch(
     readers = readers_of(
         order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
     )
+    programs = {**order.programs, **workers.program_identities()}
     head = BatchHead(
         batch_id=order.batch_id,
         root_name=order.root_name,
         root=order.root,
         panel=order.panel,
-        panel_sha=panel_sha(order.panel, readers),
+        panel_sha=panel_sha(order.panel, readers, programs),
         settings=order.settings.model_copy(update={"notes": ()}),
         readers=readers,
         is_whole=order.is_whole,
         revision=order.revision,
         branch=order.branch,
+        scope=order.scope,
         against=order.against,
         repository_url=order.repository_url,
         repository_folder=order.repository_folder,

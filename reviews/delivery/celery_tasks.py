@@ -35,16 +35,16 @@ def deliverer_of(app: Celery) -> Deliverer:
 
 
 @shared_task(name=DELIVER, bind=True, ignore_result=True)
-def deliver_task(self: Task[..., str], *, errand: str) -> str:
+def deliver_task(self: Task[..., str], *, delivery: str) -> str:
     """Run one delivery; return a short text for monitors.
 
     A message is only a hint: a delivery that is not in the delivery queue is skipped.
     """
     try:
-        asked = DeliveryJob.model_validate_json(errand)
+        asked = DeliveryJob.model_validate_json(delivery)
     except ValidationError as error:
         log.warning(
-            "dropping malformed delivery task %s: %s", self.request.id, invalid_input(error, "errand")
+            "dropping malformed delivery task %s: %s", self.request.id, invalid_input(error, "delivery")
         )
         return "malformed delivery"
     try:
@@ -66,7 +66,7 @@ def send_due_deliveries(app: Celery) -> int:
     def send(delivery_job: DeliveryJob) -> None:
         app.send_task(
             DELIVER,
-            kwargs={"errand": delivery_job.model_dump_json()},
+            kwargs={"delivery": delivery_job.model_dump_json()},
             task_id=new_id(),
             argsrepr="",
             kwargsrepr=f"run={delivery_job.run} to={delivery_job.to}",

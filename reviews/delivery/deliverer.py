@@ -7,15 +7,15 @@ worker dies during a delivery, the delivery is retried, so a report may arrive t
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from pydantic import ValidationError
 
-from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, invalid_input
+from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, SymposiaError, invalid_input
 from ...models.review.runs import DeliveryJob, DeliveryRequest, ReviewRun, RunState
 from ...state.reviews.queues import DeliveryQueue
 from ...state.reviews.records import BatchHead
-from ..reports.formats import format_of, report_files
+from ..reports.formats import ReportFile, format_of, report_files
 from .destinations import Destinations
 from .payload import ReportPayload, has_changes
 
@@ -80,7 +80,13 @@ class Deliverer:
         names = dict.fromkeys(wishes.deliver)
         self.index.add_deliveries(
             [
-                DeliveryJob(run=run.id, to=name, formats=wishes.formats, pull_request=wishes.pull_request)
+                DeliveryJob(
+                    run=run.id,
+                    to=name,
+                    formats=wishes.formats,
+                    pull_request=wishes.pull_request,
+                    retry=run.retries,
+                )
                 for name in names
             ]
         )
@@ -112,8 +118,25 @@ class Deliverer:
     def _send_reports(self, delivery_job: DeliveryJob, run: ReviewRun) -> None:
         deliveries = self._deliveries()
         deliveries.check([delivery_job.to])
-        reports = report_files(run, map(format_of, delivery_job.formats), transcript=self._transcript)
-        deliveries.deliver(delivery_job.to, ReportPayload(run, reports, delivery_job.pull_request))
+        reports = self._render(delivery_job, run)
+        payload = ReportPayload(run, reports, delivery_job.pull_request, delivery_job.retry)
+        try:
+            deliveries.deliver(delivery_job.to, payload)
+        except (DeliveryFailed, InvalidInput):
+            raise
+        except Exception as error:  # a failed attempt like others: otherwise it would be repeated for ever
+            log.exception("unexpected error in the delivery of review %s to %s", run.id, delivery_job.to)
+            raise DeliveryFailed(f"unexpected {type(error).__name__}") from error
+
+    def _render(self, delivery_job: DeliveryJob, run: ReviewRun) -> Sequence[ReportFile]:
+        """Return the reports. Errors of the services that hold transcripts pass: they do not count as attempts."""
+        try:
+            return tuple(report_files(run, map(format_of, delivery_job.formats), transcript=self._transcript))
+        except (SymposiaError, OSError):
+            raise
+        except Exception as error:
+            log.exception("unexpected error in the reports of review %s", run.id)
+            raise DeliveryFailed(f"unexpected {type(error).__name__} in its reports") from error
 
     def _failed(self, delivery_job: DeliveryJob, error: DeliveryFailed) -> None:
         if (
@@ -145,7 +168,8 @@ def sweep_deliveries(index: DeliveryQueue, send: Callable[[DeliveryJob], None]) 
     while True:
         claimed = index.claim(limit=_SWEEP_LIMIT, hold_ms=HOLD_MS)
         for text in claimed:
-            send(DeliveryJob.model_validate_json(text))
+            if (delivery_job := index.read(text)) is not None:
+                send(delivery_job)
         sent += len(claimed)
         if len(claimed) < _SWEEP_LIMIT:
             return sent

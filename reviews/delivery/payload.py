@@ -31,10 +31,13 @@ class ReportPayload:
     reports: Sequence[ReportFile] = ()
     #: The pull request that the run reviews, if any.
     pull_request: PullRequest | None = None
+    #: Number of retries of the run: each has a corrected report, which receivers must not take for a duplicate.
+    retry: int = 0
 
     def message_id(self, delivery: str) -> str:
-        """Return the id of this run for a destination; receivers detect duplicates by it."""
-        return derived_id(f"{self.run.id}|{delivery}")
+        """Return the id of this report for a destination; receivers detect duplicates by it."""
+        parts = [self.run.id, delivery, *([f"retry {self.retry}"] if self.retry else [])]
+        return derived_id("|".join(parts))
 
 
 def plain_name(name: str) -> str:

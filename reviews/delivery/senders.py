@@ -80,7 +80,8 @@ def _series(report_payload: ReportPayload) -> str:
 
 
 def _name(report_payload: ReportPayload) -> str:
-    return f"{report_payload.run.started_at:%Y%m%dT%H%M%SZ}-{report_payload.run.id[:8]}"
+    run, retry = report_payload.run, report_payload.retry
+    return f"{run.started_at:%Y%m%dT%H%M%SZ}-{run.id[:8]}{f'-retry-{retry}' if retry else ''}"
 
 
 #: Maximum bytes of all attachments; further reports are left out, and the text says so.

@@ -16,7 +16,7 @@ from ...models.review.runs import ItemState, ReviewRun, RunState
 from ...models.text.ids import format_timestamp
 from ...models.text.redact import json_text
 from ...models.text.sarif import sarif_fix, sarif_log, sarif_message
-from .sarif_rules import sarif_rule_of
+from .sarif_rules import sarif_rule_of, without_links
 
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}
 #: Name of the fingerprint, which includes the number of a finding among equal ones, so that none replaces
@@ -90,7 +90,7 @@ def _results(run: ReviewRun, found: Sequence[Finding], order: Mapping[str, int])
 
 
 def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict[str, Any]:
-    text = "\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion)))
+    text = without_links("\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion))))
     fingerprint = f"{finding.fingerprint}:{number}"
     result: dict[str, Any] = {
         "ruleId": finding.rule,
@@ -101,7 +101,7 @@ def _result(finding: Finding, rule_index: int, number: int, *, uri: str) -> dict
     }
     if finding.replacement is not None and finding.start_line:
         fix = sarif_fix(
-            finding.suggestion or "Proposed replacement of the lines.",
+            without_links(finding.suggestion) or "Proposed replacement of the lines.",
             uri=uri,
             start=finding.start_line,
             end=finding.end_line,

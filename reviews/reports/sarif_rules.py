@@ -28,19 +28,24 @@ _PROBLEMS = {"error": "error", "warning": "warning", "note": "recommendation"}
 def sarif_rule_of(rule: str, findings: Sequence[Finding]) -> dict[str, Any]:
     """Return a rule; `findings`: all of this rule, at least one."""
     worst = max(findings, key=lambda it: (it.severity.rank, it.confidence))
-    message = one_line(worst.message)
+    message = without_links(one_line(worst.message))
     advice = next((it.suggestion for it in findings if it.suggestion), "")
     text = "\n\n".join(filter(None, (worst.message, worst.why, advice)))
     return SarifRule(
         rule_id=rule,
         short=message,
-        full=one_line(" ".join(filter(None, (worst.message, worst.why)))),
-        help=text,
+        full=without_links(one_line(" ".join(filter(None, (worst.message, worst.why))))),
+        help=without_links(text),
         help_markdown=escape_text(text),
         help_uri=next((page for name in (rule, *worst.aliases) if (page := rule_page(name))), ""),
         level=worst.severity.sarif_level,
         properties=_properties(rule, findings, worst),
     ).to_json()
+
+
+def without_links(text: str) -> str:
+    """Return a text without embedded links `[text](target)`, which viewers follow even in plain text (SARIF, 3.11.6)."""
+    return text.replace("](", "] (")
 
 
 def _properties(rule: str, findings: Sequence[Finding], worst: Finding) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
 from ..batches.request import ReviewRequest
+from ..scope import scope_of
 from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.origin import origin_of
@@ -79,15 +81,17 @@ def request_for_files(
     given = checked_name(how.get("root_name"))
     known_by = given or root_identity(root)
     since, repository = how.get("since"), Repository.find(root)
-    if since == LAST:
-        since = last_revision(repository, root=known_by, panel=panel.name, archive=archive)
+    branch = checked_branch(how.get("branch"), repository)
     chosen = FileSelection(
         paths=chosen_paths,
         include=tuple(how.get("include", ())),
         exclude=tuple(how.get("exclude", ())),
-        since=since,
         base=how.get("base"),
     )
+    scope = scope_of(chosen, panel, branch=branch) if since in (None, LAST) else ""
+    if since == LAST:
+        since = last_revision(repository, root=known_by, panel=panel.name, scope=scope, archive=archive)
+    chosen = replace(chosen, since=since)
     is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
     return ReviewRequest(
         root_name=given or root.name or "root",
@@ -98,7 +102,8 @@ def request_for_files(
         folder=root,
         everything=how.get("everything", False),
         is_whole=is_whole,
-        branch=checked_branch(how.get("branch"), repository),
+        branch=branch,
+        scope=scope,
         against="" if (against := how.get("against", LAST)) == LAST else checked_branch(against, None),
         **origin_of(repository, how.get("repository_url")),
         then=delivery_options(how.get("deliver", ()), how.get("pull_request")),

@@ -79,9 +79,9 @@ def _work_tree(folder: Path) -> Path | None:
 
 
 def last_revision(
-    repository: Repository | None, *, root: str, panel: str, archive: Archive | None
+    repository: Repository | None, *, root: str, panel: str, scope: str, archive: Archive | None
 ) -> str | None:
-    """Return the revision of the newest completed run; None: there is none, or git no longer has it.
+    """Return the revision of the newest completed run of a scope; None: there is none, or git no longer has it.
 
     Raises:
         InvalidInput: There is no archive to look it up.
@@ -91,5 +91,5 @@ def last_revision(
         rule = "must be a git revision: `last` requires the archive, which is disabled (SYMPOSIA_ARCHIVE)"
         raise InvalidInput("since", LAST, rule)
     archive.prepare()
-    revision = archive.review_reader.last_revision(root, panel)
+    revision = archive.review_reader.last_revision(root, panel, scope)
     return revision if revision and repository is not None and repository.has_commit(revision) else None

@@ -43,7 +43,7 @@ def schedule_task(self: Task[..., str], *, schedule: str) -> str:
 
 def sweep_schedules(app: Celery) -> int:
     """Send a message for each schedule with an active run, or with a due time that no beat announced."""
-    index, sent = schedule_runner_of(app).book.index, 0
+    index, sent = schedule_runner_of(app).store.index, 0
     while True:
         names = index.claim(limit=_BATCH, hold_ms=_HOLD_MS)
         for name in names:

@@ -55,16 +55,16 @@ class ScheduleRunner:
     """Processing of the schedules of one Redis.
 
     Args:
-        book: The schedules.
+        store: The schedules.
         works: The kinds of jobs by name: `review` and `job`.
         grace_ms: Milliseconds that a beat's message may be late before the sweep sends one itself.
         lease_ms: Milliseconds without a renewal after which another worker takes over.
     """
 
     def __init__(
-        self, book: ScheduleStore, works: Mapping[str, JobKind], *, grace_ms: int, lease_ms: int
+        self, store: ScheduleStore, works: Mapping[str, JobKind], *, grace_ms: int, lease_ms: int
     ) -> None:
-        self.book = book
+        self.store = store
         self._job_kinds = works
         self._lease_ms = lease_ms
         self._grace_ms = grace_ms
@@ -77,31 +77,31 @@ class ScheduleRunner:
             CorruptSchedule: The stored schedule is invalid.
         """
         token = new_id()
-        if self.book.take_lease(name, token, lease_ms=self._lease_ms) != "mine":
+        if self.store.take_lease(name, token, lease_ms=self._lease_ms) != "mine":
             return
         look_ms = None
         try:
             look_ms = self._process_until_idle(name)
-            while self.book.release(name, token, look_ms=look_ms) == "again":
+            while self.store.release(name, token, look_ms=look_ms) == "again":
                 look_ms = self._process_until_idle(name)
         except ScheduleNotFound:
             return  # removed in the meantime
         except Exception:
             if look_ms is None:  # release it before the lease ends
-                self.book.release(name, token, look_ms=self.book.now_ms() + self._grace_ms)
+                self.store.release(name, token, look_ms=self.store.now_ms() + self._grace_ms)
             raise
 
     def _process_until_idle(self, name: str) -> int:
         """Check until no work is due; return the time of the next check."""
         while True:
-            state = self.book.get(name)
+            state = self.store.get(name)
             if state.running is not None:
                 progress = self._advance_run(state.schedule, state.running)
                 if progress is not None:
                     self._record_end(name, state.running, progress)
                     continue
             if not self._claim_next(state):
-                return self._next_look(state)
+                return self._next_check_ms(state)
 
     # -- what runs ------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class ScheduleRunner:
             if progress is None:
                 work.start(schedule, running)
             if not running.started_ms:
-                self.book.record_start(schedule.name, running.id, kind=schedule.kind)
+                self.store.record_start(schedule.name, running.id, kind=schedule.kind)
         except _TRANSIENT_ERRORS:
             raise
         except SymposiaError as error:
@@ -130,7 +130,7 @@ class ScheduleRunner:
         return self._job_kinds[running.kind or schedule.kind]
 
     def _record_end(self, name: str, running: ScheduleRun, progress: ScheduleRunProgress) -> None:
-        ended_ms = progress.ended_ms or self.book.now_ms()
+        ended_ms = progress.ended_ms or self.store.now_ms()
         record = ScheduleRunRecord(
             id=running.id,
             due_ms=running.due_ms,
@@ -142,7 +142,7 @@ class ScheduleRunner:
             usage=progress.usage,
             detail=" ".join(progress.detail.split())[:500],
         )
-        self.book.record_end(name, record)
+        self.store.record_end(name, record)
 
     def _cancel(self, state: ScheduleState) -> None:
         """Cancel the older run in favour of the newer one."""
@@ -167,7 +167,7 @@ class ScheduleRunner:
         if due is None or state.paused:
             return False
         due_ms, overlap = due
-        word = self.book.claim(
+        word = self.store.claim(
             state.schedule.name,
             schedule_run_id(state.schedule.name, state.origin_ms, due_ms),
             due_ms=due_ms,
@@ -200,7 +200,7 @@ class ScheduleRunner:
         )
         return ms_from_moment(due), "overtaken" if is_overtaken else schedule.overlap
 
-    def _next_look(self, state: ScheduleState) -> int:
+    def _next_check_ms(self, state: ScheduleState) -> int:
         """Return the time of the sweep's next check, unless a message arrives before."""
         due = state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
         look_ms = ms_from_moment(due) + self._grace_ms

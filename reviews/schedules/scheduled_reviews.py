@@ -29,6 +29,7 @@ from ..panels import find_panel
 from ..requests.panels import project_settings
 from ..requests.roots import last_revision
 from ..requests.sessions import request_for_sessions
+from ..scope import scope_of
 from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.origin import origin_of
@@ -108,10 +109,14 @@ class ScheduledReview:
             known = ", ".join(sorted(self._roots)) or "there is none"
             raise InvalidInput("root", name, f"must be a root of SYMPOSIA_REVIEW_ROOTS: {known}")
         repository, since = Repository.find(root), None
-        if review.since_last:
-            since = last_revision(repository, root=name, panel=review.panel, archive=review_context.archive)
-        chosen = FileSelection(include=review.include, exclude=review.exclude, since=since, base=review.base)
+        branch = "" if repository is None else repository.branch()
         panel = find_panel(review.panel).with_model(review.model)
+        chosen = FileSelection(include=review.include, exclude=review.exclude, base=review.base)
+        scope = scope_of(chosen, panel, branch=branch)
+        if review.since_last:
+            archive = review_context.archive
+            since = last_revision(repository, root=name, panel=panel.name, scope=scope, archive=archive)
+            chosen = replace(chosen, since=since)
         return ReviewRequest(
             root_name=name,
             panel=panel,
@@ -119,7 +124,8 @@ class ScheduledReview:
             settings=project_settings(panel, root),
             folder=root,
             is_whole=not (review.include or review.exclude or since or review.base),
-            branch="" if repository is None else repository.branch(),
+            branch=branch,
+            scope=scope,
             against=review.against or "",
             **origin_of(repository),
         )

@@ -87,18 +87,18 @@ class Schedules:
     """The schedules of one installation.
 
     Args:
-        book: Store of the schedules.
+        store: Store of the schedules.
         send_task: Function that sends the Celery task of the schedule of this name.
         check_names: Function that raises InvalidInput for a schedule with names that are not configured.
     """
 
     def __init__(
         self,
-        book: ScheduleStore,
+        store: ScheduleStore,
         send_task: Callable[[str], None],
         check_names: Callable[[Schedule], None] = lambda _: None,
     ) -> None:
-        self._book = book
+        self._store = store
         self._send_task = send_task
         self._check_names = check_names
 
@@ -158,7 +158,7 @@ class Schedules:
         for name in () if schedule.review is None else schedule.review.formats:
             format_of(name, field="review.formats")
         self._check_names(schedule)
-        self._book.put(schedule, mode="replace" if replace else "new")
+        self._store.put(schedule, mode="replace" if replace else "new")
         return self.get(schedule.name)
 
     def sync(self, schedules: Iterable[Schedule]) -> None:
@@ -173,11 +173,11 @@ class Schedules:
         """
         wanted = {it.name: it for it in schedules}
         for schedule in wanted.values():
-            self._book.put(schedule, mode="sync", source=FROM_SETTINGS)
-        for name in self._book.names():
+            self._store.put(schedule, mode="sync", source=FROM_SETTINGS)
+        for name in self._store.names():
             with suppress(ScheduleNotFound):  # another beat has removed it
-                if name not in wanted and self._book.get(name).source == FROM_SETTINGS:
-                    self._book.remove(name)
+                if name not in wanted and self._store.get(name).source == FROM_SETTINGS:
+                    self._store.remove(name)
 
     def entries(self) -> list[ScheduleEntry]:
         """Return all schedules, by name.
@@ -198,7 +198,7 @@ class Schedules:
             RedisUnavailable: Redis does not answer.
         """
         found = []
-        for name in [it for it in self._book.names() if it > after][:limit]:
+        for name in [it for it in self._store.names() if it > after][:limit]:
             with suppress(ScheduleNotFound):  # removed at the same time
                 found.append(self.get(name))
         return found
@@ -213,8 +213,8 @@ class Schedules:
             ScheduleNotFound: There is no schedule of this name.
             RedisUnavailable: Redis does not answer.
         """
-        state = self._book.get(name)
-        last = next(iter(self._book.history(name, count=1)), None)
+        state = self._store.get(name)
+        last = next(iter(self._store.history(name, count=1)), None)
         return ScheduleEntry(
             schedule=state.schedule,
             paused=state.paused,
@@ -235,7 +235,7 @@ class Schedules:
             ScheduleNotFound: There is no schedule of this name.
             RedisUnavailable: Redis does not answer.
         """
-        self._book.pause(name, paused=True)
+        self._store.pause(name, paused=True)
 
     def resume(self, name: str) -> None:
         """Resume a schedule with its next time; missed times are skipped.
@@ -247,7 +247,7 @@ class Schedules:
             ScheduleNotFound: There is no schedule of this name.
             RedisUnavailable: Redis does not answer.
         """
-        self._book.pause(name, paused=False)
+        self._store.pause(name, paused=False)
 
     def remove(self, name: str) -> None:
         """Delete a schedule with its history; running jobs continue.
@@ -259,7 +259,7 @@ class Schedules:
             ScheduleNotFound: There is no schedule of this name.
             RedisUnavailable: Redis does not answer.
         """
-        self._book.remove(name)
+        self._store.remove(name)
 
     def run_now(self, name: str) -> str:
         """Run a schedule once more, in addition to its times, even if it is paused.
@@ -276,9 +276,9 @@ class Schedules:
             ScheduleNotFound: There is no schedule of this name.
             RedisUnavailable: Redis does not answer.
         """
-        state = self._book.get(name)
+        state = self._store.get(name)
         mine = schedule_run_id(name, state.origin_ms, state.now_ms, by_hand=new_id())
-        self._book.claim(name, mine, due_ms=state.now_ms, overlap=OverlapPolicy.QUEUE, by_hand=True)
+        self._store.claim(name, mine, due_ms=state.now_ms, overlap=OverlapPolicy.QUEUE, by_hand=True)
         try:
             self._send_task(name)
         except broker_error() as error:
@@ -296,8 +296,8 @@ class Schedules:
             ScheduleNotFound: There is no schedule of this name.
             RedisUnavailable: Redis does not answer.
         """
-        self._book.get(name)
-        return self._book.history(name, count=count)
+        self._store.get(name)
+        return self._store.history(name, count=count)
 
 
 def _next_due(state: ScheduleState) -> datetime:

@@ -126,6 +126,7 @@ class FileSource:
                 caps=self.caps,
                 kind=self.kind if changes is None else ItemKind.CHANGE,
                 changed=(lambda _: None) if changes is None else changes.lines,
+                renames={} if changes is None else changes.renames,
             )
 
     def _changes(self, repository: Repository | None) -> Changes | None:

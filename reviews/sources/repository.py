@@ -12,7 +12,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
@@ -75,6 +75,11 @@ _DIFF = (
     "--no-renames",
     "--ignore-submodules=all",
 )
+#: Files that git moved between two commits. Names of more than 1,000 files are not compared by content.
+_RENAMES = (
+    *("--name-status", "-z", "--find-renames", "-l1000", "--diff-filter=R", "--relative"),
+    *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+)
 _PREFIXES = ("--relative", "--src-prefix=a/", "--dst-prefix=b/")
 
 
@@ -86,6 +91,8 @@ class Changes:
     known: frozenset[str]
     #: Changed files of the revision, with their changed lines.
     changed: Mapping[str, Ranges]
+    #: Earlier names of files that were renamed in a commit since then, by their names.
+    renames: Mapping[str, str] = field(default_factory=dict)
 
     def has_changed(self, path: str) -> bool:
         """Return whether a file is new or has changed."""
@@ -104,6 +111,14 @@ def _is_unsafe_to_diff(file: Path) -> bool:
         return False
     is_usual = stat.S_ISREG(found.st_mode) or stat.S_ISLNK(found.st_mode) or stat.S_ISDIR(found.st_mode)
     return not is_usual or found.st_size > _LARGE
+
+
+def _renames(git: Git, since: str, head: str) -> dict[str, str]:
+    """Return the earlier names of files that were renamed between two commits, by their names."""
+    # Three parts each: the status, the earlier name, the name.
+    names = git.names("diff", *_RENAMES, since, head)
+    pairs = zip(names[1::3], names[2::3], strict=True)
+    return {new: old for old, new in pairs if not os.path.lexists(git.folder / old)}
 
 
 class Repository:
@@ -197,7 +212,9 @@ class Repository:
             if unread:
                 names = b"".join(os.fsencode(name) + b"\0" for name in unread)
                 git.run("update-index", "--force-remove", "-z", "--stdin", given=names)
-            return Changes(known - unread, changed_lines(git.run("diff", *_DIFF, *_PREFIXES)))
+            lines = changed_lines(git.run("diff", *_DIFF, *_PREFIXES))
+            head = self.head()
+            return Changes(known - unread, lines, _renames(git, since, head) if head else {})
 
     def _commit(self, revision: str) -> str:
         named = f"{revision}^{{commit}}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Protocol
 
 from ...models.review.runs import Item, ItemKind, ReadItem, SkippedItem
@@ -45,10 +46,16 @@ def read_all(
     caps: SourceLimits,
     kind: ItemKind,
     changed: Callable[[str], Ranges] = lambda _: None,
+    renames: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[ReadItem | SkippedItem]:
-    """Yield the files at these paths as items. Skipped items are passed on."""
+    """Yield the files at these paths as items; `renames`: earlier paths by path. Skipped items are passed on."""
     return apply_limits(
-        (path if isinstance(path, SkippedItem) else _read(root, path, caps, kind, changed) for path in paths),
+        (
+            path
+            if isinstance(path, SkippedItem)
+            else _renamed(_read(root, path, caps, kind, changed), renames.get(path, ""))
+            for path in paths
+        ),
         caps,
     )
 
@@ -96,6 +103,12 @@ def _read(
     if not text.strip():
         return SkippedItem(path=path, reason="empty")
     return make_item(text, key=path, path=path, kind=kind, changed=changed(path))
+
+
+def _renamed(read: ReadItem | SkippedItem, earlier: str) -> ReadItem | SkippedItem:
+    if isinstance(read, SkippedItem) or not earlier:
+        return read
+    return read.model_copy(update={"item": read.item.model_copy(update={"renamed_from": earlier})})
 
 
 def make_item(text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges = None) -> ReadItem:

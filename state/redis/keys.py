@@ -35,8 +35,8 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:sessions` | sorted set | sessions, by opening time; before a session is opened, by the time it was listed |
 | `symposia:reviews` | sorted set | batch reviews, by start time |
 | `symposia:reviews:due` | sorted set | unfinished batch reviews, by the time of the next check by the sweep |
-| `symposia:errands` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
-| `symposia:errands:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
+| `symposia:deliveries` | sorted set | delivery queue: reports to deliver, by the time of the next attempt; capped |
+| `symposia:deliveries:failed` | list | newest deliveries that failed permanently; capped, TTL one week |
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:workers` | hash | last announcement of each worker: time and agent names |
@@ -71,8 +71,8 @@ QUEUE_PROGRESS = f"{PREFIX}:taken"
 WORKERS = f"{PREFIX}:workers"
 REVIEWS = f"{PREFIX}:reviews"
 REVIEWS_DUE = f"{PREFIX}:reviews:due"
-DELIVERIES = f"{PREFIX}:errands"
-FAILED_DELIVERIES = f"{PREFIX}:errands:failed"
+DELIVERIES = f"{PREFIX}:deliveries"
+FAILED_DELIVERIES = f"{PREFIX}:deliveries:failed"
 MEMORY_COUNTS = f"{PREFIX}:memory"
 LIVE = f"{PREFIX}:{{metrics}}:live"
 STUCK = f"{PREFIX}:stuck"

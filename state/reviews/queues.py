@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from typing import ClassVar, cast
 
+from pydantic import ValidationError
+
+from ...models.errors import invalid_input
 from ...models.review.runs import DeliveryJob
 from ...models.text.ids import utcnow
 from ..redis.due_index import DueIndex
 from ..redis.keys import DELIVERIES, FAILED_DELIVERIES, REVIEWS, REVIEWS_DUE
 from ..redis.readers import server_ms
+
+log = logging.getLogger(__name__)
 
 #: Maximum number of queued deliveries; the ones with the latest times are dropped first.
 MOST = 10_000
@@ -30,6 +36,15 @@ class DeliveryQueue(DueIndex):
                 DELIVERIES, {_text(delivery_job): now for delivery_job in delivery_jobs}, nx=True
             )
             self._client.zremrangebyrank(DELIVERIES, MOST, -1)
+
+    def read(self, text: str) -> DeliveryJob | None:
+        """Return a queued delivery; None: the entry cannot be read, and is removed."""
+        try:
+            return DeliveryJob.model_validate_json(text)
+        except ValidationError as error:
+            log.error("dropping malformed delivery: %s", invalid_input(error, "delivery"))
+            self._client.zrem(DELIVERIES, text)
+            return None
 
     def has(self, delivery_job: DeliveryJob) -> bool:
         """Return whether a delivery is queued."""
@@ -67,8 +82,8 @@ class DeliveryQueue(DueIndex):
     def waiting_of(self, run: str) -> list[str]:
         """Return the names of the queued deliveries of a run."""
         queued = cast("list[str]", self._client.zrange(DELIVERIES, 0, -1))
-        jobs = map(DeliveryJob.model_validate_json, queued)
-        return [it.to for it in jobs if it.run == run]
+        jobs = map(self.read, queued)
+        return [it.to for it in jobs if it is not None and it.run == run]
 
     def failures_of(self, run: str) -> list[str]:
         """Return the deliveries of a run that failed permanently, one line each."""

@@ -41,6 +41,8 @@ class BatchHead(Frozen):
     #: Reviewed git revision, and its branch.
     revision: str = ""
     branch: str = ""
+    #: Scope of the run, by which a review since the last one finds it; empty: it never does.
+    scope: str = ""
     #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
     against: str = ""
     #: Settings of the reviewed project for ruff and bandit.
@@ -80,6 +82,8 @@ class BatchView:
     ended_ms: int | None
     #: Reason of a stop.
     reason: str
+    #: Number of times that its failed items were retried after its end.
+    retries: int = 0
 
     @property
     def has_ended(self) -> bool:
@@ -129,4 +133,5 @@ def batch_view(batch_id: str, fields: Mapping[str, str], *, waiting: int, runnin
         started_ms=number("started_ms"),
         ended_ms=number("ended_ms") or None,
         reason=fields.get("reason", ""),
+        retries=number("retries"),
     )

@@ -36,6 +36,15 @@ def test_finding_is_new_still_or_gone() -> None:
     assert statuses(compare_run(a_run(a_result(UNUSED)), previous=[]).findings) == [("F401", "new")]
 
 
+def test_finding_of_a_renamed_file_is_still_open() -> None:
+    item = an_item("new.py", kind=ItemKind.CHANGE, renamed_from="app.py")
+    run = compare_run(a_run(a_result(a_finding(path="new.py"), item=item)), previous=[UNUSED, KEY])
+    assert [(it.path, it.rule, it.status) for it in run.findings] == [
+        ("new.py", "F401", FindingStatus.STILL),
+        ("new.py", "S105", FindingStatus.GONE),
+    ]
+
+
 def test_moved_finding_is_still_open() -> None:
     before = with_snippets([a_finding(line=1)], "import os\nimport sys\n")
     after = with_snippets([a_finding(line=4)], "# a\n# b\n\n    import  os\nimport sys\n")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from symposia.agents.programs.agent import CommandEntry
+from symposia.agents.registry.agents_file import AgentsFile
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import InvalidInput
 from symposia.models.review.panels import Panel
@@ -81,6 +83,14 @@ def test_unknown_panel_error_suggests_similar_names():
         find_panel("cod")
 
 
+@pytest.mark.parametrize("name", ["code", "document", "pair"])
+@pytest.mark.parametrize(
+    "path", [".env", "a/.env.local", "tls/server.key", "tls/ca.pem", "home/.ssh/id_rsa", ".netrc"]
+)
+def test_files_with_secrets_are_not_sent_to_a_model(name, path):
+    assert not find_panel(name).with_model("local").reviews(path)
+
+
 def test_panel_reviews_only_its_file_patterns():
     code = find_panel("code")
     assert code.reviews("a/b.py")
@@ -118,3 +128,29 @@ def test_panel_without_reviewers_is_refused():
     )
     with pytest.raises(InvalidInput, match="must be an agent"):
         panel.with_model(None)
+
+
+def identities(*argv):
+    return Registry(AgentsFile(agents={"ann": CommandEntry(kind="command", argv=argv)})).program_identities()
+
+
+def test_panel_changes_with_the_entry_of_a_program(panels_file):
+    panel = find_panel("mine", panels_file(OWN.replace("echo", "ann")))
+    keys = {panel_sha(panel, {}, identities("lint", option)) for option in ("-a", "-b", "-a")}
+    assert len(keys) == 2
+    assert panel_sha(panel) not in keys
+
+
+def test_panel_changes_with_the_file_of_a_program(panels_file, tmp_path):
+    program = tmp_path / "lint"
+    panel = find_panel("mine", panels_file(OWN.replace("echo", "ann")))
+    keys = set()
+    for text in ("one", "other"):
+        program.write_text(text)
+        keys.add(panel_sha(panel, {}, identities(str(program), "{file}")))
+    assert len(keys) == 2
+
+
+def test_panel_does_not_change_with_other_programs(panels_file):
+    panel = find_panel("mine", panels_file(OWN))
+    assert panel_sha(panel, {}, identities("lint")) == panel_sha(panel)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, Unpack
 
 import pytest
 
@@ -13,7 +14,7 @@ from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
 from symposia.models.review.runs import ReadItem, RunState
 from symposia.reviews.batches.request import ReviewRequest
-from symposia.reviews.requests.files import request_for_files
+from symposia.reviews.requests.files import HowToReview, request_for_files
 from symposia.reviews.requests.roots import LAST
 
 
@@ -35,13 +36,16 @@ def tree(tmp_path: Path) -> GitTree:
 
 
 def ran(tree: GitTree, archive: Archive, revision: str, state: RunState = RunState.COMPLETED) -> None:
-    asked = request_for_files([tree.folder])
-    run = a_run(root_name=asked.root_name, root=asked.root, panel="code", revision=revision, state=state)
-    archive.review_writer.write(run)
+    record(request_for_files([tree.folder]), archive, revision=revision, state=state)
 
 
-def order(tree: GitTree, archive: Archive | None) -> ReviewRequest:
-    return request_for_files([tree.folder], archive=archive, since=LAST)
+def record(asked: ReviewRequest, archive: Archive, **values: Any) -> None:
+    values = {"panel": "code", "scope": asked.scope, "revision": asked.revision} | values
+    archive.review_writer.write(a_run(root_name=asked.root_name, root=asked.root, **values))
+
+
+def order(tree: GitTree, archive: Archive | None, **how: Unpack[HowToReview]) -> ReviewRequest:
+    return request_for_files([tree.folder], archive=archive, since=LAST, **how)
 
 
 def paths(order: ReviewRequest) -> list[str]:
@@ -61,6 +65,36 @@ def test_since_last_reviews_only_new_changes(tree, archive):
     tree.put("c.py", "1\n")
     second = order(tree, archive)
     assert (paths(second), second.is_whole) == (["a.py", "c.py"], False)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"include": ["a.py"]}, {"exclude": ["b.py"]}, {"base": "main"}, {"branch": "other"}, {"since": "HEAD"}],
+    ids=lambda it: next(iter(it)),
+)
+def test_last_run_of_another_scope_does_not_count(tree, archive, other):
+    record(request_for_files([tree.folder], **other), archive)
+    assert paths(order(tree, archive)) == ["a.py", "b.py"]
+
+
+def test_last_run_of_one_file_does_not_count(tree, archive):
+    record(request_for_files([tree.folder / "a.py"], root_name="shop"), archive)
+    assert paths(order(tree, archive, root_name="shop")) == ["a.py", "b.py"]
+
+
+def test_last_run_without_the_model_does_not_count(tree, archive):
+    record(request_for_files([tree.folder]), archive)
+    assert paths(order(tree, archive)) == []
+    assert paths(order(tree, archive, model="house")) == ["a.py", "b.py"]
+
+
+def test_review_since_the_last_one_is_continued_itself(tree, archive):
+    record(order(tree, archive), archive)
+    tree.put("a.py", "2\n")
+    tree.commit()
+    second = order(tree, archive)
+    record(second, archive)
+    assert (paths(second), paths(order(tree, archive))) == (["a.py"], [])
 
 
 def test_rewritten_history_makes_everything_new(tree, archive):
@@ -84,8 +118,8 @@ def test_folders_of_the_same_name_are_not_compared(tree, archive, tmp_path):
     assert mine.root_name == theirs.root_name == "shop"
     assert mine.root == request_for_files([tree.folder / "a.py"]).root
     assert mine.root != theirs.root
-    assert archive.review_reader.last_revision(theirs.root, "code") is None
-    assert archive.review_reader.last_revision(mine.root, "code") == mine.revision
+    assert archive.review_reader.last_revision(theirs.root, "code", theirs.scope) is None
+    assert archive.review_reader.last_revision(mine.root, "code", mine.scope) == mine.revision
     assert str(tmp_path) not in mine.root
 
 

@@ -51,3 +51,11 @@ def test_worker_may_report_its_idle_time(client):
     book.announce("old", [])
     book.announce("w", [], idle_ms=7)
     assert [(worker.name, worker.idle_ms) for worker in book.list_alive()] == [("old", None), ("w", 7)]
+
+
+def test_programs_of_all_workers_are_known(client):
+    book = WorkerPresence(client)
+    book.announce("w1", ["lint"], programs={"lint": "v2"})
+    assert book.program_identities() == {"lint": "v2"}
+    book.announce("w2", ["lint"], programs={"lint": "v1"})
+    assert book.program_identities() == {"lint": "v1 v2"}

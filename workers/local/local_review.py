@@ -180,7 +180,10 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
             while queue.waiting_of(run.id) and time.monotonic() < deadline:
                 local_runtime.check_services()
                 time.sleep(_DELIVERY_POLL_S)
-        late = [f"{it}: not delivered yet, a running worker will retry" for it in queue.waiting_of(run.id)]
+        late = [
+            f"{it}: not delivered within {_DELIVERY_TIMEOUT_S:.0f} s, the next worker will retry"
+            for it in queue.waiting_of(run.id)
+        ]
         return (*queue.failures_of(run.id), *late)
 
 
@@ -192,8 +195,13 @@ def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
         changes["parallel"] = asked.parallel
     if asked.min_confidence is not None:
         changes["min_confidence"] = asked.min_confidence
-    models = _registry(settings).reader_models()
-    return replace(order, panel=order.panel.model_copy(update=changes), models=models)
+    registry = _registry(settings)
+    return replace(
+        order,
+        panel=order.panel.model_copy(update=changes),
+        models=registry.reader_models(),
+        programs=registry.program_identities(),
+    )
 
 
 def _with_absolute_paths(settings: Settings) -> Settings:

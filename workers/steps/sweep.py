@@ -96,6 +96,7 @@ def make_sweep_thread(
                 runtime.registry.names(),
                 offers(),
                 models=runtime.registry.reader_models(),
+                programs=runtime.registry.program_identities(),
                 idle_ms=idleness.ms,
                 taken=taken,
             )

@@ -38,6 +38,8 @@ class ApiAnswer:
     data: Any
     #: What the host says about a failure: one line without the token.
     error: str = ""
+    #: Seconds until a rate limit ends, if the headers name one: an answer of GraphQL has status 200 even then.
+    limit_s: float | None = None
 
 
 @contextmanager
@@ -45,7 +47,7 @@ def checked_answers(url: str) -> Iterator[None]:
     """Raise DeliveryFailed if an answer of the API at `url` lacks a part that is read in the context."""
     try:
         yield
-    except (KeyError, TypeError, AttributeError) as error:
+    except (LookupError, TypeError, AttributeError) as error:
         host = urlsplit(url).hostname
         raise DeliveryFailed(
             f"{host} answered in an unknown form ({type(error).__name__}): is api_url right?", retryable=False
@@ -121,15 +123,18 @@ class HostApi:
     def _read(self, answer: HttpAnswer, accept: Collection[int]) -> ApiAnswer:
         data = _json(answer.body)
         if answer.is_success:
-            return ApiAnswer(answer.status, data)
+            return ApiAnswer(answer.status, data, limit_s=_named_limit_s(answer))
         said = scrub_text(_message(data), secrets=[self._token])
         if (limit_s := _limit_s(answer, said)) is not None:
-            raise DeliveryFailed(
-                f"{self._host} answered HTTP {answer.status}: rate limit", retry_after_s=limit_s
-            )
+            raise self.limit_failure(answer.status, limit_s)
         if answer.status in accept:
             return ApiAnswer(answer.status, data, said)
         raise self.failure(answer.status, said, retryable=answer.is_transient)
+
+    def limit_failure(self, status: int, limit_s: float | None) -> DeliveryFailed:
+        """Return the error of a rate limit that ends in `limit_s` seconds; None: the host does not name its end."""
+        after_s = _UNNAMED_LIMIT_S if limit_s is None else limit_s
+        return DeliveryFailed(f"{self._host} answered HTTP {status}: rate limit", retry_after_s=after_s)
 
     def failure(self, status: int, said: str, *, retryable: bool = False) -> DeliveryFailed:
         """Return the error of an answer that is not accepted."""
@@ -169,10 +174,22 @@ def _limit_s(answer: HttpAnswer, said: str) -> float | None:
     """Return the seconds until a rate limit ends; None: the answer is not about one."""
     if answer.status not in _LIMITED:
         return None
+    if (named_s := _named_limit_s(answer)) is not None:
+        return named_s
+    return _UNNAMED_LIMIT_S if answer.status == 429 or is_rate_limit(said) else None
+
+
+def is_rate_limit(said: str) -> bool:
+    """Return whether a message of a host is about a rate limit."""
+    return "rate limit" in said.casefold()
+
+
+def _named_limit_s(answer: HttpAnswer) -> float | None:
+    """Return the seconds until a rate limit ends by the headers of an answer; None: they name none."""
     if answer.retry_after_s is not None:
         return answer.retry_after_s
     for prefix in ("x-ratelimit", "ratelimit"):
         reset = answer.headers.get(f"{prefix}-reset", "")
         if answer.headers.get(f"{prefix}-remaining") == "0" and reset.isascii() and reset.isdecimal():
             return max(float(reset) - time.time(), 0.0)
-    return _UNNAMED_LIMIT_S if answer.status == 429 or "rate limit" in said.casefold() else None
+    return None

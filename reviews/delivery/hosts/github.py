@@ -21,7 +21,7 @@ from ....models.review.runs import ReviewRun
 from ...reports.sarif import to_sarif
 from ..deliveries_file import GithubEntry
 from ..payload import ReportPayload
-from .api import HostApi, checked_answers
+from .api import HostApi, checked_answers, is_rate_limit
 from .comments import FindingMarker, SummaryMarker, find_marker
 from .diff import Anchor, FileDiff, parse_patch
 from .plan import ExistingComment, NewComment
@@ -206,14 +206,17 @@ class _Repository:
     ) -> dict[str, Any]:
         """Return the data of a query; an empty one if it failed with an error type in `accept`."""
         sent = {"query": query, "variables": variables}
-        answer = self._api.call("POST", "/graphql", sent, base=self._graphql_url).data or {}
-        errors = answer.get("errors")
+        answer = self._api.call("POST", "/graphql", sent, base=self._graphql_url)
+        content = answer.data or {}
+        errors = content.get("errors")
         if not errors:
-            data: dict[str, Any] = answer["data"]
+            data: dict[str, Any] = content["data"]
             return data
         kind, said = str(errors[0].get("type", "")), str(errors[0].get("message", ""))
         if kind in accept:
             return {}
+        if kind.startswith("RATE_LIMIT") or is_rate_limit(said):
+            raise self._api.limit_failure(answer.status, answer.limit_s)
         status = {"NOT_FOUND": 404, "FORBIDDEN": 403, "INSUFFICIENT_SCOPES": 403}.get(kind, 200)
         raise self._api.failure(status, said, retryable=status == 200)
 

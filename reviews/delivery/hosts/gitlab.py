@@ -77,7 +77,9 @@ class _Project:
         comments: list[ExistingComment] = []
         summaries: list[ExistingSummary] = []
         for discussion in self._api.pages(f"{self._merge_request}/discussions"):
-            note = discussion["notes"][0]
+            note = next(iter(discussion["notes"]), None)
+            if note is None:
+                continue
             marker = find_marker(note["body"]) if note["author"]["id"] == user else None
             if isinstance(marker, SummaryMarker):
                 summaries.append(ExistingSummary(str(note["id"]), marker, note["body"]))

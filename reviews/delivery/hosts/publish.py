@@ -30,7 +30,8 @@ from .plan import (
 
 log = logging.getLogger(__name__)
 
-_MAX_DESCRIPTION = 140
+#: Maximum characters of the name and the description of a commit status.
+_MAX_NAME, _MAX_DESCRIPTION = 255, 140
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ class CodeHost(Protocol):
 
 
 def relocate(run: ReviewRun) -> ReviewRun:
-    """Return the run with paths relative to the repository whose subfolder was reviewed."""
+    """Return the run with paths relative to the repository whose subfolder was reviewed, which its name includes."""
     if not run.repository_folder:
         return run
 
@@ -125,6 +126,7 @@ def relocate(run: ReviewRun) -> ReviewRun:
         "findings": tuple(map(move, run.findings)),
         "results": tuple(map(move_result, run.results)),
         "skipped": tuple(it.model_copy(update={"path": run.repository_path(it.path)}) for it in run.skipped),
+        "root_name": f"{run.root_name} ({run.repository_folder})",
         "repository_folder": "",
     }
     return run.model_copy(update=changes)
@@ -220,10 +222,11 @@ def _reviewed_commit(host: CodeHost, run: ReviewRun, head: str) -> str:
 
 
 def status_of(run: ReviewRun, entry: CodeHostEntry) -> CommitStatus:
-    """Return the commit status of a run."""
+    """Return the commit status of a run: a commit has one for each panel and root."""
+    folder = f" ({run.repository_folder})" if run.repository_folder else ""
     has_passed = entry.fail_on == "never" or not run.has_finding_at_least(entry.fail_on)
     return CommitStatus(
-        f"symposia/{run.panel}",
+        f"symposia/{run.panel}/{run.root_name}{folder}"[:_MAX_NAME],
         has_passed if run.state is RunState.COMPLETED else None,
         headline(run)[:_MAX_DESCRIPTION],
     )

@@ -108,3 +108,11 @@ def test_own_form_of_findings_is_passed_on(turn, message):
 def test_without_an_item_there_is_nothing_to_review(turn, message):
     context = turn(messages=[message("bob", fence_text("x"))])
     assert run_on_item(["no-such-program"], context.model_dump(mode="json")) == "PASS"
+
+
+def test_name_of_a_file_is_no_option():
+    show = "import json, sys; print(json.dumps({'findings': [{'line': 1, 'message': sys.argv[1]}]}))"
+    messages = [{"content": fence_text("x = 1\n", "py")}]
+    turn = {"messages": messages, "parameters": {"review": {"path": "--config=evil/a.py"}}}
+    (finding,) = json.loads(run_on_item([sys.executable, "-c", show, "{file}"], turn))["findings"]
+    assert finding["message"] == "./--config=evil/a.py"

@@ -175,12 +175,14 @@ def test_repeated_run_is_not_compared_with_itself(archive: Archive) -> None:
 
 
 def test_last_revision_is_of_the_newest_completed_run(archive: Archive) -> None:
-    assert archive.review_reader.last_revision("shop", "code") is None
+    assert archive.review_reader.last_revision("shop", "code", "s") is None
     began = utcnow()
     for minutes, revision, state in ((0, "r1", "completed"), (1, "r2", "partial"), (2, "", "completed")):
         at = began + timedelta(minutes=minutes)
-        archive.review_writer.write(a_run(revision=revision, state=RunState(state), started_at=at))
-    assert archive.review_reader.last_revision("shop", "code") == "r1"
+        run = a_run(revision=revision, state=RunState(state), started_at=at, scope="s")
+        archive.review_writer.write(run)
+    assert archive.review_reader.last_revision("shop", "code", "s") == "r1"
+    assert archive.review_reader.last_revision("shop", "code", "") is None
 
 
 # -- lists, and what is forgotten --------------------------------------------------------------

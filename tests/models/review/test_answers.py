@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.review.answers import MAX_FINDINGS, MAX_SUMMARY, ReviewerAnswer, parse_reviewer_answer
+from symposia.models.review.answers import (
+    MAX_FINDINGS,
+    MAX_SUMMARY,
+    ReviewerAnswer,
+    parse_reviewer_answer,
+    read_confidence,
+)
 from symposia.models.severity import Severity
 
 ENTRY = {
@@ -180,3 +186,10 @@ def test_any_json_answer_is_readable(data: object) -> None:
 @given(st.text())
 def test_any_text_answer_is_readable(text: str) -> None:
     assert len(read(text).summary) <= MAX_SUMMARY
+
+
+@pytest.mark.parametrize(
+    ("said", "share"), [("1%", 0.01), ("0.5 %", 0.005), ("80%", 0.8), ("100%", 1.0), ("80", 0.8)]
+)
+def test_confidence_with_a_percent_sign_is_a_percentage(said, share):
+    assert read_confidence(said) == pytest.approx(share)

@@ -250,6 +250,42 @@ def test_pull_request_of_a_run_is_part_of_its_deliveries(desk):
     assert desk.index.failures_of(new_id()) == []
 
 
+def test_corrected_report_of_a_retried_run_arrives(desk):
+    run = desk.queue(deliver=["shelf", "board"])
+    desk.sweep()
+    desk.queue(run.model_copy(update={"retries": 1, "summary": "corrected"}), deliver=["shelf", "board"])
+    desk.sweep()
+    assert desk.index.waiting() == 0
+    texts = [it.read_text() for it in sorted((desk.folder / "shelf").glob("*/*/summary.txt"))]
+    assert ["corrected" in it for it in texts] == [False, True]
+    first, second = (headers["webhook-id"] for headers, _ in desk.system.deliveries)
+    assert first != second
+
+
+def test_unexpected_error_counts_as_a_failed_attempt(desk, monkeypatch):
+    def fail(*_args: object, **_more: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(desk.destinations, "deliver", fail)
+    run = desk.queue(deliver=["board"])
+    for attempt in (1, 2):
+        desk.sweep()
+        assert [it.failed for it in desk.jobs()] == [attempt]
+        desk.make_due()
+    desk.sweep()
+    assert desk.jobs() == []
+    assert "unexpected ZeroDivisionError" in desk.index.failures_of(run.id)[0]
+
+
+def test_malformed_queue_entry_stops_no_other_delivery(desk, caplog):
+    desk.client.zadd(DELIVERIES, {"{": 0, '{"run":"x"}': 1})
+    run = desk.queue(deliver=["board"])
+    desk.sweep()
+    assert (len(desk.system.deliveries), desk.index.waiting()) == (1, 0)
+    assert desk.index.failures_of(run.id) == []
+    assert caplog.text.count("dropping malformed delivery") == 2
+
+
 def test_delivery_job_holds_names_only():
     job = DeliveryJob(run="0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11", to="board", formats=("sarif",))
     assert job.model_dump_json() == (

@@ -232,3 +232,15 @@ def test_alignment_documents_are_separate_files() -> None:
         "0001-a-b-c.py.dialogue.md": "# one",
         "0004-item.dialogue.md": "# four",
     }
+
+
+def test_sarif_messages_have_no_embedded_links():
+    finding = a_finding(
+        message="See [the fix](https://evil.example/x).", suggestion="[y](z)", replacement="x"
+    )
+    run = a_run(a_result(finding), findings=(finding,))
+    (file,) = report_files(run, [SARIF])
+    part = json.loads(file.text)["runs"][0]
+    (rule,), (result,) = part["tool"]["driver"]["rules"], part["results"]
+    texts = [rule["shortDescription"], rule["fullDescription"], rule["help"], result["message"]]
+    assert not any("](" in it["text"] for it in texts)

@@ -63,6 +63,30 @@ def test_committed_staged_and_unstaged_changes_count(tree):
     }
 
 
+def test_renamed_files_have_their_earlier_path(tree):
+    tree.put("a.py", "first\n" * 9)
+    tree.commit()
+    before = tree.git("rev-parse", "HEAD")
+    tree.git("mv", "a.py", "ä moved.py")
+    tree.git("mv", "sub/c.py", "sub/d.py")
+    tree.commit()
+    (top, below) = FileSource(tree.folder, FileSelection(since=before))
+    assert {it.item.path: it.item.renamed_from for it in (top, below)} == {
+        "ä moved.py": "a.py",
+        "sub/d.py": "sub/c.py",
+    }
+    (inside,) = FileSource(tree.folder / "sub", FileSelection(since=before))
+    assert inside.item.renamed_from == "c.py"
+
+
+def test_copied_file_has_no_earlier_path(tree):
+    before = tree.git("rev-parse", "HEAD")
+    tree.git("mv", "a.py", "moved.py")
+    tree.commit()
+    tree.put("a.py", TEN)
+    assert all(not it.item.renamed_from for it in FileSource(tree.folder, FileSelection(since=before)))
+
+
 def test_deleted_lines_are_named_by_the_line_before(tree):
     tree.put("a.py", TEN.replace("line 5\nline 6\n", ""))
     tree.put("b.py", TEN.replace("line 1\n", ""))

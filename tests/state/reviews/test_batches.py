@@ -157,7 +157,7 @@ def test_a_retry_has_its_own_deadline_and_is_made_once(store, redis_url, client)
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
         assert ReviewStore(losing, retention_s=60).retry(batch) == 1
         assert wire.lost > 0
-    assert store.item(batch, 1).attempt == 2
+    assert (store.item(batch, 1).attempt, store.view(batch).retries) == (2, 1)
     assert store.claim(batch)[:2] == ("claimed", [1])
     deadline_ms = int(client.hget(store._key(batch, "batch"), "deadline_ms"))
     assert deadline_ms > int(client.time()[0]) * 1_000 + 3_000_000

@@ -6,6 +6,7 @@ runs, with times in the time zone of each schedule.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -56,8 +57,10 @@ class Reports:
             InvalidInput: The folder is a file, or is required and missing.
         """
         names = tuple(dict.fromkeys(named))
-        if folder is not None and folder.exists() and not folder.is_dir():
-            raise InvalidInput("output", str(folder), "must be a folder")
+        if folder is not None:
+            _check_writable(
+                folder, next(it for it in (folder, *folder.absolute().parents) if it.exists()), "output"
+            )
         chosen = formats() if ALL in names else tuple(map(format_of, names))
         if folder is None and (len(chosen) > 1 or any(it.render is None for it in chosen)):
             several = ", ".join(it.name for it in formats() if it.render is None)
@@ -72,6 +75,21 @@ class Reports:
     def is_printed(self) -> bool:
         """Return whether a report is printed on standard output."""
         return bool(self.formats) and self.folder is None
+
+
+def check_file_target(path: Path, *, field: str) -> None:
+    """Raise InvalidInput if no file can be written at `path`, before a review takes its time."""
+    if path.is_dir():
+        raise InvalidInput(field, str(path), "must be a file")
+    _check_writable(path, path.absolute().parent, field)
+
+
+def _check_writable(target: Path, folder: Path, field: str) -> None:
+    if not folder.is_dir():
+        rule = "must be a folder" if folder == target else f"must be in a folder: {folder} is not one"
+        raise InvalidInput(field, str(target), rule)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(field, str(target), f"must be in a folder that is writable: {folder} is not")
 
 
 def write_reports(

@@ -28,7 +28,7 @@ from ...local.local_review import LocalReviewRequest, estimate_local_review, run
 from ..common.screen import console, printable
 from .estimates import print_estimate
 from .options import NEVER
-from .output import Reports, print_findings, write_reports
+from .output import Reports, check_file_target, print_findings, write_reports
 
 if TYPE_CHECKING:
     from ....archive.archive import Archive
@@ -116,6 +116,7 @@ class ReviewOptions:
     fail_on: str
     baseline: Path | None
     write_baseline: Path | None
+    deliver: list[str] | None
     max_tokens: int | None
     max_usd: float | None
     parallel: int | None
@@ -136,8 +137,17 @@ def run_and_report(order: Callable[[Archive | None], ReviewRequest], wishes: Rev
         typer.Exit: with code 1 if a finding reaches `fail_on`, the run did not complete, or its report was not
             delivered.
     """
+    if wishes.baseline is not None and wishes.deliver:
+        rule = "cannot be combined with --deliver: delivered reports have the findings of the baseline, too"
+        raise InvalidInput("baseline", str(wishes.baseline), rule)
+    if wishes.write_baseline is not None:
+        check_file_target(wishes.write_baseline, field="write_baseline")
     known = _baseline(wishes.baseline)
     reports = Reports.of(wishes.formats or (), wishes.output)
+    if wishes.as_json and reports.is_printed:
+        raise InvalidInput(
+            "format", reports.formats[0].name, "must be written to a folder with --json: --output DIR"
+        )
     limits = BatchLimits(max_tokens=wishes.max_tokens, max_usd=wishes.max_usd)
     asked = LocalReviewRequest(
         order=order, limits=limits, parallel=wishes.parallel, min_confidence=wishes.min_confidence

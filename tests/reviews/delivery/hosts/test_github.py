@@ -213,12 +213,29 @@ def test_reviewed_subfolder_is_part_of_the_path(github):
     assert place["uri"] == "services/shop/app.py"
 
 
+def test_roots_have_comments_and_a_status_of_their_own(github):
+    folders = ("api/src", "web/src")
+    github.pulls[NUMBER].files = {f"{it}/app.py": PATCH for it in folders}
+    for folder in folders:
+        pull = deliver(github, a_reviewed_pull(KEY, root_name="src", repository_folder=folder))
+    assert [it[0] for it in places(pull)] == ["api/src/app.py", "web/src/app.py"]
+    assert len(pull.comments) == 2
+    assert {it["context"] for _, it in github.statuses} == {f"symposia/code/src ({it})" for it in folders}
+
+
+def test_commit_status_has_one_name_with_and_without_a_pull_request(github):
+    run = a_reviewed_pull(KEY, repository_folder="api")
+    deliver(github, run)
+    pulls(github).deliver("pulls", ReportPayload(run))
+    assert {it["context"] for _, it in github.statuses} == {"symposia/code/shop (api)"}
+
+
 def test_panels_have_comments_of_their_own(github):
     deliver(github, a_reviewed_pull(KEY))
     pull = deliver(github, a_reviewed_pull(CALL, panel="security"))
     assert (len(pull.threads), len(pull.comments)) == (2, 2)
     assert not any(it["isResolved"] for it in pull.threads)
-    assert {it["context"] for _, it in github.statuses} == {"symposia/code", "symposia/security"}
+    assert {it["context"] for _, it in github.statuses} == {"symposia/code/shop", "symposia/security/shop"}
 
 
 # -- many, and others -------------------------------------------------------------------------------
@@ -380,6 +397,24 @@ def test_primary_rate_limit_names_its_end(github):
     with pytest.raises(DeliveryFailed, match="rate limit") as error:
         deliver(github, a_reviewed_pull(KEY))
     assert 490 < error.value.retry_after_s <= 500
+
+
+@pytest.mark.parametrize("kind", ["RATE_LIMIT", "RATE_LIMITED"])
+def test_rate_limit_of_graphql_names_its_end(github, kind):
+    headers = {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": str(int(time.time()) + 500)}
+    said = {"errors": [{"type": kind, "message": "API rate limit already exceeded"}]}
+    github.in_front["POST"] = [(200, headers, said)]
+    with pytest.raises(DeliveryFailed, match="HTTP 200: rate limit") as error:
+        deliver(github, a_reviewed_pull(KEY))
+    assert 490 < error.value.retry_after_s <= 500
+
+
+def test_secondary_rate_limit_of_graphql_is_waited_for(github):
+    said = {"errors": [{"message": "You have exceeded a secondary rate limit"}]}
+    github.in_front["POST"] = [(200, {}, said)]
+    with pytest.raises(DeliveryFailed, match="rate limit") as error:
+        deliver(github, a_reviewed_pull(KEY))
+    assert error.value.retry_after_s == 60
 
 
 def test_token_is_in_no_error(github):

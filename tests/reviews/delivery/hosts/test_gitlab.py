@@ -67,7 +67,7 @@ def test_findings_on_changed_lines_get_discussions(gitlab):
     (summary,) = found.notes
     assert "app.py:12 E501" in summary["body"]
     assert [(sha, it["state"], it["name"]) for sha, it in gitlab.statuses] == [
-        (HEAD, "failed", "symposia/code")
+        (HEAD, "failed", "symposia/code/shop")
     ]
 
 
