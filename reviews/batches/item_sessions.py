@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import JsonValue
 
 from ...agents.reviewers.code import fenced_blocks
-from ...models.protocol.collab import CollabStatus
+from ...models.protocol.collab import CollabMode, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
@@ -24,7 +24,7 @@ from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import shown_lines
-from ..chunks.planner import panel_of_part
+from ..chunks.planner import ORCHESTRATOR, panel_of_part
 from ..inline_ignores import with_ignores
 from ..sources.archived_sessions import REVIEW_TAG
 
@@ -130,7 +130,8 @@ def result_of(
 ) -> ItemResult:
     """Return the result of an item from its ended session.
 
-    An item counts as failed if a reviewer could not answer; it has the findings of the other reviewers.
+    An item counts as failed if a reviewer could not answer, or a model answered in another form; it has the
+    findings of the other reviewers.
     """
     verifiers = {seat.name for seat in head.panel.seats if seat.role == VERIFIER}
     said = {
@@ -149,7 +150,7 @@ def result_of(
         for verdict in parse_verdicts(it.content, agent=it.speaker or "")
     ]
     findings, dropped = _select_findings(head, checked.findings, verdicts)
-    error = _error(state, events)
+    error = _error(state, events) or _form_error(head, [(who or "", it) for (who, _), it in said.items()])
     return ItemResult(
         item=record.item,
         state=ItemState.FAILED if error else ItemState.DONE,
@@ -191,6 +192,20 @@ def _select_findings(
 def _summary(said: Sequence[ReviewerAnswer]) -> str:
     """Return the last message of the panel; the free text of a model is in the message of the judge."""
     return next((it.summary for it in reversed(said) if it.summary), "")
+
+
+def _form_error(head: BatchHead, said: Iterable[tuple[str, ReviewerAnswer]]) -> str:
+    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+    seats = head.panel.seats
+    navigators = seats[1:] if head.panel.mode is CollabMode.PAIR else ()
+    leading = {it.name for it in (*navigators, *(it for it in seats if it.role == ORCHESTRATOR))}
+    has_list: dict[str, bool] = {}
+    for speaker, answer in said:
+        if speaker in head.readers and speaker not in leading:
+            has_list[speaker] = has_list.get(speaker, False) or answer.has_findings_list
+    return "; ".join(
+        f"{name}: no list of findings in the answer" for name, has in has_list.items() if not has
+    )
 
 
 def _error(state: SessionState, events: Iterable[MapEvent]) -> str:

@@ -61,15 +61,15 @@ def test_finding_keeps_all_of_its_fields() -> None:
         f"```\n{json.dumps({'findings': [ENTRY]})}\n```",
         f"```python\nx = 1\n```\n```json\n{json.dumps({'findings': [ENTRY]})}\n```",
         f"```json\n{{broken\n```\n```json\n{json.dumps({'findings': [ENTRY]})}\n```",
+        f"Here is my review:\n{json.dumps({'findings': [ENTRY]})}",
+        f'Not {{"a": 1}} but {json.dumps({"findings": [ENTRY | {"message": "{} is wrong"}]}, indent=1)} I think.',
     ],
 )
 def test_findings_object_is_found_in_any_model_answer(text: str) -> None:
     assert [it.rule for it in read(text).findings] == ["S105"]
 
 
-@pytest.mark.parametrize(
-    "text", ["It looks fine to me.", "", "{", "[]", "[1]", '{"a": 1}', "null", "[" * 100_000]
-)
+@pytest.mark.parametrize("text", ["It looks fine to me.", "", "{", "[1]", '{"a": 1}', "null", "[" * 100_000])
 def test_words_without_an_object_are_the_summary(text: str) -> None:
     said = read(text)
     assert said.findings == ()
@@ -78,7 +78,25 @@ def test_words_without_an_object_are_the_summary(text: str) -> None:
 
 def test_text_around_a_block_becomes_the_summary() -> None:
     said = read('I looked at it.\n```json\n{"findings": []}\n```')
-    assert said == ReviewerAnswer((), "I looked at it.")
+    assert said == ReviewerAnswer((), "I looked at it.", has_findings_list=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_list"),
+    [
+        ('{"findings": []}', True),
+        ("[]", True),
+        ('So: {"findings": []}', True),
+        ("Fine.", False),
+        ('{"summary": "Fine."}', False),
+        ('{"findings": null}', False),
+        ('{"findings": [{"line": 1, "message": "It div', False),
+        ('{"findings": [{"line": 1, "message": "a"}, {"li', False),
+        ("The list [] is empty.", False),
+    ],
+)
+def test_answer_without_a_findings_list_is_known(text: str, has_list: bool) -> None:
+    assert read(text).has_findings_list is has_list
 
 
 @pytest.mark.parametrize(
@@ -180,3 +198,24 @@ def test_any_json_answer_is_readable(data: object) -> None:
 @given(st.text())
 def test_any_text_answer_is_readable(text: str) -> None:
     assert len(read(text).summary) <= MAX_SUMMARY
+
+
+WORDS = st.text(st.characters(exclude_characters='{}[]"`', exclude_categories=["Cs", "Cc"]))
+
+
+@given(WORDS, WORDS, st.sampled_from([None, 1]))
+def test_findings_between_any_words_are_found(before: str, after: str, indent: int | None) -> None:
+    said = read(before + json.dumps({"findings": [ENTRY]}, indent=indent) + after)
+    assert (len(said.findings), said.has_findings_list) == (1, True)
+
+
+@given(st.integers(0, 300))
+def test_cut_answer_has_no_findings_list(size: int) -> None:
+    whole = json.dumps({"findings": [ENTRY], "summary": "One key."})
+    assert not read(whole[: min(size, len(whole) - 1)]).has_findings_list
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", ['{"a":', "{", '{ "', "{ ", '{"a": 1} '])
+def test_long_hostile_answer_is_read_in_time(part: str) -> None:
+    assert read("x " + part * 30_000).findings == ()

@@ -141,6 +141,32 @@ def test_finding_must_quote_its_line(desk: ReviewFixture, model: StubModel, line
         assert "1 findings dropped" in run.summary
 
 
+@pytest.mark.parametrize(
+    ("said", "reason", "error"),
+    [
+        ('{"findings": [{"line": 1, "message": "It div', "length", "cut at the token limit"),
+        ('{"findings": []} and', "length", "cut at the token limit"),
+        ('{"findings": [{"line": 1, "message": "It div', "stop", "reviewer: no list of findings"),
+        ("It looks fine to me.", "stop", "reviewer: no list of findings"),
+    ],
+    ids=["cut", "cut-after-the-object", "broken", "words"],
+)
+def test_unreadable_answer_fails_the_item(
+    desk: ReviewFixture, model: StubModel, said: str, reason: str, error: str
+):
+    bad = completion(said)
+    bad.body["choices"][0]["finish_reason"] = reason
+    model.answers(bad)
+    start_worker(desk)
+    items: list[ReadItem] = [read("a.py", "x = 1\n")]
+    run = result_of(desk.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
+    assert (run.state, run.results[0].state.value) == (RunState.FAILED, "failed")
+    assert error in run.results[0].error
+    model.answers(answer())
+    again = result_of(desk.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
+    assert again.results[0].state.value == "done", "a failed item is not taken as unchanged"
+
+
 def test_ignore_comment_suppresses_findings_of_models(desk: ReviewFixture, model: StubModel):
     line = "y = x / 0  # symposia: ignore[bug] as in the original"
     model.answers(answer(finding(2, line)))
