@@ -24,7 +24,7 @@ from ..severity import Severity
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Finding
 from .tool_outputs import read_tool_output
 
-#: Findings that are taken from one message.
+#: Findings that are taken from one message, the most severe ones.
 MAX_FINDINGS = 500
 #: Characters of a summary that are kept.
 MAX_SUMMARY = 8_000
@@ -55,7 +55,7 @@ class ReviewerAnswer(NamedTuple):
 
     findings: tuple[Finding, ...]
     summary: str
-    #: Findings that were not taken: without a message, or too many.
+    #: Findings that were not taken: without a message, or too many, also those that a program left out itself.
     left_out: int = 0
     #: Whether the message has a list of findings, even an empty one.
     has_findings_list: bool = False
@@ -71,15 +71,30 @@ def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer
         return ReviewerAnswer((), _clean(text, MAX_SUMMARY))
     raw = data.get("findings")
     entries = raw if isinstance(raw, list) else []
-    found = [_finding(entry, path, agent) for entry in entries[:MAX_FINDINGS]]
+    found = [_finding(entry, path, agent) for entry in _most_severe(entries)]
     findings = tuple(finding for finding in found if finding is not None)
     summary = data.get("summary")
     return ReviewerAnswer(
         findings,
         _clean(summary if isinstance(summary, str) else rest, MAX_SUMMARY),
-        left_out=len(entries) - len(findings),
+        left_out=len(entries) - len(findings) + _left_out(data),
         has_findings_list=isinstance(raw, list),
     )
+
+
+def _most_severe(entries: Sequence[object]) -> Sequence[object]:
+    """Return the entries up to the maximum, in the order given; the least severe ones are left out."""
+    if len(entries) <= MAX_FINDINGS:
+        return entries
+    ranks = [read_severity(it.get("severity")).rank if isinstance(it, Mapping) else -1 for it in entries]
+    order = sorted(range(len(entries)), key=lambda at: -ranks[at])
+    return [entries[at] for at in sorted(order[:MAX_FINDINGS])]
+
+
+def _left_out(data: Mapping[str, Any]) -> int:
+    """Return the number of findings that a program says it left out."""
+    raw = data.get("left_out")
+    return raw if isinstance(raw, int) and not isinstance(raw, bool) and 0 <= raw <= MAX_LINE else 0
 
 
 def read_entries(text: str, name: str) -> list[Mapping[str, Any]]:

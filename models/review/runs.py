@@ -144,7 +144,8 @@ class ItemResult(Frozen):
     #: Why it failed; one line, never a secret.
     error: Annotated[Text, Field(max_length=500)] = ""
     summary: Text = ""
-    #: Findings that were dropped: their quote was not found, the verifier dropped them, or the confidence was too low.
+    #: Findings that were dropped: their quote was not found, the verifier dropped them, the confidence was too low, or
+    #: there were too many.
     dropped: Annotated[int, Field(ge=0)] = 0
 
 

@@ -120,9 +120,7 @@ def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, i
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     words = f"{len(results)} items: {', '.join(parts)}." if results else "Nothing to review."
     if dropped := sum(result.dropped for result in results):
-        words += (
-            f" {dropped} findings dropped, because their quote, verification or confidence does not hold."
-        )
+        words += f" {dropped} findings dropped, because their quote, verification or confidence does not hold, or there were too many."
     if missing:
         listed = ", ".join(
             f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()

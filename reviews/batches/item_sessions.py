@@ -159,7 +159,7 @@ def result_of(
         usage=state.usage,
         error=error[:500],
         summary=_summary(list(said.values())),
-        dropped=checked.dropped + dropped,
+        dropped=checked.dropped + dropped + sum(it.left_out for it in said.values()),
     )
 
 

@@ -170,6 +170,23 @@ def test_number_of_findings_per_message_is_capped() -> None:
     assert (len(said.findings), said.left_out) == (MAX_FINDINGS, 7)
 
 
+def test_most_severe_findings_of_a_message_are_kept() -> None:
+    low, high = ENTRY | {"severity": "low"}, ENTRY | {"severity": "high", "line": 9}
+    said = read(json.dumps({"findings": [low] * MAX_FINDINGS + [high, "x"], "left_out": 5}))
+    assert [it.start_line for it in said.findings] == [3] * (MAX_FINDINGS - 1) + [9]
+    assert said.left_out == 7
+
+
+@given(st.lists(st.sampled_from(["low", "high", None]), min_size=MAX_FINDINGS, max_size=MAX_FINDINGS + 30))
+def test_no_finding_left_out_is_more_severe(severities: list[str | None]) -> None:
+    entries = [ENTRY | {"severity": it, "line": n} for n, it in enumerate(severities, start=1)]
+    kept = read(json.dumps({"findings": entries})).findings
+    lines = [it.start_line for it in kept]
+    others = [it["severity"] for it in entries if it["line"] not in lines]
+    assert (lines, len(kept)) == (sorted(lines), MAX_FINDINGS)
+    assert "high" not in others or all(it.severity is Severity.HIGH for it in kept)
+
+
 def test_control_characters_are_removed_from_findings() -> None:
     finding = read_one(message="\x1b[2Jred\r\nnext\u202e", rule="a\nb", suggestion="\x07x\ty")
     assert (finding.message, finding.rule, finding.suggestion) == ("[2Jred\nnext", "a b", "x\ty")
