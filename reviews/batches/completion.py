@@ -41,7 +41,12 @@ def finish_batch(review_context: ReviewContext, batch_id: str) -> bool:
         return False
     head, view = review_context.store.head(batch_id), review_context.store.view(batch_id)
     run = run_of(review_context.store, head, view, outcome=review_context.store.outcome(batch_id))
-    run = compare_run(run, previous=_previous(review_context, head, view), is_whole=head.is_whole)
+    run = compare_run(
+        run,
+        previous=_previous(review_context, head, view),
+        is_whole=head.is_whole,
+        models=head.readers.keys(),
+    )
     if review_context.archive is not None:
         try:
             review_context.archive.prepare()
