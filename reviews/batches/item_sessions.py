@@ -15,7 +15,14 @@ from ...models.review.findings import Finding, with_snippets
 from ...models.review.panels import Seat
 from ...models.review.quotes import CheckedFindings, cap_severity, check_quotes
 from ...models.review.runs import REVIEW_PARAMETER, ItemResult, ItemState
-from ...models.review.verification import VERDICT_FORM, VERIFIER, Verdict, parse_verdicts, verify_findings
+from ...models.review.verification import (
+    VERDICT_FORM,
+    VERIFIER,
+    Verdict,
+    parse_verdicts,
+    unused_verdicts,
+    verify_findings,
+)
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
@@ -141,16 +148,17 @@ def result_of(
         for it in messages
         if it.speaker and it.speaker not in verifiers
     }
+    answers = [(who or "", it) for (who, _), it in said.items()]
     opening = messages[0].content if messages else ""
-    checked = _check_findings(head, opening, [(who or "", it) for (who, _), it in said.items()])
     verdicts = [
         verdict
         for it in messages
         if it.speaker in verifiers
         for verdict in parse_verdicts(it.content, agent=it.speaker or "")
     ]
-    findings, dropped = _select_findings(head, checked.findings, verdicts)
-    error = _error(state, events) or _form_error(head, [(who or "", it) for (who, _), it in said.items()])
+    checked = _check_findings(head, opening, answers, verdicts)
+    findings, dropped = _select_findings(head, checked.findings)
+    error = _error(state, events) or _form_error(head, answers)
     return ItemResult(
         item=record.item,
         state=ItemState.FAILED if error else ItemState.DONE,
@@ -164,29 +172,38 @@ def result_of(
 
 
 def _check_findings(
-    head: BatchHead, opening: str, said: Iterable[tuple[str, ReviewerAnswer]]
+    head: BatchHead,
+    opening: str,
+    said: Iterable[tuple[str, ReviewerAnswer]],
+    verdicts: Sequence[Verdict],
 ) -> CheckedFindings:
-    """Return all findings with their lines, each once per reviewer; those of models must quote a line."""
+    """Return the findings that the verifier keeps, with their lines, each once per reviewer.
+
+    Those of models must quote a line. A verdict names the line that the reviewer named; if no reviewer named it,
+    the line of the quote.
+    """
     text = next((body for _, body in fenced_blocks(opening)), "")
     by_reviewer: dict[bool, dict[Finding, None]] = {True: {}, False: {}}
     for speaker, answer in said:
         by_reviewer[speaker in head.readers].update(dict.fromkeys(answer.findings))
-    checked = check_quotes(by_reviewer[True], shown_lines(opening))
-    found = with_snippets(by_reviewer[False], text) if text else tuple(by_reviewer[False])
-    return CheckedFindings(with_ignores((*found, *checked.findings), text), checked.dropped)
+    others = unused_verdicts((*by_reviewer[True], *by_reviewer[False]), verdicts)
+    of_models = verify_findings(by_reviewer[True], verdicts)
+    found, dropped = verify_findings(by_reviewer[False], verdicts)
+    checked = check_quotes(of_models.findings, shown_lines(opening))
+    found = with_snippets(found, text) if text else found
+    rest = verify_findings((*found, *checked.findings), others)
+    dropped += of_models.dropped + checked.dropped + rest.dropped
+    return CheckedFindings(with_ignores(rest.findings, text), dropped)
 
 
-def _select_findings(
-    head: BatchHead, findings: Iterable[Finding], verdicts: Sequence[Verdict]
-) -> CheckedFindings:
-    """Return the findings that the verifier keeps and that are certain enough, and the number of the others."""
-    verified = verify_findings(findings, verdicts)
+def _select_findings(head: BatchHead, findings: Sequence[Finding]) -> CheckedFindings:
+    """Return the findings that are certain enough, and the number of the others."""
     kept = tuple(
         cap_severity(it) if head.readers.keys() & set(it.agents) else it
-        for it in verified.findings
+        for it in findings
         if it.confidence >= head.panel.min_confidence
     )
-    return CheckedFindings(kept, verified.dropped + len(verified.findings) - len(kept))
+    return CheckedFindings(kept, len(findings) - len(kept))
 
 
 def _summary(said: Sequence[ReviewerAnswer]) -> str:

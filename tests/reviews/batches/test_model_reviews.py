@@ -176,6 +176,23 @@ def test_ignore_comment_suppresses_findings_of_models(desk: ReviewFixture, model
     assert run.open_findings == ()
 
 
+VERIFIED_SEATS = [
+    {"name": "judge", "agent": "judge", "role": "orchestrator"},
+    {"name": "reviewer", "model": True},
+    {"name": "verifier", "model": True, "role": "verifier"},
+]
+
+
+@pytest.mark.parametrize("line", [1, 2], ids=["of-the-reviewer", "of-the-quote"])
+def test_verdict_finds_the_finding_with_a_wrong_line(desk: ReviewFixture, model: StubModel, line: int):
+    verdict = {"line": line, "rule": "bug", "verdict": "drop", "reason": "It cannot be 0."}
+    model.answers(answer(finding(1, "y = 1 / x")), completion(json.dumps({"verdicts": [verdict]})))
+    start_worker(desk)
+    asked = panel(seats=VERIFIED_SEATS, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
+    run = result_of(desk.review(asked, [read("a.py", "x = 1\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
+    assert (run.state, run.findings, run.results[0].dropped) == (RunState.COMPLETED, (), 1)
+
+
 def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel):
     verdicts = [
         {"line": 1, "rule": "bug", "verdict": "keep", "reason": "It crashes."},
@@ -186,12 +203,7 @@ def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel
         completion(json.dumps({"verdicts": verdicts})),
     )
     start_worker(desk)
-    seats = [
-        {"name": "judge", "agent": "judge", "role": "orchestrator"},
-        {"name": "reviewer", "model": True},
-        {"name": "verifier", "model": True, "role": "verifier"},
-    ]
-    asked = panel(seats=seats, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
+    asked = panel(seats=VERIFIED_SEATS, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
     run = result_of(desk.review(asked, [read("a.py", "x = 1 / 0\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
     assert [(it.start_line, it.severity, it.verification.reason) for it in run.findings] == [
         (1, "critical", "It crashes.")
