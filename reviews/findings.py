@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -25,8 +25,9 @@ from pydantic import Field, ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.answers import UNNAMED_RULE
 from ..models.review.findings import Finding, FindingStatus, normalise_message
-from ..models.review.runs import Item, ItemKind, ItemState, ReviewRun
+from ..models.review.runs import ItemState, ReviewRun
 from ..models.turns.turn import Frozen
+from .carried import carry_findings, is_in_changes, was_shown
 from .rule_groups import is_same_cause, normalise_rule
 
 #: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
@@ -214,27 +215,33 @@ def compare_run(
     *,
     previous: Iterable[Finding] = (),
     is_whole: bool = False,
+    models: Set[str] = frozenset(),
 ) -> ReviewRun:
     """Return the run with its findings: merged over all reviewers, each with its status.
 
     A finding of the previous run is gone only if its item was reviewed without finding it, or if its item no
     longer exists and the run covers the whole root (`is_whole`). In a changed item, only findings in its
-    changed lines and findings about the whole item are kept.
+    changed lines and findings about the whole item are kept; findings of `models` (participants) on its other
+    lines are not gone, and stay in its result.
     """
+    previous = tuple(previous)
     reviewed = {it.item.path: it.item for it in run.results if it.state in _REVIEWED_STATES}
     unread = {it.item.path for it in run.results} | {it.path for it in run.skipped}
 
-    def was_looked_at(path: str) -> bool:
-        return path in reviewed or (is_whole and path not in unread)
+    def was_looked_at(finding: Finding) -> bool:
+        path = finding.path
+        if path not in reviewed:
+            return is_whole and path not in unread
+        return was_shown(finding, reviewed[path], models)
 
     found = merge_findings(finding for it in run.results for finding in it.findings)
     compared = with_status(
         found, previous=merge_findings(_follow_renames(run, previous)), was_looked_at=was_looked_at
     )
     kept = tuple(
-        it for it in compared if it.status == FindingStatus.GONE or _concerns(it, reviewed.get(it.path))
+        it for it in compared if it.status == FindingStatus.GONE or is_in_changes(it, reviewed.get(it.path))
     )
-    return run.model_copy(update={"findings": kept})
+    return carry_findings(run, previous, models=models).model_copy(update={"findings": kept})
 
 
 def _follow_renames(run: ReviewRun, previous: Iterable[Finding]) -> Iterator[Finding]:
@@ -256,14 +263,14 @@ def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
 
 
 def with_status(
-    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[str], bool]
+    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[Finding], bool]
 ) -> tuple[Finding, ...]:
     """Return the findings with their status, and newly gone ones, by path and line."""
     # A finding that was suppressed is new when its comment is removed, and not gone when it is.
     before = [it for it in previous if it.status != FindingStatus.GONE and it.suppression is None]
     known = Counter(it.fingerprint for it in before)
     current = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
-    gone = _gone((it for it in before if was_looked_at(it.path)), known)
+    gone = _gone((it for it in before if was_looked_at(it)), known)
     return tuple(sorted([*current, *gone], key=place_key))
 
 
@@ -287,9 +294,3 @@ def _take(counts: Counter[str], finding: Finding) -> bool:
         return False
     counts[finding.fingerprint] -= 1
     return True
-
-
-def _concerns(finding: Finding, item: Item | None) -> bool:
-    if item is None or item.kind is not ItemKind.CHANGE or item.changed is None or finding.start_line == 0:
-        return True
-    return any(finding.start_line <= last and first <= finding.end_line for first, last in item.changed)

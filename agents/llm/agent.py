@@ -17,8 +17,9 @@ from pydantic_ai.exceptions import UnexpectedModelBehavior
 from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
-from ...models.errors import AgentError
+from ...models.errors import AgentError, AgentFailed
 from ...models.protocol.dialog import Message
+from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ..agent import Listener, TurnServices
 from .calls import ModelCallHooks, fingerprint
@@ -44,6 +45,9 @@ from .tools import Toolbox, ToolContext, Toolset
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2
+
+#: The rest of a cut review is unknown; the same request would be cut again.
+_CUT = "the review was cut at the token limit of the answer (finish reason: length): raise max_tokens of the model"
 
 #: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.
 _VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s"}
@@ -164,6 +168,8 @@ class LLMAgent:
             if calls.services.listener
             else None,
         )
+        if REVIEW_PARAMETER in turn.parameters and answer.response.finish_reason == "length":
+            raise AgentFailed(_CUT, retryable=False)
         outcome = _outcome(answer, turn, calls.spent)
         return outcome.model_copy(update={"left_out": shown.left_out})
 

@@ -66,6 +66,7 @@ _RUFF_SEVERITIES = (
     (("E9", "F63", "F7", "F82", "PLE"), "high"),
     (("F", "S", "B", "BLE", "PLW"), "medium"),
 )
+_SEVERITIES = ("high", "medium", "low")
 _BANDIT_CONFIDENCES = {"HIGH": 0.9, "MEDIUM": 0.6, "LOW": 0.3}
 
 
@@ -162,7 +163,7 @@ TOOLS = {
 }
 
 
-#: Maximum number of findings listed; the rest is only counted.
+#: Maximum number of findings listed, the most severe ones; the rest is only counted.
 MAX_LISTED = 200
 #: Name of the reviewer that runs all tools.
 _ALL = "inspector"
@@ -227,16 +228,25 @@ def review_turn(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
     return _as_json(name, findings) if review is not None else _as_text(name, findings, code, turn)
 
 
+def _most_severe(findings: Sequence[ToolFinding]) -> list[ToolFinding]:
+    """Return the most severe findings up to the maximum, in the order given."""
+    ranks = {severity: rank for rank, severity in enumerate(_SEVERITIES)}
+    order = sorted(range(len(findings)), key=lambda it: ranks.get(findings[it].severity, len(ranks)))
+    return [findings[it] for it in sorted(order[:MAX_LISTED])]
+
+
 def _as_json(name: str, findings: Sequence[ToolFinding]) -> str:
     summary = f"{name} found {len(findings) or 'nothing'} to fix"
-    if len(findings) > MAX_LISTED:
-        summary += f"; only the first {MAX_LISTED} are listed"
-    return json.dumps({"findings": [it.to_json() for it in findings[:MAX_LISTED]], "summary": summary})
+    listed = _most_severe(findings)
+    left_out = len(findings) - len(listed)
+    if left_out:
+        summary += f"; only the {MAX_LISTED} most severe are listed"
+    return json.dumps({"findings": [it.to_json() for it in listed], "left_out": left_out, "summary": summary})
 
 
 def _as_text(name: str, findings: Sequence[ToolFinding], code: Mapping[str, str], turn: Turn) -> str:
     if findings:
-        lines = [f"- {finding}" for finding in findings[:MAX_LISTED]]
+        lines = [f"- {finding}" for finding in _most_severe(findings)]
         return "\n".join([f"{name} found {len(findings)} to fix:", *lines])
     words = f"{name} found nothing to fix in {', '.join(sorted(code))}"
     return f"APPROVED: {words}" if turn.get("expects") == "review" else words

@@ -71,9 +71,9 @@ def _has_findings(turn: TurnContext) -> bool:
 
 
 def _is_readable(turn: TurnContext) -> bool:
-    """Return whether the newest message of the others contains findings; a pass has none, and is accepted."""
+    """Return whether the newest message of the others has a list of findings; a pass has none, and is accepted."""
     said = _said_by_others(turn)
-    return not said or '"findings"' in said[-1].content
+    return not said or parse_reviewer_answer(said[-1].content, path="-", agent="-").has_findings_list
 
 
 def _said_by_others(turn: TurnContext) -> list[Message]:

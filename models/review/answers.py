@@ -4,13 +4,14 @@
                    "message": "...", "why": "...", "suggestion": "...", "replacement": "...",
                    "confidence": 0.8}], "summary": "..."}
 
-The object is the whole message or a fenced block of it. The output of an analysis program may stand in its
-place: see `tool_outputs`. A message without such an object has no findings;
-its text is the summary.
+The object is the whole message, a fenced block of it, or between its words. The output of an analysis program
+may stand in its place: see `tool_outputs`. A message without such an object has no findings; its text is the
+summary.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from ..severity import Severity
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Finding
 from .tool_outputs import read_tool_output
 
-#: Findings that are taken from one message.
+#: Findings that are taken from one message, the most severe ones.
 MAX_FINDINGS = 500
 #: Characters of a summary that are kept.
 MAX_SUMMARY = 8_000
@@ -43,6 +44,10 @@ _SEVERITIES = {
 _CONFIDENCES = {"high": 0.9, "medium": 0.6, "low": 0.3}
 #: Confidence of a finding without one.
 _DEFAULT_CONFIDENCE = 0.5
+#: Where an object may begin between words, and how many such places are tried, so that the time is bounded.
+_OBJECT = re.compile(r'\{\s*"')
+_MAX_OBJECTS = 50
+_DECODER = json.JSONDecoder()
 
 
 class ReviewerAnswer(NamedTuple):
@@ -50,8 +55,10 @@ class ReviewerAnswer(NamedTuple):
 
     findings: tuple[Finding, ...]
     summary: str
-    #: Findings that were not taken: without a message, or too many.
+    #: Findings that were not taken: without a message, or too many, also those that a program left out itself.
     left_out: int = 0
+    #: Whether the message has a list of findings, even an empty one.
+    has_findings_list: bool = False
 
 
 def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer:
@@ -64,14 +71,30 @@ def parse_reviewer_answer(text: str, *, path: str, agent: str) -> ReviewerAnswer
         return ReviewerAnswer((), _clean(text, MAX_SUMMARY))
     raw = data.get("findings")
     entries = raw if isinstance(raw, list) else []
-    found = [_finding(entry, path, agent) for entry in entries[:MAX_FINDINGS]]
+    found = [_finding(entry, path, agent) for entry in _most_severe(entries)]
     findings = tuple(finding for finding in found if finding is not None)
     summary = data.get("summary")
     return ReviewerAnswer(
         findings,
         _clean(summary if isinstance(summary, str) else rest, MAX_SUMMARY),
-        left_out=len(entries) - len(findings),
+        left_out=len(entries) - len(findings) + _left_out(data),
+        has_findings_list=isinstance(raw, list),
     )
+
+
+def _most_severe(entries: Sequence[object]) -> Sequence[object]:
+    """Return the entries up to the maximum, in the order given; the least severe ones are left out."""
+    if len(entries) <= MAX_FINDINGS:
+        return entries
+    ranks = [read_severity(it.get("severity")).rank if isinstance(it, Mapping) else -1 for it in entries]
+    order = sorted(range(len(entries)), key=lambda at: -ranks[at])
+    return [entries[at] for at in sorted(order[:MAX_FINDINGS])]
+
+
+def _left_out(data: Mapping[str, Any]) -> int:
+    """Return the number of findings that a program says it left out."""
+    raw = data.get("left_out")
+    return raw if isinstance(raw, int) and not isinstance(raw, bool) and 0 <= raw <= MAX_LINE else 0
 
 
 def read_entries(text: str, name: str) -> list[Mapping[str, Any]]:
@@ -100,7 +123,7 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
             continue
         if (entries := read_tool_output(data)) is not None:
             return {"findings": entries}, rest
-        if isinstance(data, list) and data and all(isinstance(it, dict) for it in data):
+        if isinstance(data, list) and all(isinstance(it, dict) for it in data) and (data or not rest.strip()):
             return {"findings": data}, rest
         if isinstance(data, dict) and ("findings" in data or "summary" in data):
             return data, rest
@@ -108,13 +131,32 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
-    """Yield candidates for the object with the rest of the text: the whole text, then fenced blocks, last first."""
+    """Yield candidates for the object with the rest of the text.
+
+    They are the whole text, then fenced blocks, then objects between words; of several, the last comes first.
+    """
     if text.lstrip()[:1] in ("{", "["):
         yield text, ""
     lines = text.split("\n")
     for first, last in reversed(list(_blocks(lines))):
         rest = lines[:first] + lines[last + 1 :]
         yield "\n".join(lines[first + 1 : last]), "\n".join(rest)
+    for start, end in reversed(list(_objects(text))):
+        yield text[start:end], f"{text[:start].rstrip()}\n{text[end:].lstrip()}"
+
+
+def _objects(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of the outermost JSON objects in a text."""
+    start, tries = 0, 0
+    while tries < _MAX_OBJECTS and (found := _OBJECT.search(text, start)):
+        tries += 1
+        try:
+            _, end = _DECODER.raw_decode(text, found.start())
+        except (ValueError, RecursionError):
+            start = found.start() + 1
+        else:
+            yield found.start(), end
+            start = end
 
 
 def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:

@@ -146,7 +146,8 @@ class ItemResult(Frozen):
     #: Why it failed; one line, never a secret.
     error: Annotated[Text, Field(max_length=500)] = ""
     summary: Text = ""
-    #: Findings that were dropped: their quote was not found, the verifier dropped them, or the confidence was too low.
+    #: Findings that were dropped: their quote was not found, the verifier dropped them, the confidence was too low, or
+    #: there were too many.
     dropped: Annotated[int, Field(ge=0)] = 0
     #: Files of the project that models read by themselves: path, and digest of the text (empty: no such file).
     reads: tuple[tuple[str, str], ...] = ()

@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import cached_property
 from pathlib import PurePosixPath
 
 from pydantic import Field, JsonValue
@@ -24,6 +25,8 @@ from .runs import SkippedItem
 _IMPORT = re.compile(r"\b(?:from|import)[ \t]+([\w., \t]+)")
 _NAME = re.compile(r"[^\W\d][\w.]*\w|[^\W\d]")
 
+#: Characters of a dotted name; modules with a longer one are not told to ruff.
+MAX_NAME = 200
 #: A table of settings.
 Table = dict[str, JsonValue]
 #: Names of ruff's configuration files; the first in a folder counts.
@@ -54,7 +57,7 @@ class ToolSettings(Frozen):
         folders = list(_folders(path))
         modules = frozenset(self.modules)
         packages = [f"{it}/__init__.py" if it else "__init__.py" for it in folders]
-        imported = self._imported(text, self._sources(files))
+        imported = self._imported(text, frozenset(self._sources(files)))
         return {
             "ruff": {name: self.ruff[name] for name in files},
             "bandit": _nearest(self.bandit, folders) or {},
@@ -74,15 +77,26 @@ class ToolSettings(Frozen):
         folder = _parent(next(iter(files), ""))
         return [it for it in (folder, join_below(folder, "src")) if it is not None]
 
-    def _imported(self, text: str, sources: Iterable[str]) -> Iterator[str]:
+    def _imported(self, text: str, sources: Set[str]) -> Iterator[str]:
         """Yield files and folders (ended by `/`) to which imports in the text may refer."""
         names = {it for words in _IMPORT.findall(text) for it in _NAME.findall(words)}
+        for name in sorted(names):
+            for place, start in self._places_by_name.get(name, ()):
+                if place[: max(start - 1, 0)] in sources:
+                    yield place
+
+    @cached_property
+    def _places_by_name(self) -> Mapping[str, Sequence[tuple[str, int]]]:
+        """Modules and folders by each name that they may be imported by, with the index where the name begins.
+
+        Built once from what exists: names of a text times `src` of the settings may be millions.
+        """
         folders = {f"{folder}/" for module in self.modules for folder in _folders(module) if folder}
-        for name, source in product(sorted(names), sources):
-            place = "/".join([*filter(None, [source]), *name.split(".")])
-            yield from (f"{place}.py", f"{place}/__init__.py")
-            if f"{place}/" in folders:
-                yield f"{place}/"
+        places: dict[str, list[tuple[str, int]]] = defaultdict(list)
+        for place in sorted({*self.modules, *folders}):
+            for name, start in _names_of(place):
+                places[name].append((place, start))
+        return places
 
     @property
     def is_used(self) -> bool:
@@ -121,6 +135,21 @@ def join_below(folder: str, path: str) -> str | None:
         elif part not in ("", "."):
             parts.append(part)
     return "/".join(parts)
+
+
+def _names_of(place: str) -> Iterator[tuple[str, int]]:
+    """Yield the names by which a module or folder may be imported, with the index where each begins."""
+    for ending in (".py", "/__init__.py", "/"):
+        if not place.endswith(ending):
+            continue
+        path = place.removesuffix(ending)
+        start = len(path)
+        while start > 0 and len(path) - start <= MAX_NAME:
+            start = path.rfind("/", 0, start - 1) + 1
+            name = path[start:]
+            if "." in name or len(name) > MAX_NAME:
+                break
+            yield name.replace("/", "."), start
 
 
 def _folders(path: str) -> Iterator[str]:

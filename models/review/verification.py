@@ -3,7 +3,8 @@
     {"verdicts": [{"line": 3, "rule": "S105", "verdict": "keep, lower or drop", "severity": "low",
                    "confidence": 0.9, "reason": "..."}]}
 
-A verdict is about the findings at its line with its rule. A finding without a verdict stays as it is.
+A verdict is about the findings at its line with its rule, as the verifier saw them: before a quote corrects the
+line. A finding without a verdict stays as it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ..severity import Severity
-from .answers import read_confidence, read_entries, read_line, read_severity, read_text
+from .answers import UNNAMED_RULE, read_confidence, read_entries, read_line, read_severity, read_text
 from .findings import MAX_MESSAGE, MAX_RULE, Finding, Verification, VerifiedAs
 
 #: Role id of the participant who verifies findings.
@@ -70,7 +71,7 @@ def parse_verdicts(text: str, *, agent: str) -> tuple[Verdict, ...]:
         found.append(
             Verdict(
                 line=read_line(entry),
-                rule=read_text(entry, "rule", limit=MAX_RULE).casefold(),
+                rule=" ".join(read_text(entry, "rule", limit=MAX_RULE).split()).casefold() or UNNAMED_RULE,
                 kind=VerdictKind(word),
                 severity=None if entry.get("severity") is None else read_severity(entry["severity"]),
                 confidence=None if entry.get("confidence") is None else read_confidence(entry["confidence"]),
@@ -82,12 +83,25 @@ def parse_verdicts(text: str, *, agent: str) -> tuple[Verdict, ...]:
 
 
 def verify_findings(findings: Iterable[Finding], verdicts: Sequence[Verdict]) -> VerifiedFindings:
-    """Return the findings with the verdicts applied. Of several verdicts on a finding, the last one counts."""
+    """Return the findings with the verdicts applied. Of several verdicts on a finding, the last one counts.
+
+    Verified findings stay as they are.
+    """
     given = tuple(findings)
     by_place = {(it.line, it.rule): it for it in verdicts}
-    kept = (_apply(it, by_place.get((it.start_line, it.rule.casefold()))) for it in given)
+    kept = (it if it.verification else _apply(it, by_place.get(_place(it))) for it in given)
     left = tuple(it for it in kept if it is not None)
     return VerifiedFindings(left, len(given) - len(left))
+
+
+def unused_verdicts(findings: Iterable[Finding], verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts that are about none of the findings."""
+    places = set(map(_place, findings))
+    return tuple(it for it in verdicts if (it.line, it.rule) not in places)
+
+
+def _place(finding: Finding) -> tuple[int, str]:
+    return finding.start_line, finding.rule.casefold()
 
 
 def _apply(finding: Finding, verdict: Verdict | None) -> Finding | None:

@@ -41,7 +41,12 @@ def finish_batch(review_context: ReviewContext, batch_id: str) -> bool:
         return False
     head, view = review_context.store.head(batch_id), review_context.store.view(batch_id)
     run = run_of(review_context.store, head, view, outcome=review_context.store.outcome(batch_id))
-    run = compare_run(run, previous=_previous(review_context, head, view), is_whole=head.is_whole)
+    run = compare_run(
+        run,
+        previous=_previous(review_context, head, view),
+        is_whole=head.is_whole,
+        models=head.readers.keys(),
+    )
     if review_context.archive is not None:
         try:
             review_context.archive.prepare()
@@ -122,9 +127,7 @@ def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, i
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
     words = f"{len(results)} items: {', '.join(parts)}." if results else "Nothing to review."
     if dropped := sum(result.dropped for result in results):
-        words += (
-            f" {dropped} findings dropped, because their quote, verification or confidence does not hold."
-        )
+        words += f" {dropped} findings dropped, because their quote, verification or confidence does not hold, or there were too many."
     if missing:
         listed = ", ".join(
             f"{agent} ({count} {'files' if count > 1 else 'file'})" for agent, count in missing.items()

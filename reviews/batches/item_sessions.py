@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pydantic import JsonValue
 
 from ...agents.reviewers.code import fenced_blocks
-from ...models.protocol.collab import CollabStatus
+from ...models.protocol.collab import CollabMode, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
@@ -15,7 +15,14 @@ from ...models.review.findings import Finding, with_snippets
 from ...models.review.panels import Seat
 from ...models.review.quotes import CheckedFindings, cap_severity, check_quotes
 from ...models.review.runs import REVIEW_PARAMETER, ItemResult, ItemState
-from ...models.review.verification import VERDICT_FORM, VERIFIER, Verdict, parse_verdicts, verify_findings
+from ...models.review.verification import (
+    VERDICT_FORM,
+    VERIFIER,
+    Verdict,
+    parse_verdicts,
+    unused_verdicts,
+    verify_findings,
+)
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
@@ -24,7 +31,7 @@ from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import shown_lines
-from ..chunks.planner import panel_of_part
+from ..chunks.planner import ORCHESTRATOR, panel_of_part
 from ..inline_ignores import with_ignores
 from ..sources.archived_sessions import REVIEW_TAG
 
@@ -132,7 +139,8 @@ def result_of(
 ) -> ItemResult:
     """Return the result of an item from its ended session.
 
-    An item counts as failed if a reviewer could not answer; it has the findings of the other reviewers.
+    An item counts as failed if a reviewer could not answer, or a model answered in another form; it has the
+    findings of the other reviewers.
     """
     verifiers = {seat.name for seat in head.panel.seats if seat.role == VERIFIER}
     said = {
@@ -142,16 +150,17 @@ def result_of(
         for it in messages
         if it.speaker and it.speaker not in verifiers
     }
+    answers = [(who or "", it) for (who, _), it in said.items()]
     opening = messages[0].content if messages else ""
-    checked = _check_findings(head, opening, [(who or "", it) for (who, _), it in said.items()])
     verdicts = [
         verdict
         for it in messages
         if it.speaker in verifiers
         for verdict in parse_verdicts(it.content, agent=it.speaker or "")
     ]
-    findings, dropped = _select_findings(head, checked.findings, verdicts)
-    error = _error(state, events)
+    checked = _check_findings(head, opening, answers, verdicts)
+    findings, dropped = _select_findings(head, checked.findings)
+    error = _error(state, events) or _form_error(head, answers)
     return ItemResult(
         item=record.item,
         state=ItemState.FAILED if error else ItemState.DONE,
@@ -160,39 +169,62 @@ def result_of(
         usage=state.usage,
         error=error[:500],
         summary=_summary(list(said.values())),
-        dropped=checked.dropped + dropped,
+        dropped=checked.dropped + dropped + sum(it.left_out for it in said.values()),
     )
 
 
 def _check_findings(
-    head: BatchHead, opening: str, said: Iterable[tuple[str, ReviewerAnswer]]
+    head: BatchHead,
+    opening: str,
+    said: Iterable[tuple[str, ReviewerAnswer]],
+    verdicts: Sequence[Verdict],
 ) -> CheckedFindings:
-    """Return all findings with their lines, each once per reviewer; those of models must quote a line."""
+    """Return the findings that the verifier keeps, with their lines, each once per reviewer.
+
+    Those of models must quote a line. A verdict names the line that the reviewer named; if no reviewer named it,
+    the line of the quote.
+    """
     text = next((body for _, body in fenced_blocks(opening)), "")
     by_reviewer: dict[bool, dict[Finding, None]] = {True: {}, False: {}}
     for speaker, answer in said:
         by_reviewer[speaker in head.readers].update(dict.fromkeys(answer.findings))
-    checked = check_quotes(by_reviewer[True], shown_lines(opening))
-    found = with_snippets(by_reviewer[False], text) if text else tuple(by_reviewer[False])
-    return CheckedFindings(with_ignores((*found, *checked.findings), text), checked.dropped)
+    others = unused_verdicts((*by_reviewer[True], *by_reviewer[False]), verdicts)
+    of_models = verify_findings(by_reviewer[True], verdicts)
+    found, dropped = verify_findings(by_reviewer[False], verdicts)
+    checked = check_quotes(of_models.findings, shown_lines(opening))
+    found = with_snippets(found, text) if text else found
+    rest = verify_findings((*found, *checked.findings), others)
+    dropped += of_models.dropped + checked.dropped + rest.dropped
+    return CheckedFindings(with_ignores(rest.findings, text), dropped)
 
 
-def _select_findings(
-    head: BatchHead, findings: Iterable[Finding], verdicts: Sequence[Verdict]
-) -> CheckedFindings:
-    """Return the findings that the verifier keeps and that are certain enough, and the number of the others."""
-    verified = verify_findings(findings, verdicts)
+def _select_findings(head: BatchHead, findings: Sequence[Finding]) -> CheckedFindings:
+    """Return the findings that are certain enough, and the number of the others."""
     kept = tuple(
         cap_severity(it) if head.readers.keys() & set(it.agents) else it
-        for it in verified.findings
+        for it in findings
         if it.confidence >= head.panel.min_confidence
     )
-    return CheckedFindings(kept, verified.dropped + len(verified.findings) - len(kept))
+    return CheckedFindings(kept, len(findings) - len(kept))
 
 
 def _summary(said: Sequence[ReviewerAnswer]) -> str:
     """Return the last message of the panel; the free text of a model is in the message of the judge."""
     return next((it.summary for it in reversed(said) if it.summary), "")
+
+
+def _form_error(head: BatchHead, said: Iterable[tuple[str, ReviewerAnswer]]) -> str:
+    """Return which models answered without a list of findings; empty: none. Leading models report none."""
+    seats = head.panel.seats
+    navigators = seats[1:] if head.panel.mode is CollabMode.PAIR else ()
+    leading = {it.name for it in (*navigators, *(it for it in seats if it.role == ORCHESTRATOR))}
+    has_list: dict[str, bool] = {}
+    for speaker, answer in said:
+        if speaker in head.readers and speaker not in leading:
+            has_list[speaker] = has_list.get(speaker, False) or answer.has_findings_list
+    return "; ".join(
+        f"{name}: no list of findings in the answer" for name, has in has_list.items() if not has
+    )
 
 
 def _error(state: SessionState, events: Iterable[MapEvent]) -> str:

@@ -31,7 +31,7 @@ _BYTES_PER_TOKEN = 4
 _MIN_CHUNK_BYTES = 512
 #: The agent that sums up the findings of a panel.
 _JUDGE = "judge"
-_ORCHESTRATOR = "orchestrator"
+ORCHESTRATOR = "orchestrator"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +132,14 @@ def program_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> tuple[Sea
     In a pair the program reviews what the model says. A panel that a model leads has no session without it.
     """
     programs = tuple(seat for seat in panel.seats if seat.name not in readers)
-    led_by_model = any(seat.role == _ORCHESTRATOR and seat.name in readers for seat in panel.seats)
+    led_by_model = any(seat.role == ORCHESTRATOR and seat.name in readers for seat in panel.seats)
     if panel.mode is CollabMode.PAIR or led_by_model or all(map(_leads, programs)):
         return ()
     return programs
 
 
 def _leads(seat: Seat) -> bool:
-    return seat.agent == _JUDGE or seat.role == _ORCHESTRATOR
+    return seat.agent == _JUDGE or seat.role == ORCHESTRATOR
 
 
 def _widest(item: Item, lines: Sequence[str]) -> Item:

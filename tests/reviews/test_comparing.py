@@ -98,6 +98,30 @@ def test_only_findings_in_changed_lines_are_kept() -> None:
     assert statuses(run.findings) == [("R0", "new"), ("R2", "new"), ("S105", "gone"), ("R21", "new")]
 
 
+CHANGE = an_item(kind=ItemKind.CHANGE, changed=((10, 12),))
+MODEL = a_finding(line=50, rule="race", message="a race", agents=("reviewer",))
+
+
+def test_model_findings_on_unchanged_lines_are_not_gone() -> None:
+    change = compare_run(a_run(a_result(item=CHANGE)), previous=[MODEL], models={"reviewer"})
+    assert change.findings == ()
+    again = compare_run(change, previous=change.results[0].findings, models={"reviewer"})
+    assert again.results[0].findings == (MODEL,), "it is carried once"
+    whole = compare_run(a_run(a_result(MODEL)), previous=again.results[0].findings, models={"reviewer"})
+    assert statuses(whole.findings) == [("race", "still")]
+
+
+@pytest.mark.parametrize(
+    ("before", "models"),
+    [(MODEL, set()), (MODEL.model_copy(update={"start_line": 12}), {"reviewer"})],
+    ids=["program", "changed-line"],
+)
+def test_findings_on_lines_that_were_read_are_gone(before: Finding, models: set[str]) -> None:
+    run = compare_run(a_run(a_result(item=CHANGE)), previous=[before], models=models)
+    assert statuses(run.findings) == [("race", "gone")]
+    assert run.results[0].findings == ()
+
+
 def test_baseline_suppresses_known_findings_only() -> None:
     baseline = read_baseline(baseline_of([KEY]))
     run = with_baseline(compare_run(a_run(a_result(UNUSED, KEY)), previous=[KEY]), baseline)

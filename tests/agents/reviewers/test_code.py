@@ -41,6 +41,15 @@ def test_ruff_reports_line_and_rule(review):
     )
 
 
+def test_severe_finding_after_many_others_is_listed(review):
+    many = "".join(f"import m{n}\n" for n in range(250)) + "print(undefined_name)\n"
+    said = json.loads(
+        review("ruff", f"```python app.py\n{many}```", parameters={"review": {"path": "app.py"}})
+    )
+    assert (len(said["findings"]), said["left_out"]) == (200, 51)
+    assert (said["findings"][-1]["rule"], said["findings"][-1]["line"]) == ("F821", 251)
+
+
 def test_ruff_accepts_code_without_findings(review):
     assert review("ruff", CLEAN) == "APPROVED: ruff found nothing to fix in app.py"
 

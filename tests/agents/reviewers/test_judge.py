@@ -67,7 +67,9 @@ def test_text_without_findings_is_quoted(lead, message):
     assert "bob says: Looks fine to me." in summary(lead(3, message("bob", "Looks fine to me.")))
 
 
-@pytest.mark.parametrize(("said", "approves"), [(FOUND, True), (NOTHING, True), ("I like it.", False)])
+@pytest.mark.parametrize(
+    ("said", "approves"), [(FOUND, True), (NOTHING, True), ("I like it.", False), (FOUND[:60], False)]
+)
 def test_judge_of_a_pair_rejects_text_without_findings(turn, message, said, approves):
     context = turn(mode=CollabMode.PAIR, expects=Expects.REVIEW, messages=[message("bob", said)])
     assert judge(context).decision.satisfied is approves

@@ -67,15 +67,15 @@ def test_finding_keeps_all_of_its_fields() -> None:
         f"```\n{json.dumps({'findings': [ENTRY]})}\n```",
         f"```python\nx = 1\n```\n```json\n{json.dumps({'findings': [ENTRY]})}\n```",
         f"```json\n{{broken\n```\n```json\n{json.dumps({'findings': [ENTRY]})}\n```",
+        f"Here is my review:\n{json.dumps({'findings': [ENTRY]})}",
+        f'Not {{"a": 1}} but {json.dumps({"findings": [ENTRY | {"message": "{} is wrong"}]}, indent=1)} I think.',
     ],
 )
 def test_findings_object_is_found_in_any_model_answer(text: str) -> None:
     assert [it.rule for it in read(text).findings] == ["S105"]
 
 
-@pytest.mark.parametrize(
-    "text", ["It looks fine to me.", "", "{", "[]", "[1]", '{"a": 1}', "null", "[" * 100_000]
-)
+@pytest.mark.parametrize("text", ["It looks fine to me.", "", "{", "[1]", '{"a": 1}', "null", "[" * 100_000])
 def test_words_without_an_object_are_the_summary(text: str) -> None:
     said = read(text)
     assert said.findings == ()
@@ -84,7 +84,25 @@ def test_words_without_an_object_are_the_summary(text: str) -> None:
 
 def test_text_around_a_block_becomes_the_summary() -> None:
     said = read('I looked at it.\n```json\n{"findings": []}\n```')
-    assert said == ReviewerAnswer((), "I looked at it.")
+    assert said == ReviewerAnswer((), "I looked at it.", has_findings_list=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_list"),
+    [
+        ('{"findings": []}', True),
+        ("[]", True),
+        ('So: {"findings": []}', True),
+        ("Fine.", False),
+        ('{"summary": "Fine."}', False),
+        ('{"findings": null}', False),
+        ('{"findings": [{"line": 1, "message": "It div', False),
+        ('{"findings": [{"line": 1, "message": "a"}, {"li', False),
+        ("The list [] is empty.", False),
+    ],
+)
+def test_answer_without_a_findings_list_is_known(text: str, has_list: bool) -> None:
+    assert read(text).has_findings_list is has_list
 
 
 @pytest.mark.parametrize(
@@ -158,6 +176,23 @@ def test_number_of_findings_per_message_is_capped() -> None:
     assert (len(said.findings), said.left_out) == (MAX_FINDINGS, 7)
 
 
+def test_most_severe_findings_of_a_message_are_kept() -> None:
+    low, high = ENTRY | {"severity": "low"}, ENTRY | {"severity": "high", "line": 9}
+    said = read(json.dumps({"findings": [low] * MAX_FINDINGS + [high, "x"], "left_out": 5}))
+    assert [it.start_line for it in said.findings] == [3] * (MAX_FINDINGS - 1) + [9]
+    assert said.left_out == 7
+
+
+@given(st.lists(st.sampled_from(["low", "high", None]), min_size=MAX_FINDINGS, max_size=MAX_FINDINGS + 30))
+def test_no_finding_left_out_is_more_severe(severities: list[str | None]) -> None:
+    entries = [ENTRY | {"severity": it, "line": n} for n, it in enumerate(severities, start=1)]
+    kept = read(json.dumps({"findings": entries})).findings
+    lines = [it.start_line for it in kept]
+    others = [it["severity"] for it in entries if it["line"] not in lines]
+    assert (lines, len(kept)) == (sorted(lines), MAX_FINDINGS)
+    assert "high" not in others or all(it.severity is Severity.HIGH for it in kept)
+
+
 def test_control_characters_are_removed_from_findings() -> None:
     finding = read_one(message="\x1b[2Jred\r\nnext\u202e", rule="a\nb", suggestion="\x07x\ty")
     assert (finding.message, finding.rule, finding.suggestion) == ("[2Jred\nnext", "a b", "x\ty")
@@ -193,3 +228,24 @@ def test_any_text_answer_is_readable(text: str) -> None:
 )
 def test_confidence_with_a_percent_sign_is_a_percentage(said, share):
     assert read_confidence(said) == pytest.approx(share)
+
+
+WORDS = st.text(st.characters(exclude_characters='{}[]"`', exclude_categories=["Cs", "Cc"]))
+
+
+@given(WORDS, WORDS, st.sampled_from([None, 1]))
+def test_findings_between_any_words_are_found(before: str, after: str, indent: int | None) -> None:
+    said = read(before + json.dumps({"findings": [ENTRY]}, indent=indent) + after)
+    assert (len(said.findings), said.has_findings_list) == (1, True)
+
+
+@given(st.integers(0, 300))
+def test_cut_answer_has_no_findings_list(size: int) -> None:
+    whole = json.dumps({"findings": [ENTRY], "summary": "One key."})
+    assert not read(whole[: min(size, len(whole) - 1)]).has_findings_list
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("part", ['{"a":', "{", '{ "', "{ ", '{"a": 1} '])
+def test_long_hostile_answer_is_read_in_time(part: str) -> None:
+    assert read("x " + part * 30_000).findings == ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from review_tools.values import a_finding
+from symposia.models.review.answers import UNNAMED_RULE
 from symposia.models.review.findings import VerifiedAs
 from symposia.models.review.verification import parse_verdicts, verify_findings
 from symposia.models.severity import Severity
@@ -38,6 +39,12 @@ def test_lowered_finding_is_never_raised() -> None:
 
 def test_dropped_finding_is_counted() -> None:
     assert verified(verdict="drop") == ((), 1)
+
+
+def test_verdict_without_a_rule_is_on_findings_without_one() -> None:
+    verdicts = parse_verdicts('{"verdicts": [{"line": 3, "rule": " ", "verdict": "drop"}]}', agent="v")
+    findings = [FINDING, a_finding(line=3, rule=UNNAMED_RULE)]
+    assert verify_findings(findings, verdicts) == ((FINDING,), 1)
 
 
 def test_other_findings_stay_unverified() -> None:

@@ -141,6 +141,32 @@ def test_finding_must_quote_its_line(desk: ReviewFixture, model: StubModel, line
         assert "1 findings dropped" in run.summary
 
 
+@pytest.mark.parametrize(
+    ("said", "reason", "error"),
+    [
+        ('{"findings": [{"line": 1, "message": "It div', "length", "cut at the token limit"),
+        ('{"findings": []} and', "length", "cut at the token limit"),
+        ('{"findings": [{"line": 1, "message": "It div', "stop", "reviewer: no list of findings"),
+        ("It looks fine to me.", "stop", "reviewer: no list of findings"),
+    ],
+    ids=["cut", "cut-after-the-object", "broken", "words"],
+)
+def test_unreadable_answer_fails_the_item(
+    desk: ReviewFixture, model: StubModel, said: str, reason: str, error: str
+):
+    bad = completion(said)
+    bad.body["choices"][0]["finish_reason"] = reason
+    model.answers(bad)
+    start_worker(desk)
+    items: list[ReadItem] = [read("a.py", "x = 1\n")]
+    run = result_of(desk.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
+    assert (run.state, run.results[0].state.value) == (RunState.FAILED, "failed")
+    assert error in run.results[0].error
+    model.answers(answer())
+    again = result_of(desk.review(model_panel(attempts=1), items), timeout_s=DEADLINE_S)
+    assert again.results[0].state.value == "done", "a failed item is not taken as unchanged"
+
+
 def test_ignore_comment_suppresses_findings_of_models(desk: ReviewFixture, model: StubModel):
     line = "y = x / 0  # symposia: ignore[bug] as in the original"
     model.answers(answer(finding(2, line)))
@@ -148,6 +174,23 @@ def test_ignore_comment_suppresses_findings_of_models(desk: ReviewFixture, model
     run = result_of(desk.review(model_panel(), [read("a.py", f"x = 1\n{line}\n")]), timeout_s=DEADLINE_S)
     assert [it.suppressed_by for it in run.findings] == ["a comment: as in the original"]
     assert run.open_findings == ()
+
+
+VERIFIED_SEATS = [
+    {"name": "judge", "agent": "judge", "role": "orchestrator"},
+    {"name": "reviewer", "model": True},
+    {"name": "verifier", "model": True, "role": "verifier"},
+]
+
+
+@pytest.mark.parametrize("line", [1, 2], ids=["of-the-reviewer", "of-the-quote"])
+def test_verdict_finds_the_finding_with_a_wrong_line(desk: ReviewFixture, model: StubModel, line: int):
+    verdict = {"line": line, "rule": "bug", "verdict": "drop", "reason": "It cannot be 0."}
+    model.answers(answer(finding(1, "y = 1 / x")), completion(json.dumps({"verdicts": [verdict]})))
+    start_worker(desk)
+    asked = panel(seats=VERIFIED_SEATS, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
+    run = result_of(desk.review(asked, [read("a.py", "x = 1\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
+    assert (run.state, run.findings, run.results[0].dropped) == (RunState.COMPLETED, (), 1)
 
 
 def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel):
@@ -160,12 +203,7 @@ def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel
         completion(json.dumps({"verdicts": verdicts})),
     )
     start_worker(desk)
-    seats = [
-        {"name": "judge", "agent": "judge", "role": "orchestrator"},
-        {"name": "reviewer", "model": True},
-        {"name": "verifier", "model": True, "role": "verifier"},
-    ]
-    asked = panel(seats=seats, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
+    asked = panel(seats=VERIFIED_SEATS, mode="orchestrated", stop={"max_rounds": 4}).with_model("coder")
     run = result_of(desk.review(asked, [read("a.py", "x = 1 / 0\ny = 1 / x\n")]), timeout_s=DEADLINE_S)
     assert [(it.start_line, it.severity, it.verification.reason) for it in run.findings] == [
         (1, "critical", "It crashes.")

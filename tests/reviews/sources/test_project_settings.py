@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -185,3 +186,43 @@ _PARTS = st.lists(st.sampled_from(["..", ".", "a", "b", ""]), max_size=6).map("/
 def test_joined_paths_never_leave_the_root(folder: str, path: str) -> None:
     joined = join_below(folder, path)
     assert joined is None or not {"..", "."} & set(joined.split("/"))
+
+
+@pytest.mark.timeout(20)
+def test_many_imports_and_sources_take_little_memory() -> None:
+    many = [f"s{n}" for n in range(1_200)]
+    settings = ToolSettings(
+        ruff={"pyproject.toml": {"src": [*many]}}, modules=("s7/m9.py", "s8/m1/deep.py", "x/m2.py")
+    )
+    text = f"import {', '.join(f'm{n}' for n in range(1_200))}\n"
+    tracemalloc.start()
+    try:
+        modules = settings.for_path("a.py", text)["modules"]
+        assert tracemalloc.get_traced_memory()[1] < 20_000_000
+    finally:
+        tracemalloc.stop()
+    assert modules == ["s8/m1/", "s7/m9.py"]
+
+
+PARTS = st.sampled_from(["a", "b", "c", "src", "d.e"])
+PATHS = st.lists(PARTS, min_size=1, max_size=4).map("/".join)
+
+
+@given(
+    st.lists(PATHS.flatmap(lambda it: st.sampled_from([f"{it}.py", f"{it}/__init__.py", f"{it}.pyi"]))),
+    st.lists(PATHS, max_size=3),
+    st.lists(st.lists(PARTS, min_size=1, max_size=3).map(".".join), max_size=4),
+)
+def test_imports_name_what_exists_below_a_source(
+    modules: list[str], sources: list[str], names: list[str]
+) -> None:
+    settings = ToolSettings(ruff={"ruff.toml": {"src": [*sources]}}, modules=tuple(modules))
+    found = settings.for_path("z/file.py", "".join(f"import {it}\n" for it in names))["modules"]
+    wanted = set[str]()
+    for source in sources:
+        for name in names:
+            place = f"{source}/{name.replace('.', '/')}"
+            wanted |= {it for it in modules if it in (f"{place}.py", f"{place}/__init__.py")}
+            wanted |= {f"{place}/" for it in modules if it.startswith(f"{place}/")}
+    assert isinstance(found, list)
+    assert set(found) == wanted
