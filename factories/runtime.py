@@ -110,6 +110,7 @@ def build_runtime(
         graph = graph or TaskGraph(lambda: app, knows_agent=registry.knows, is_fast=agent_times.is_fast)
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")
+    secrets = known_secrets(urls_in_use(settings))
     return Runtime(
         store=store,
         index=SessionIndex(client),
@@ -118,12 +119,12 @@ def build_runtime(
         graph=graph,
         agent_times=agent_times,
         registry=registry,
-        runner=AgentRunner(
-            max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
-        ),
+        runner=AgentRunner(max_message_bytes=limits.max_message_bytes, secrets=secrets),
         leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
         turn_services=GrantServicesFactory(
-            client, model_instrumentation=tracing.model_instrumentation if tracing else None
+            client,
+            model_instrumentation=tracing.model_instrumentation if tracing else None,
+            secrets=secrets,
         ),
         limits=limits,
         memory=turn_memory(settings),

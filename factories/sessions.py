@@ -292,6 +292,7 @@ def session_opener(
         grace_ms=int(settings.redispatch_after_s * 1000),
         archive_in_ms=int(settings.archive_interval_s * 1000) if settings.archive else None,
         place=placing,
+        records=settings.record_calls,
     )
 
 

@@ -104,7 +104,9 @@ def _begin(
     agent = answer.grant.substitute or facts.spec.agents[call.participant].agent
     add_to_log_context(attempt=answer.grant.grants, agent=agent)
     planned = decode_planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
-    turn_services = runtime.turn_services.create(call.session, answer.grant, call.participant)
+    turn_services = runtime.turn_services.create(
+        call.session, answer.grant, call.participant, records=facts.spec.record
+    )
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
     if recalled is not None and recalled.view.degraded:
         metrics.without_memory()
@@ -208,6 +210,8 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
     waiting = active_turn.waiting
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
+    if active_turn.services.recorder is not None:
+        active_turn.services.recorder.begin(binding, context)
 
     uses_services = hasattr(agent, "speak_with_services")
 

@@ -18,11 +18,11 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from ...models.errors import AgentError
-from ...models.protocol.dialog import Message
+from ...models.protocol.dialog import Message, message_digest
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ..agent import Listener, TurnServices
 from .calls import ModelCallHooks, fingerprint
-from .clients import pool_of_running_loop
+from .clients import RefusingModel, pool_of_running_loop
 from .context import (
     SUMMARY_INSTRUCTIONS,
     ModelHistory,
@@ -30,7 +30,6 @@ from .context import (
     build_history,
     extend_summary,
     has_pinned_opening,
-    message_fingerprint,
     remaining_tokens,
     split_dialog,
     summary_prompt,
@@ -38,7 +37,7 @@ from .context import (
 from .errors import model_failure
 from .prompts import without_own_name
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
-from .tools import Toolbox, ToolContext
+from .tools import Toolbox, ToolContext, Toolset
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2
@@ -80,6 +79,8 @@ class LLMAgent:
     async def speak_with_services(self, turn: TurnContext, turn_services: TurnServices) -> TurnOutcome:
         """Ask the model as `speak` does, with the services of the turn."""
         sources = self._sources()
+        if turn_services.observer is not None:
+            turn_services.observer.hide_secrets(self._secrets(sources))
         try:
             calls = await self._create_hooks(turn, turn_services, sources)
             try:
@@ -98,8 +99,11 @@ class LLMAgent:
         llm_settings, pool = self._settings, pool_of_running_loop()
         spent = turn_services.journal.get_answer(turn_services.usage_key)
         asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
+        models = [await pool.model(it.model) for it in sources]
+        if turn_services.replayed_tools is not None:
+            models = [RefusingModel(model) for model in models]
         return ModelCallHooks(
-            chain=[PricedModel(await pool.model(it.model), it.price, it.entry) for it in sources],
+            chain=[PricedModel(model, it.price, it.entry) for model, it in zip(models, sources, strict=True)],
             services=turn_services if llm_settings.stream else replace(turn_services, listener=None),
             request_key=fingerprint(sources[0].name, str(llm_settings), asked),
             max_tries=llm_settings.retries + 1,
@@ -128,7 +132,7 @@ class LLMAgent:
         self, turn: TurnContext, calls: ModelCallHooks, summary: Summary, folded: Sequence[Message]
     ) -> Summary:
         """Return the summary extended by messages; requested once, and its usage counts for the turn."""
-        asked = fingerprint(calls.request_key, message_fingerprint(folded[-1]))
+        asked = fingerprint(calls.request_key, message_digest(folded[-1]))
         aside = replace(calls, services=replace(calls.services, listener=None), request_key=asked)
         answer = await _model_agent().run(
             summary_prompt(turn, summary, folded),
@@ -151,7 +155,7 @@ class LLMAgent:
             instructions=self._settings.system_prompt(turn),
             message_history=shown.earlier,
             model_settings=self._settings.model_settings(turn),
-            toolsets=self._toolbox.toolsets() if self._toolbox else None,
+            toolsets=self._toolsets(calls.services),
             usage_limits=UsageLimits(request_limit=self._settings.max_requests),
             retries={"output": MAX_OUTPUT_RETRIES},
             capabilities=_capabilities(calls),
@@ -161,6 +165,13 @@ class LLMAgent:
         )
         outcome = _outcome(answer, turn, calls.spent)
         return outcome.model_copy(update={"left_out": shown.left_out})
+
+    def _toolsets(self, services: TurnServices) -> Sequence[Toolset] | None:
+        if self._toolbox is None:
+            return None
+        if services.replayed_tools is not None:
+            return self._toolbox.replayed_toolsets(services.replayed_tools)
+        return self._toolbox.toolsets()
 
     def _secrets(self, sources: Sequence[ModelSource]) -> tuple[str, ...]:
         keys = [source.secret for source in sources if source.secret]

@@ -84,6 +84,8 @@ class SessionOpener:
     archive_in_ms: int | None
     #: Assigns a prepared session to its task and conversation.
     place: Callable[[Submission], Submission]
+    #: Whether a session is recorded whose submission does not say it.
+    records: bool = False
 
     def open(
         self, submission: Submission, *, known_agents: frozenset[str] = frozenset()
@@ -114,6 +116,8 @@ class SessionOpener:
         """
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
         prepared = self._assign(prepared)
+        if prepared.record is None:
+            prepared = replace(prepared, record=self.records)
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         spec = prepared.spec(stop).model_copy(update={"submitted_in": active_span()})
@@ -232,7 +236,7 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     absent = set() if spec.output else {"output"}
     content = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
-        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop", "submitted_in"} | absent),
+        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop", "submitted_in", "record"} | absent),
         # Without the turn limit of the submitter.
         "stop": None if prepared.stop is None else prepared.stop.to_data(),
         "messages": [[message.role, message.content] for message in prepared.messages],
