@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -92,7 +93,8 @@ class Recorder:
         return PlanReplay(SessionFacts(collab, spec, opened_ms=0), timeline, records)
 
 
-@given(data=st.data(), mode=st.sampled_from(MODES))
+@pytest.mark.parametrize("mode", MODES)
+@given(data=st.data())
 def test_recorded_plans_are_found_again(data, mode):
     recorder = Recorder(mode, data.draw).run()
     plans = recorder.replayed()

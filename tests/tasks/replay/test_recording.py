@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from servers.model_stub import completion, refusal
@@ -13,6 +15,7 @@ from symposia.models.sessions.submission import Submission
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import recorded_key
 from symposia.state.turns.recording import RecordingStore
+from symposia.tasks.runtime.runtime import Boundary
 from symposia.tasks.turns import recording
 
 pytestmark = pytest.mark.real_models
@@ -136,6 +139,28 @@ def test_next_attempt_records_the_calls_of_the_first(office, model):
     assert [it.answer is not None for it in record.requests] == [True, True]
     assert [it.answer for it in record.tool_calls] == [3]
     assert office.client.replay(job.id).requests == 2
+
+
+class Lost(BaseException):
+    """The worker is no more."""
+
+
+def test_record_of_a_lost_worker_does_not_count(make_office, model):
+    office = make_office(lease_s=1)
+    boundaries = iter([Boundary.BEFORE_COMMIT])
+
+    def die_once(boundary, *_where):
+        if boundary is Boundary.BEFORE_COMMIT and next(boundaries, None):
+            raise Lost
+
+    office.runtime = dataclasses.replace(office.runtime, fault_hook=die_once)
+    with pytest.raises(Lost):
+        run(office, model, stop=MaxTurns(1))
+    (job,) = office.client.jobs()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert [it.number for it in records(office, job)] == [1, 1]
+    assert len(model.asked) == 1
+    assert office.client.replay(job.id).run_again == (1,)
 
 
 @pytest.mark.parametrize(

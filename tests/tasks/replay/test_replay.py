@@ -62,6 +62,18 @@ def test_tool_calls_are_answered_from_the_record(office, model, recorded):
     assert (found.requests, found.tool_calls, len(model.asked)) == (3, 2, asked)
 
 
+def test_replay_changes_no_key(office, recorded):
+    job = recorded()
+    client = office.runtime.store.client
+
+    def stored():
+        return {key: client.dump(key) for key in client.keys(f"symposia:{{{job.id}}}:*")}
+
+    before = stored()
+    replay(office, job)
+    assert stored() == before
+
+
 def test_replay_needs_no_api_key(office, model, recorded, tmp_path):
     job = recorded()
     text = (tmp_path / "agents.toml").read_text()
