@@ -210,12 +210,10 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
     waiting = active_turn.waiting
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})
-    if active_turn.services.recorder is not None:
-        active_turn.services.recorder.begin(binding, context)
 
     uses_services = hasattr(agent, "speak_with_services")
 
-    def ask(context: TurnContext) -> TurnOutcome:
+    def ask_agent(context: TurnContext) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - active_turn.since)
         turn_services = (
             active_turn.services.open_services(partial(runtime.registry.rate_limit, binding))
@@ -227,6 +225,8 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
             runtime.fault_hook(Boundary.SPEAKING, active_turn.session_id, active_turn.grant.number)
             return read_directives(context, speaking.result())
 
+    recorder = active_turn.services.recorder
+    ask = ask_agent if recorder is None else recorder.wrap(binding, ask_agent)
     asked = time.monotonic()
     try:
         held = active_turn.planned.output

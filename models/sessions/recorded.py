@@ -116,6 +116,20 @@ class SeenMessages(Frozen):
     newest: str = ""
 
 
+class RecordedAsk(Frozen):
+    """One call of the agent in a turn; a second one asks it to correct its answer."""
+
+    #: Data of the `TurnContext` without its messages.
+    context: dict[str, JsonValue]
+    seen: SeenMessages = SeenMessages()
+    #: The agent's note from an earlier turn.
+    note: str | None = None
+    requests: tuple[RecordedRequest, ...] = ()
+    tool_calls: tuple[RecordedToolCall, ...] = ()
+    #: The answer of the agent with the directives of its text; None: the agent failed.
+    outcome: TurnOutcome | None = None
+
+
 class RecordedTurn(Frozen):
     """The attempt of a turn that was written."""
 
@@ -124,22 +138,14 @@ class RecordedTurn(Frozen):
     #: The agent that answered.
     binding: AgentBinding
     planned: PlannedTurn
-    #: Data of the `TurnContext` without its messages; None: no agent was asked, or the record is cut.
-    context: dict[str, JsonValue] | None = None
-    seen: SeenMessages = SeenMessages()
-    #: The agent's note from an earlier turn.
-    note: str | None = None
-    requests: tuple[RecordedRequest, ...] = ()
-    tool_calls: tuple[RecordedToolCall, ...] = ()
-    outcome: TurnOutcome = TurnOutcome()
+    asks: tuple[RecordedAsk, ...] = ()
     result: TurnResult
-    #: The record was too large: only the result and the plan are stored.
+    #: The record was too large: only the plan and the result are stored.
     is_cut: bool = False
 
     def cut(self) -> RecordedTurn:
         """Return the record without everything that a limit does not bound."""
-        bare = {"context": None, "note": None, "requests": (), "tool_calls": (), "outcome": TurnOutcome()}
-        return self.model_copy(update={**bare, "is_cut": True})
+        return self.model_copy(update={"asks": (), "is_cut": True})
 
 
 def scrub_data(data: Any, secrets: Sequence[str]) -> Any:

@@ -11,9 +11,9 @@ from pydantic import JsonValue
 from ...models.errors import AgentFailed
 from ...models.sessions.recorded import (
     ModelPrompt,
+    RecordedAsk,
     RecordedRequest,
     RecordedTool,
-    RecordedTurn,
     scrub_data,
 )
 from ...models.text.json_text import dump_json
@@ -21,16 +21,16 @@ from .differences import request_differences, value_difference
 
 
 class ReplayedCalls:
-    """Call journal and call observer of one replayed turn.
+    """Call journal and call observer of one replayed call of an agent.
 
     Requests are compared in their order, tool calls by their name and arguments.
 
     Args:
-        record: The record of the turn.
+        record: The recorded call.
         secrets: Texts that the record does not contain.
     """
 
-    def __init__(self, record: RecordedTurn, secrets: Sequence[str]) -> None:
+    def __init__(self, record: RecordedAsk, secrets: Sequence[str]) -> None:
         self._record = record
         self._secrets = tuple(secrets)
         self._requests = deque(record.requests)

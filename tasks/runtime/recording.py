@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -14,7 +14,9 @@ from ...models.sessions.options import AgentBinding
 from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.recorded import (
     ModelPrompt,
+    RecordedAsk,
     RecordedRequest,
+    RecordedTool,
     RecordedToolCall,
     RecordedTurn,
     SeenMessages,
@@ -27,6 +29,19 @@ M = TypeVar("M", bound=BaseModel)
 
 
 @dataclass(slots=True)
+class _Ask:
+    """One call of the agent, until its record is built."""
+
+    context: TurnContext
+    note: str | None = None
+    requests: list[RecordedRequest] = field(default_factory=list)
+    tool_calls: list[RecordedToolCall] = field(default_factory=list)
+    #: Tools of the newest request; None: there was none.
+    tools: tuple[RecordedTool, ...] | None = None
+    outcome: TurnOutcome | None = None
+
+
+@dataclass(slots=True)
 class TurnRecorder:
     """Observer of the calls of one attempt.
 
@@ -35,14 +50,22 @@ class TurnRecorder:
     """
 
     secrets: tuple[str, ...]
-    _given: tuple[AgentBinding, TurnContext] | None = field(default=None, init=False)
-    _note: str | None = field(default=None, init=False)
-    _requests: list[RecordedRequest] = field(default_factory=list, init=False)
-    _tool_calls: list[RecordedToolCall] = field(default_factory=list, init=False)
+    _binding: AgentBinding | None = field(default=None, init=False)
+    _asks: list[_Ask] = field(default_factory=list, init=False)
 
-    def begin(self, binding: AgentBinding, context: TurnContext) -> None:
-        """Record which agent is asked, and what it is given."""
-        self._given = binding, context
+    def wrap(
+        self, binding: AgentBinding, ask: Callable[[TurnContext], TurnOutcome]
+    ) -> Callable[[TurnContext], TurnOutcome]:
+        """Return a function that calls the agent of `binding` with `ask`, and records it."""
+        self._binding = binding
+
+        def recorded(context: TurnContext) -> TurnOutcome:
+            self._asks.append(_Ask(context))
+            outcome = ask(context)
+            self._asks[-1].outcome = outcome
+            return outcome
+
+        return recorded
 
     def record_notes(self, notes: NoteStore) -> NoteStore:
         """Return the store of the agent's note; the note that the agent reads is recorded."""
@@ -50,7 +73,7 @@ class TurnRecorder:
 
     def keep_note(self, note: str | None) -> None:
         """Record the note that the agent has read."""
-        self._note = note
+        self._asks[-1].note = note
 
     def hide_secrets(self, secrets: Sequence[str]) -> None:
         """As in CallObserver."""
@@ -58,23 +81,22 @@ class TurnRecorder:
 
     def observe_request(self, call: str, prompt: ModelPrompt) -> None:
         """As in CallObserver."""
-        request = RecordedRequest.build(call, prompt, self.secrets)
-        known = next((it.tools for it in reversed(self._requests) if it.tools is not None), None)
-        self._requests.append(
-            request.model_copy(update={"tools": None}) if request.tools == known else request
-        )
+        ask, request = self._asks[-1], RecordedRequest.build(call, prompt, self.secrets)
+        is_known = request.tools == ask.tools
+        ask.tools = request.tools
+        ask.requests.append(request.model_copy(update={"tools": None}) if is_known else request)
 
     def observe_tool_call(self, call: str, tool: str, arguments: JsonValue) -> None:
         """As in CallObserver."""
-        self._tool_calls.append(
+        self._asks[-1].tool_calls.append(
             RecordedToolCall(call=call, tool=tool, arguments=scrub_data(arguments, self.secrets))
         )
 
     def observe_tool_retry(self, call: str, message: str) -> None:
         """As in CallObserver."""
-        retry = scrub_data(message, self.secrets)
-        self._tool_calls = [
-            it.model_copy(update={"retry": retry}) if it.call == call else it for it in self._tool_calls
+        ask, retry = self._asks[-1], scrub_data(message, self.secrets)
+        ask.tool_calls = [
+            it.model_copy(update={"retry": retry}) if it.call == call else it for it in ask.tool_calls
         ]
 
     def build(
@@ -84,7 +106,6 @@ class TurnRecorder:
         token: str,
         binding: AgentBinding,
         result: TurnResult,
-        outcome: TurnOutcome,
         journal: CallJournalPort | None,
     ) -> RecordedTurn:
         """Return the record of the turn.
@@ -92,34 +113,33 @@ class TurnRecorder:
         Args:
             planned: The turn as it was planned.
             token: Token of the grant.
-            binding: The agent of the turn, if none was asked.
+            binding: The agent of the turn, if none was called.
             result: The result of the turn.
-            outcome: The outcome that is written.
             journal: The finished calls of the turn; None: there are none.
         """
-        binding, context = self._given or (binding, None)
         return RecordedTurn(
             number=result.number,
             token=token,
-            binding=self._scrubbed(binding),
-            planned=self._scrubbed(planned),
-            context=None if context is None else self._context_data(context),
-            seen=SeenMessages() if context is None else seen_of(context),
-            note=self._note and scrub_data(self._note, self.secrets),
-            requests=tuple(self._with_answer(it, journal) for it in self._requests),
-            tool_calls=tuple(self._with_result(it, journal) for it in self._tool_calls),
-            outcome=self._scrubbed(outcome),
-            result=self._scrubbed(result),
+            binding=self._scrub(self._binding or binding),
+            planned=self._scrub(planned),
+            asks=tuple(self._build_ask(it, journal) for it in self._asks),
+            result=self._scrub(result),
         )
 
-    def _scrubbed(self, value: M) -> M:
+    def _build_ask(self, ask: _Ask, journal: CallJournalPort | None) -> RecordedAsk:
+        data = ask.context.model_dump(mode="json", exclude={"messages"}, exclude_defaults=True)
+        return RecordedAsk(
+            context=scrub_data(data, self.secrets),
+            seen=_seen_by(ask.context),
+            note=ask.note and scrub_data(ask.note, self.secrets),
+            requests=tuple(self._with_answer(it, journal) for it in ask.requests),
+            tool_calls=tuple(self._with_result(it, journal) for it in ask.tool_calls),
+            outcome=ask.outcome and self._scrub(ask.outcome),
+        )
+
+    def _scrub(self, value: M) -> M:
         data = value.model_dump(mode="json", exclude_defaults=True)
         return type(value).model_validate(scrub_data(data, self.secrets))
-
-    def _context_data(self, context: TurnContext) -> dict[str, JsonValue]:
-        data = context.model_dump(mode="json", exclude={"messages"}, exclude_defaults=True)
-        scrubbed: dict[str, JsonValue] = scrub_data(data, self.secrets)
-        return scrubbed
 
     def _with_answer(self, request: RecordedRequest, journal: CallJournalPort | None) -> RecordedRequest:
         text = journal.get_answer(request.call) if journal is not None else None
@@ -135,8 +155,7 @@ class TurnRecorder:
         return call.model_copy(update={"answer": answer, "has_answer": True})
 
 
-def seen_of(context: TurnContext) -> SeenMessages:
-    """Return which messages of the dialog a turn sees."""
+def _seen_by(context: TurnContext) -> SeenMessages:
     newest = message_digest(context.messages[-1]) if context.messages else ""
     return SeenMessages(count=len(context.messages), newest=newest)
 

@@ -46,7 +46,7 @@ def commit_turn(
     others.pop(active_turn.grant.token, None)
     speech = replace(words.build_output(result, outcome, now=active_turn.now()), others=others, notes=notes)
     write = _plan_ahead(runtime, active_turn, result)
-    record_turn(runtime, active_turn, result, outcome)
+    record_turn(runtime, active_turn, result)
     runtime.fault_hook(Boundary.BEFORE_COMMIT, active_turn.session_id, active_turn.grant.number)
     answer = retry_during_outage(
         partial(runtime.store.commit, active_turn.session_id, active_turn.grant, speech, then=write),

@@ -7,7 +7,7 @@ import logging
 from redis.exceptions import RedisError
 
 from ...models.errors import StateError
-from ...models.turns.turn import TurnOutcome, TurnResult
+from ...models.turns.turn import TurnResult
 from ...state.turns.recording import MOST_TURN_BYTES, RecordingStore
 from ..runtime.runtime import Runtime
 from .active_turn import ActiveTurn
@@ -15,7 +15,7 @@ from .active_turn import ActiveTurn
 log = logging.getLogger(__name__)
 
 
-def record_turn(runtime: Runtime, active_turn: ActiveTurn, result: TurnResult, outcome: TurnOutcome) -> None:
+def record_turn(runtime: Runtime, active_turn: ActiveTurn, result: TurnResult) -> None:
     """Store the record of a turn, if its session records its calls.
 
     A record that is too large is cut. If Redis is unavailable, the turn is written without a record.
@@ -30,7 +30,6 @@ def record_turn(runtime: Runtime, active_turn: ActiveTurn, result: TurnResult, o
         token=grant.token,
         binding=binding,
         result=result,
-        outcome=outcome,
         journal=active_turn.services.journal,
     )
     texts = (it.model_dump_json(exclude_defaults=True) for it in (record, record.cut()))

@@ -72,8 +72,9 @@ def make_office(
 ) -> Iterator[Callable[..., InlineRuntime]]:
     made: list[InlineRuntime] = []
 
-    def make(**settings: Any) -> InlineRuntime:
-        made.append(InlineRuntime(tmp_path, redis_url, agents(), **{"record_calls": True, **settings}))
+    def make(registry: str = "", **settings: Any) -> InlineRuntime:
+        registry = registry or agents()
+        made.append(InlineRuntime(tmp_path, redis_url, registry, **{"record_calls": True, **settings}))
         return made[-1]
 
     yield make

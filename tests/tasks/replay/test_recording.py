@@ -84,16 +84,21 @@ def test_record_that_is_no_truth_value_is_refused(value):
 
 def test_record_has_prompt_settings_and_answer(office, model):
     first, second = records(office, run(office, model))
-    (request,) = first.requests
+    (ask,) = first.asks
+    (request,) = ask.requests
     assert (request.model, request.answer["parts"][0]["content"]) == ("stub", "One.")
     assert {it.name for it in request.tools} == {"add", "picky"}
     assert any(it.label == "instructions" and "You are brief." in it.text for it in request.texts)
-    assert (second.seen.count, second.planned.participant, second.binding.agent) == (1, "bob", "texting")
+    assert (second.asks[0].seen.count, second.planned.participant, second.binding.agent) == (
+        1,
+        "bob",
+        "texting",
+    )
 
 
 def test_long_prompt_is_stored_by_its_beginning(office, model):
     job = run(office, model, messages=["x" * (2 * MAX_TEXT)])
-    texts = [it.text for record in records(office, job) for it in record.requests[0].texts]
+    texts = [it.text for record in records(office, job) for it in record.asks[0].requests[0].texts]
     assert max(map(len, texts)) == MAX_TEXT
 
 
@@ -136,8 +141,8 @@ def test_next_attempt_records_the_calls_of_the_first(office, model):
     office.work()
     office.sweep_until(job, lambda: job.state().is_final)
     (record,) = records(office, job)
-    assert [it.answer is not None for it in record.requests] == [True, True]
-    assert [it.answer for it in record.tool_calls] == [3]
+    assert [it.answer is not None for it in record.asks[0].requests] == [True, True]
+    assert [it.answer for it in record.asks[0].tool_calls] == [3]
     assert office.client.replay(job.id).requests == 2
 
 

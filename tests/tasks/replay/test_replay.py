@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
+from live import SUPPORT
 from servers.model_stub import completion, refusal
 from stub_agents import replay as python_agents
 from symposia.models.errors import InvalidInput, NotRecorded, ReplayDiffers
@@ -62,6 +65,30 @@ def test_tool_calls_are_answered_from_the_record(office, model, recorded):
     assert (found.requests, found.tool_calls, len(model.asked)) == (3, 2, asked)
 
 
+def test_tools_of_servers_are_answered_without_the_server(make_office, model, tmp_path, agents):
+    server = SUPPORT / "servers" / "mcp_server.py"
+    mcp = f'\n[mcp.rooms]\ncommand = ["{sys.executable}", "{server}"]\n'
+    registry = agents().replace('"picky"]', '"picky", "rooms"]') + mcp
+    office = make_office(registry)
+    model.answers(completion(tool=("rooms_book", {"room": "R1"})), completion("Booked."))
+    job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
+    office.work()
+    (tmp_path / "agents.toml").write_text(registry.replace(str(server), "/nowhere.py"))
+    assert replay(office, job).tool_calls == 1
+
+
+def test_summary_of_older_messages_is_replayed(make_office, model, agents):
+    registry = agents(model='stub"\ncontext_tokens = 40\nrequest_timeout_s = "30')
+    registry = registry.replace('request_timeout_s = "30"', "request_timeout_s = 30")
+    office = make_office(registry.replace("structured = false", "structured = false\nsummary = true"))
+    model.answers(completion("Words that take a lot of room in the window of the model. " * 2))
+    job = office.submit("round_robin", PAIR, stop=MaxTurns(6))
+    office.work()
+    asked = len(model.asked)
+    assert asked > 6
+    assert replay(office, job).requests == len(model.asked) == asked
+
+
 def test_replay_changes_no_key(office, recorded):
     job = recorded()
     client = office.runtime.store.client
@@ -103,6 +130,12 @@ def test_decision_of_a_person_is_read_again(office, model, recorded):
     office.work()
     assert job.result().reason == "satisfied"
     assert replay(office, job).run_again == (2,)
+
+
+def test_corrected_answer_is_replayed_with_its_first_version(office, model, recorded):
+    loose, clean = "- [TENSION T1]: Loose, and [RESOLVED T1", "[TENSION T01: Loose]"
+    job = recorded(answers=(loose, clean), turns=1, protocol="alignment")
+    assert replay(office, job).requests == len(model.asked) == 2
 
 
 def test_question_and_answer_are_part_of_the_record(office, model, recorded):
@@ -206,6 +239,16 @@ def reversed_plan(plan):
         return step.model_copy(update={"turns": turns})
 
     return planned
+
+
+def test_plans_are_not_compared_if_the_roster_changed(office, model, recorded):
+    job = recorded({"ann": "texting", "bob": "human"}, people=["bob"])
+    job.add_participant("cid", "reader")
+    job.reply("bob", "I am a person.")
+    office.work()
+    found = replay(office, job)
+    assert not found.plan_compared
+    assert (found.run_again, found.taken) == ((1, 3), (2,))
 
 
 # -- what can be replayed -------------------------------------------------------------------------
