@@ -67,7 +67,7 @@ class PlanReplay:
         """Plan what follows the first `closed` closed turns; return what differs from the record."""
         for _ in range(_MOST_EMPTY_STEPS):
             view = self._view()
-            decided = decide(view, self.facts.spec.stop, self._stop)
+            decided = decide(view, self.facts.spec.stop, self._stop, output=self.facts.spec.output)
             if isinstance(decided.plan, Wait):
                 return []
             found = self._differences(decided.plan, closed)

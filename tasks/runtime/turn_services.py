@@ -153,9 +153,9 @@ class GrantServices:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        if self._journal is None and self.grant.grants > 1:
+        if self.journal is None and self.grant.grants > 1:
             self._open()
-        return None if self._journal is None else self._journal.get_answer(name)
+        return None if self.journal is None else self.journal.get_answer(name)
 
     def store_answer(self, name: str, answer: str) -> None:
         """Store an answer for later attempts of the turn.

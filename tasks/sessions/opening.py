@@ -236,7 +236,9 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     absent = set() if spec.output else {"output"}
     content = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
-        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop", "submitted_in", "record"} | absent),
+        "spec": spec.model_dump(
+            mode="json", exclude={"dialog_id", "stop", "submitted_in", "record"} | absent
+        ),
         # Without the turn limit of the submitter.
         "stop": None if prepared.stop is None else prepared.stop.to_data(),
         "messages": [[message.role, message.content] for message in prepared.messages],

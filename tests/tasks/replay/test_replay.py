@@ -138,6 +138,13 @@ def test_corrected_answer_is_replayed_with_its_first_version(office, model, reco
     assert replay(office, job).requests == len(model.asked) == 2
 
 
+def test_required_output_is_asked_for_again_from_the_record(office, model, recorded):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    job = recorded(answers=("no JSON", '{"n": 1}'), turns=1, output=schema)
+    assert job.result().output == {"n": 1}
+    assert replay(office, job).requests == len(model.asked) == 2
+
+
 def test_question_and_answer_are_part_of_the_record(office, model, recorded):
     job = recorded(
         {"ann": "texting", "bob": "human"}, answers=("ASK bob: May I?", "I did."), turns=1, people=["bob"]
