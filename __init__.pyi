@@ -14,6 +14,7 @@ from .client.client import (
     submit as submit,
 )
 from .jobs.collab import CollabJob as CollabJob
+from .jobs.comparing import SessionComparison as SessionComparison
 from .jobs.result import JobResult as JobResult
 from .jobs.result import PairVerdict as PairVerdict
 from .models.errors import (
@@ -45,6 +46,7 @@ from .models.errors import (
     MessageTooLarge as MessageTooLarge,
     NotAMember as NotAMember,
     NotLive as NotLive,
+    NotRecorded as NotRecorded,
     NotRestorable as NotRestorable,
     NotTaskManager as NotTaskManager,
     NotTheOwner as NotTheOwner,
@@ -52,6 +54,7 @@ from .models.errors import (
     PartlySubmitted as PartlySubmitted,
     RedisUnavailable as RedisUnavailable,
     RegistryError as RegistryError,
+    ReplayDiffers as ReplayDiffers,
     ReplyRefused as ReplyRefused,
     ResultTimeout as ResultTimeout,
     ReviewError as ReviewError,
@@ -139,6 +142,7 @@ from .models.workspace.task import (
 from .reviews.job import ReviewJob as ReviewJob
 from .state.memory.rooms import DialogMemory as DialogMemory
 from .state.memory.values import MemoryRules as MemoryRules
+from .tasks.replay.replay import ReplayResult as ReplayResult
 from .tasks.workspace.task_managers import register_task_manager as register_task_manager
 from .workers.in_process.client import LocalClient as LocalClient
 from .workers.in_process.run import (

@@ -21,10 +21,13 @@ Source: Collab module, section 5 (participants take turns).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from pydantic import JsonValue
+
+from ..models.sessions.recorded import ModelPrompt, RecordedTool
 from ..models.turns.turn import TurnContext, TurnOutcome
 
 #: Prefix of the journal keys of usage: the usage of one attempt so far, a `Usage` as JSON.
@@ -97,6 +100,37 @@ class ReviewFilesPort(Protocol):
         ...
 
 
+class CallObserver(Protocol):
+    """Observer of the model requests and tool calls of a turn: it records them, or compares them with a record."""
+
+    def hide_secrets(self, secrets: Sequence[str]) -> None:
+        """Remove these texts from everything that is observed later."""
+        ...
+
+    def observe_request(self, call: str, prompt: ModelPrompt) -> None:
+        """Observe a request before it is answered, from the journal or by the model.
+
+        Raises:
+            AgentError: The request differs from the recorded one.
+        """
+        ...
+
+    def observe_tool_call(self, call: str, tool: str, arguments: JsonValue) -> str | None:
+        """Observe a tool call before it is answered, from the journal or by the tool.
+
+        Returns:
+            What the tool asked the model to correct, in a replay; None otherwise.
+
+        Raises:
+            AgentError: The call differs from the recorded one.
+        """
+        ...
+
+    def observe_tool_retry(self, call: str, message: str) -> None:
+        """Observe that the tool of a call asks the model to correct the call."""
+        ...
+
+
 class InMemoryCallJournal:
     """Call journal in memory, for turns that no other process repeats."""
 
@@ -147,6 +181,10 @@ class TurnServices:
     usage_key: str = USAGE_KEY_PREFIX
     #: pydantic-ai's settings for the traces of model requests and tool calls; None: they are not traced.
     instrumentation: object = None
+    #: Observer of the calls; None: they are not recorded.
+    observer: CallObserver | None = None
+    #: In a replay, the recorded tools: no model is requested and no tool is called. None: no replay.
+    replayed_tools: tuple[RecordedTool, ...] | None = None
 
 
 class Agent(Protocol):

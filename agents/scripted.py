@@ -137,14 +137,15 @@ class SlowScriptedAgent:
     """The agent of a script with delays."""
 
     def __init__(self, script: ScriptedAgent) -> None:
-        self._script = script
+        #: The script without its delays.
+        self.script = script
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Wait for the delay of the reply, then return it."""
-        reply = self._script.find_reply(turn)
+        reply = self.script.find_reply(turn)
         if reply is not None:
             await asyncio.sleep(reply.delay_s)
-        return self._script.speak_now(turn)
+        return self.script.speak_now(turn)
 
 
 def scripted_agent(replies: Iterable[ScriptedReply], *, at_end: AtEnd = AtEnd.REPEAT) -> AnyAgent:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .workspace.listing import WorkspaceQueries
 
 #: Newest revision in `migrations/versions`.
-REVISION = "0009"
+REVISION = "0010"
 
 
 def upgrade_schema(database: Database) -> None:

@@ -207,6 +207,18 @@ class TurnRow(Table, table=True):
     cost_micros: int = Field(default=0, sa_type=Big)
 
 
+class RecordedTurnRow(Table, table=True):
+    """The record of a written turn, by its token, in a session that records its calls."""
+
+    __tablename__: ClassVar[str] = "recorded_turn"
+    __table_args__ = (PrimaryKeyConstraint("session", "token_id"),)
+
+    session: int = _session()
+    token_id: str
+    #: The record as JSON, compressed with zlib.
+    body: bytes
+
+
 COLLAB = METADATA.tables["collab"]
 PARTICIPANT = METADATA.tables["participant"]
 TAG = METADATA.tables["tag"]
@@ -216,3 +228,4 @@ MESSAGE = METADATA.tables["message"]
 MAP_EVENT = METADATA.tables["map_event"]
 COLLAB_EVENT = METADATA.tables["collab_event"]
 TURN = METADATA.tables["turn"]
+RECORDED_TURN = METADATA.tables["recorded_turn"]

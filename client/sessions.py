@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, JsonValue
 
@@ -22,6 +22,10 @@ from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import HowToRun, Submission
 from ..models.turns.waiting import Pending
 from .base import BaseClient
+
+if TYPE_CHECKING:
+    from ..jobs.comparing import SessionComparison
+    from ..tasks.replay.replay import ReplayResult
 
 
 class SessionMethods(BaseClient):
@@ -46,6 +50,7 @@ class SessionMethods(BaseClient):
         protocol: Protocol | str | None = None,
         output: type[BaseModel] | Mapping[str, Any] | None = None,
         output_by: str | None = None,
+        record: bool | None = None,
         user_id: str | int | None = None,
         room_id: str | int | None = None,
         service: str | None = None,
@@ -77,6 +82,8 @@ class SessionMethods(BaseClient):
                 is an object of this class, or JSON data.
             output_by: The participant who gives it. Default: the aggregator, the orchestrator or the navigator;
                 in other modes the speaker of the last turn.
+            record: Whether model requests and tool calls are recorded, so that `replay` can repeat the session.
+                None: the setting `record_calls` decides.
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.
@@ -108,6 +115,7 @@ class SessionMethods(BaseClient):
             protocol=protocol,
             output=output,
             output_by=output_by,
+            record=record,
             user_id=user_id,
             room_id=room_id,
             service=service,
@@ -230,6 +238,53 @@ class SessionMethods(BaseClient):
             RedisUnavailable: Redis does not answer.
         """
         return question_page(self._parts.sessions, name, limit=limit, after=after)
+
+    def replay(self, session_id: str, *, rerun: Iterable[str] = ()) -> ReplayResult:
+        """Replay a recorded session in this process, with the agents as they are now.
+
+        Planners and model agents run again. Their model requests and tool calls are answered from the record: no
+        request is sent, no tool is called, and nothing is written. People, programs and Python callables keep
+        their recorded outcomes.
+
+        Args:
+            session_id: As in `get_job`.
+            rerun: Participants whose agents run again in any case, with their effects: Python callables and
+                programs.
+
+        Returns:
+            What was replayed.
+
+        Raises:
+            NotRecorded: The session was submitted without `record`.
+            ReplayDiffers: The first difference: another prompt, call, message, or planned turn.
+            InvalidInput: `rerun` names somebody who takes no part.
+            SessionNotFound: There is no such session, or it has expired.
+            RegistryError: The agents file breaks a rule.
+            ArchiveUnavailable: The archive does not answer.
+            RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
+        """
+        from ..factories.replaying import replay
+
+        return replay(self._parts.sessions, self.settings, self.get_job(session_id), rerun=tuple(rerun))
+
+    def compare(self, first: str, second: str) -> SessionComparison:
+        """Compare two sessions: where their dialogs first differ, their ends, and what they spent.
+
+        Args:
+            first: As in `get_job`.
+            second: As in `get_job`.
+
+        Returns:
+            Both sessions side by side.
+
+        Raises:
+            SessionNotFound: There is no such session, or it has expired.
+            ArchiveUnavailable: A session is not live, and the archive does not answer.
+            RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
+        """
+        from ..jobs.comparing import compare_jobs
+
+        return compare_jobs(self.get_job(first), self.get_job(second))
 
     def restore(self, session_id: str) -> CollabJob:
         """Continue an unfinished session that Redis has lost, from its last archived turn.

@@ -114,6 +114,10 @@ class Settings(BaseSettings):
     #: Seconds between two archiver runs over an active session.
     archive_interval_s: float = Field(default=5, ge=0.1, le=3_600)
 
+    #: Whether the model requests and tool calls of sessions are recorded, unless a submission says otherwise. A
+    #: record holds what agents read and what tools return, so it may be more private than the dialog.
+    record_calls: bool = False
+
     #: Daily limits of each tenant, from midnight to midnight (UTC); None: no limit.
     tenant_daily_tokens: int | None = Field(default=None, ge=1, le=10**12)
     tenant_daily_usd: float | None = Field(default=None, ge=1e-6, le=1e6)

@@ -118,6 +118,7 @@ def build_runtime(
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")
     index = SessionIndex(client)
+    secrets = known_secrets(urls_in_use(settings))
     return Runtime(
         store=store,
         index=index,
@@ -128,12 +129,12 @@ def build_runtime(
         tree=ParentsAndChildren(),
         agent_times=agent_times,
         registry=registry,
-        runner=AgentRunner(
-            max_message_bytes=limits.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
-        ),
+        runner=AgentRunner(max_message_bytes=limits.max_message_bytes, secrets=secrets),
         leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
         turn_services=GrantServicesFactory(
-            client, model_instrumentation=tracing.model_instrumentation if tracing else None
+            client,
+            model_instrumentation=tracing.model_instrumentation if tracing else None,
+            secrets=secrets,
         ),
         limits=limits,
         memory=turn_memory(settings),

@@ -297,6 +297,7 @@ def session_opener(
         archive_in_ms=int(settings.archive_interval_s * 1000) if settings.archive else None,
         place=placing,
         max_depth=settings.max_subsession_depth,
+        records=settings.record_calls,
     )
 
 

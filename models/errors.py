@@ -483,6 +483,36 @@ class NotRestorable(ArchiveError):
         self.why = why
 
 
+class ReplayDiffers(SymposiaError):
+    """The replay of a session differs from its record.
+
+    Attributes:
+        session_id: Id of the session.
+        turn: Number of the turn; for the end of the session, of the last turn.
+        participant: Participant of the turn; empty: the plan or the end of the session differs.
+        differences: What differs, each in one line.
+    """
+
+    def __init__(
+        self, session_id: str, *, turn: int, participant: str = "", differences: Iterable[str]
+    ) -> None:
+        self.session_id = session_id
+        self.turn = turn
+        self.participant = participant
+        self.differences = tuple(one_line(it) for it in differences)
+        who = f" ({participant})" if participant else ""
+        super().__init__(f"turn {turn}{who} differs from the record: {'; '.join(self.differences)}")
+
+
+class NotRecorded(SymposiaError):
+    """A session cannot be replayed, because its calls were not recorded."""
+
+    def __init__(self, session_id: str) -> None:
+        hint = "submit sessions with record=True (`symposia run --record`), or set SYMPOSIA_RECORD_CALLS=true"
+        super().__init__(f"session {session_id!r} was not recorded: {hint}")
+        self.session_id = session_id
+
+
 class ConversationError(SymposiaError):
     """A task or conversation cannot be used this way."""
 

@@ -105,7 +105,9 @@ def _begin(
     agent = answer.grant.substitute or facts.spec.agents[call.participant].agent
     add_to_log_context(attempt=answer.grant.grants, agent=agent)
     planned = decode_planned_turn(answer.state, answer.state.records[call.turn], facts.roster)
-    turn_services = runtime.turn_services.create(call.session, answer.grant, call.participant)
+    turn_services = runtime.turn_services.create(
+        call.session, answer.grant, call.participant, records=facts.spec.record
+    )
     recalled = runtime.memory.recall(facts, now_ms=answer.state.now_ms)
     if recalled is not None and recalled.view.degraded:
         metrics.without_memory()
@@ -212,7 +214,7 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
 
     uses_services = hasattr(agent, "speak_with_services")
 
-    def ask(context: TurnContext) -> TurnOutcome:
+    def ask_agent(context: TurnContext) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - active_turn.since)
         turn_services = (
             active_turn.services.open_services(partial(runtime.registry.rate_limit, binding))
@@ -224,6 +226,8 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
             runtime.fault_hook(Boundary.SPEAKING, active_turn.session_id, active_turn.grant.number)
             return read_directives(context, speaking.result())
 
+    recorder = active_turn.services.recorder
+    ask = ask_agent if recorder is None else recorder.wrap(binding, ask_agent)
     asked = time.monotonic()
     try:
         held = active_turn.planned.output

@@ -6,7 +6,6 @@ The origin is the place in the agent's own code where the exception was raised.
 
 from __future__ import annotations
 
-import re
 import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Iterator
@@ -15,7 +14,7 @@ from pathlib import PurePath
 from types import FrameType
 
 from ...models.errors import AgentError, AgentFailed
-from ...models.text.redact import HIDDEN, ErrorOrigin, one_line, without_password
+from ...models.text.redact import ErrorOrigin, one_line, scrub_secrets
 
 _PACKAGE = __name__.partition(".")[0]
 #: Maximum number of frames of a logged traceback (the innermost), characters of one entry, and of the text.
@@ -103,27 +102,11 @@ def _format_traceback(error: BaseException, redact: Callable[[str], str]) -> str
 #: Maximum characters of the text of a failure.
 MAX_ERROR_CHARS = 300
 
-_CREDENTIAL = re.compile(
-    r"(?P<scheme>\b(?:bearer|basic)\s+)[\w.~+/=-]+"
-    r"|\b(?:sk|pk|rk|gsk|xai|ghp|hf)[-_][\w-]{8,}"
-    r"|(?P<name>\b(?:api[-_ ]?key|token|password|secret)\b[\"']?\s*[=:]\s*)[\"']?[^\s\"',;]+",
-    re.IGNORECASE,
-)
-
 
 def scrub_text(text: str, *, secrets: Iterable[str] = ()) -> str:
     """Return `text` as one short line without the given secrets, URL passwords and possible credentials."""
-    line = " ".join(_without_secrets(text, secrets).split()).encode("utf-8", "replace").decode()
+    line = " ".join(scrub_secrets(text, secrets).split()).encode("utf-8", "replace").decode()
     return line if len(line) <= MAX_ERROR_CHARS else f"{line[: MAX_ERROR_CHARS - 3]}..."
-
-
-def _without_secrets(text: str, secrets: Iterable[str]) -> str:
-    for secret in secrets:
-        if secret:
-            text = text.replace(secret, HIDDEN)
-    return _CREDENTIAL.sub(
-        lambda hit: f"{hit['scheme'] or hit['name'] or ''}{HIDDEN}", without_password(text)
-    )
 
 
 def _read_message(error: BaseException) -> str:
@@ -146,9 +129,9 @@ def to_agent_error(
     agent cannot end the worker. The origin is that of `cause`, by default `error`.
     """
     hidden = tuple(secrets)
-    origin = find_origin(cause or error, redact=lambda text: _without_secrets(text, hidden))
+    origin = find_origin(cause or error, redact=lambda text: scrub_secrets(text, hidden))
     if isinstance(error, AgentError):
-        error.args = (_without_secrets(_read_message(error), hidden),)
+        error.args = (scrub_secrets(_read_message(error), hidden),)
         error.origin = error.origin or origin
         return error
     text = scrub_text(_read_message(error), secrets=hidden)

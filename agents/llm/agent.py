@@ -18,12 +18,12 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from ...models.errors import AgentError, AgentFailed
-from ...models.protocol.dialog import Message
+from ...models.protocol.dialog import Message, message_digest
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ..agent import Listener, TurnServices
 from .calls import ModelCallHooks, fingerprint
-from .clients import pool_of_running_loop
+from .clients import RefusingModel, pool_of_running_loop
 from .context import (
     SUMMARY_INSTRUCTIONS,
     ModelHistory,
@@ -31,7 +31,6 @@ from .context import (
     build_history,
     extend_summary,
     has_pinned_opening,
-    message_fingerprint,
     remaining_tokens,
     split_dialog,
     summary_prompt,
@@ -86,6 +85,8 @@ class LLMAgent:
     async def speak_with_services(self, turn: TurnContext, turn_services: TurnServices) -> TurnOutcome:
         """Ask the model as `speak` does, with the services of the turn."""
         sources = self._sources()
+        if turn_services.observer is not None:
+            turn_services.observer.hide_secrets(self._secrets(sources))
         try:
             calls = await self._create_hooks(without_tool_answers(turn), turn_services, sources)
             try:
@@ -106,8 +107,11 @@ class LLMAgent:
         llm_settings, pool = self._settings, pool_of_running_loop()
         spent = turn_services.journal.get_answer(turn_services.usage_key)
         asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
+        models = [await pool.model(it.model) for it in sources]
+        if turn_services.replayed_tools is not None:
+            models = [RefusingModel(model) for model in models]
         return ModelCallHooks(
-            chain=[PricedModel(await pool.model(it.model), it.price, it.entry) for it in sources],
+            chain=[PricedModel(model, it.price, it.entry) for model, it in zip(models, sources, strict=True)],
             services=turn_services if llm_settings.stream else replace(turn_services, listener=None),
             request_key=fingerprint(sources[0].name, str(llm_settings), asked),
             max_tries=llm_settings.retries + 1,
@@ -136,7 +140,7 @@ class LLMAgent:
         self, turn: TurnContext, calls: ModelCallHooks, summary: Summary, folded: Sequence[Message]
     ) -> Summary:
         """Return the summary extended by messages; requested once, and its usage counts for the turn."""
-        asked = fingerprint(calls.request_key, message_fingerprint(folded[-1]))
+        asked = fingerprint(calls.request_key, message_digest(folded[-1]))
         aside = replace(calls, services=replace(calls.services, listener=None), request_key=asked)
         answer = await _model_agent().run(
             summary_prompt(turn, summary, folded),
@@ -173,9 +177,15 @@ class LLMAgent:
         outcome = _outcome(answer, turn, calls.spent)
         return outcome.model_copy(update={"left_out": shown.left_out})
 
-    def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> list[Toolset] | None:
-        own = self._toolbox.toolsets() if self._toolbox else []
-        return [*own, *review_toolsets(turn, calls.services.review_files)] or None
+    def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> Sequence[Toolset] | None:
+        services = calls.services
+        if self._toolbox is None:
+            own: Sequence[Toolset] = ()
+        elif services.replayed_tools is not None:
+            own = self._toolbox.replayed_toolsets(services.replayed_tools)
+        else:
+            own = self._toolbox.toolsets()
+        return [*own, *review_toolsets(turn, services.review_files)] or None
 
     def _secrets(self, sources: Sequence[ModelSource]) -> tuple[str, ...]:
         keys = [source.secret for source in sources if source.secret]

@@ -12,7 +12,8 @@ import asyncio
 import json
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -22,7 +23,13 @@ from pydantic import TypeAdapter
 from pydantic_ai import RunContext, ToolDefinition
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.capabilities.abstract import WrapModelRequestHandler, WrapToolExecuteHandler
-from pydantic_ai.exceptions import ModelAPIError, ModelConnectionError, ModelRetry, RetryModelRequest
+from pydantic_ai.exceptions import (
+    ModelAPIError,
+    ModelConnectionError,
+    ModelRetry,
+    RetryModelRequest,
+    ToolRetryError,
+)
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
@@ -34,6 +41,7 @@ from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from .errors import retry_pause_s
+from .observing import describe_prompt
 from .settings import DecisionForm, PricedModel, usage_of
 from .tools import ToolContext, use_effect_id
 
@@ -65,6 +73,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     spent: Usage = field(default_factory=Usage)
     _model_index: int = 0
     _tries: int = 0
+    #: Number of messages of the newest observed request.
+    _observed_messages: int = 0
     #: Number of messages in the first request; None before it.
     _initial_messages: int | None = None
     _tool_call_counts: Counter[str] = field(default_factory=Counter)
@@ -84,6 +94,10 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         )
         if self.services.listener is not None:
             self.services.listener.restart_output()
+        if self.services.observer is not None:
+            prompt = describe_prompt(request_context, since=self._observed_messages)
+            self._observed_messages = len(request_context.messages)
+            self.services.observer.observe_request(name, prompt)
         text = self.services.journal.get_answer(name)
         if text is not None:
             _mark_replayed()
@@ -159,11 +173,15 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
         self._tool_call_counts[same] += 1
         number = f"{same}:{self._tool_call_counts[same]}"
+        self._observe_tool_call(TOOLS + number, call.tool_name, args)
         text = self.services.journal.get_answer(TOOLS + number)
         if text is not None:
             _mark_replayed()
             return json.loads(text)
-        with use_effect_id(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"):
+        with (
+            use_effect_id(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"),
+            self._observing_retry(TOOLS + number),
+        ):
             result = await handler(args)
         try:
             data = to_jsonable_python(result)
@@ -172,6 +190,24 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             return result  # not JSON, such as a picture: the next attempt repeats the call
         await self.services.journal.store_answers({TOOLS + number: text})
         return data
+
+    def _observe_tool_call(self, call: str, tool: str, args: dict[str, Any]) -> None:
+        if self.services.observer is None:
+            return
+        arguments = to_jsonable_python(args, fallback=str)
+        retry = self.services.observer.observe_tool_call(call, tool, arguments)
+        if retry is not None:
+            raise ModelRetry(retry)
+
+    @contextmanager
+    def _observing_retry(self, call: str) -> Iterator[None]:
+        """Pass on that a tool asks for a corrected call."""
+        try:
+            yield
+        except ToolRetryError as error:
+            if self.services.observer is not None and isinstance(error.__cause__, ModelRetry):
+                self.services.observer.observe_tool_retry(call, error.__cause__.message)
+            raise
 
 
 def _mark_replayed() -> None:

@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 from weakref import WeakKeyDictionary
 
 import httpx2
 from pydantic_ai.exceptions import UserError
 from pydantic_ai.models import Model, infer_model, parse_model_id
 from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider, infer_provider_class
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
@@ -35,6 +36,18 @@ class Endpoint:
     model: str
     base_url: str | None = None
     api_key: str | None = field(default=None, repr=False)
+
+
+class RefusingModel(WrapperModel):
+    """A model in a replay: it describes itself like the real one, and sends no request."""
+
+    async def request(self, *_: object, **__: object) -> NoReturn:
+        """Refuse the request."""
+        raise UserError("a replay sends no model request")
+
+    def request_stream(self, *_: object, **__: object) -> NoReturn:
+        """Refuse the request."""
+        raise UserError("a replay sends no model request")
 
 
 class ModelPool:

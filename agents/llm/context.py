@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import groupby
 from operator import itemgetter
 
@@ -22,7 +21,7 @@ from pydantic import Field
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from ...models.errors import AgentFailed
-from ...models.protocol.dialog import Message
+from ...models.protocol.dialog import Message, message_digest
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.message_lists import estimate_tokens, recent_messages
 from ...models.turns.turn import Frozen, TurnContext
@@ -140,7 +139,7 @@ class SplitDialog:
 
 def split_dialog(messages: Sequence[Message], summary: Summary, *, max_tokens: int) -> SplitDialog:
     """Split a dialog: messages to add to the summary so that the rest fits, and the rest."""
-    marks = [message_fingerprint(message) for message in messages]
+    marks = [message_digest(message) for message in messages]
     rest = messages[marks.index(summary.until) + 1 :] if summary.until in marks else messages
     room = remaining_tokens(summary, max_tokens)
     if sum(estimate_tokens(message.content) for message in rest) <= room:
@@ -168,10 +167,4 @@ def summary_prompt(turn: TurnContext, summary: Summary, folded: Sequence[Message
 
 def extend_summary(summary: Summary, folded: Sequence[Message], text: str) -> Summary:
     """Return the next summary, with the text that a model wrote."""
-    return Summary(text=text, until=message_fingerprint(folded[-1]), covered=summary.covered + len(folded))
-
-
-def message_fingerprint(message: Message) -> str:
-    """Return a fingerprint of a message that is unique in its dialog."""
-    identity = (message.token_id, message.speaker, message.timestamp.isoformat(), message.content)
-    return sha256(repr(identity).encode()).hexdigest()[:16]
+    return Summary(text=text, until=message_digest(folded[-1]), covered=summary.covered + len(folded))

@@ -19,12 +19,15 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NoReturn
 
-from pydantic_ai import FunctionToolset, RunContext, Tool
+from pydantic_ai import FunctionToolset, RunContext, Tool, ToolDefinition
 from pydantic_ai.toolsets import AbstractToolset
+from pydantic_ai.toolsets.abstract import ToolsetTool
+from pydantic_core import SchemaValidator, core_schema
 
 from ...models.errors import AgentFailed
+from ...models.sessions.recorded import RecordedTool
 from ...models.turns.turn import TurnContext
 from ..execution.failures import to_agent_error
 from ..python import load_callable
@@ -60,6 +63,9 @@ Toolset = AbstractToolset[ToolContext]
 
 #: Key of the effect id in the `_meta` of a call to an MCP server.
 EFFECT_ID = "symposia/effect_id"
+
+#: Arguments of a recorded tool: the server checks them.
+_ANY_ARGUMENTS = SchemaValidator(core_schema.any_schema())
 
 #: Timeout of a server's start and handshake in seconds; a server that starts an interpreter may take five.
 _STARTING_S = 30.0
@@ -104,10 +110,49 @@ class Toolbox:
         servers = (mcp_toolset(name, entry, self._getenv) for name, entry in self._servers.items())
         return [*self._functions, *servers]
 
+    def replayed_toolsets(self, recorded: Sequence[RecordedTool]) -> list[Toolset]:
+        """Return the tools for a replayed turn: the functions as they are now, those of servers from the record.
+
+        No server is started or connected.
+        """
+        prefixes = tuple(f"{name}_" for name in self._servers)
+        tools = [it for it in recorded if prefixes and it.name.startswith(prefixes)]
+        return [*self._functions, RecordedToolset(tools)] if tools else list(self._functions)
+
     def secrets(self) -> list[str]:
         """Return the secrets of the servers, which messages must not contain."""
         names = [name for it in self._servers.values() for name in (it.token_env, *it.env) if name]
         return [secret for secret in map(self._getenv, names) if secret]
+
+
+class RecordedToolset(AbstractToolset[ToolContext]):
+    """Tools of a record: a model can choose them, but they cannot be called."""
+
+    def __init__(self, tools: Sequence[RecordedTool]) -> None:
+        self._tools = tools
+
+    @property
+    def id(self) -> str:
+        """Name of the set."""
+        return "recorded"
+
+    async def get_tools(self, ctx: RunContext[ToolContext]) -> dict[str, ToolsetTool[ToolContext]]:  # noqa: ARG002
+        """Return the tools by name."""
+        return {
+            it.name: ToolsetTool(
+                toolset=self,
+                tool_def=ToolDefinition(
+                    name=it.name, description=it.description, parameters_json_schema=it.parameters
+                ),
+                max_retries=1,
+                args_validator=_ANY_ARGUMENTS,
+            )
+            for it in self._tools
+        }
+
+    async def call_tool(self, name: str, *_: object, **__: object) -> NoReturn:
+        """Refuse the call."""
+        raise AgentFailed(f"a replay calls no tool ({name})", retryable=False)
 
 
 def _function(name: str, entry: ToolEntry) -> Tool[ToolContext]:

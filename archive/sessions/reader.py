@@ -24,8 +24,8 @@ from ..results import (
     ResultPage,
     SessionFilter,
 )
-from ..tables import COLLAB, COLLAB_EVENT, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG
-from .rows import COLUMNS, message_entry
+from ..tables import COLLAB, COLLAB_EVENT, MAP_EVENT, MESSAGE, PARTICIPANT, RECORDED_TURN, SNAPSHOT, TAG
+from .rows import COLUMNS, message_entry, record_text
 
 #: Number of stream entries per query.
 _BATCH_SIZE = 500
@@ -125,6 +125,17 @@ class ArchiveReader:
             session = _newest(connection, session_id).id
             row = connection.execute(select(SNAPSHOT).where(SNAPSHOT.c.session == session)).one()
             return Snapshot(*(json.loads(it) for it in (row.fields, row.turns, row.board)))
+
+    def records(self, session_id: str) -> dict[str, str]:
+        """Return the records of the session's turns, as JSON by token; none if its calls are not recorded.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
+        with self._database.reading() as connection:
+            session = _newest(connection, session_id).id
+            found = connection.execute(select(RECORDED_TURN).where(RECORDED_TURN.c.session == session))
+            return {it.token_id: record_text(it.body) for it in found}
 
     def entries(
         self, session_id: str, stream: str, *, after: str = "0", newest_first: bool = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import lru_cache
@@ -49,9 +50,25 @@ def collab_row(documents: Documents, opened_ms: int) -> Row:
     }
 
 
-def has_conversation(documents: Documents) -> bool:
-    """Return whether a conversation gets the messages of the session, too."""
-    return parse_json(documents.spec).get("conversation") is not None
+def has_more_rows(documents: Documents) -> bool:
+    """Return whether a conversation gets the messages of the session, too, or its turns are recorded."""
+    spec = parse_json(documents.spec)
+    return spec.get("conversation") is not None or spec.get("record") is True
+
+
+def is_recorded(documents: Documents) -> bool:
+    """Return whether the turns of the session are recorded."""
+    return parse_json(documents.spec).get("record") is True
+
+
+def record_row(session: int, token: str, record: str) -> Row:
+    """Return the row of a turn's record."""
+    return {"session": session, "token_id": token, "body": zlib.compress(record.encode())}
+
+
+def record_text(body: bytes) -> str:
+    """Return the record of a row."""
+    return zlib.decompress(body).decode()
 
 
 def roster_rows(documents: Documents, session: int) -> tuple[list[Row], list[Row]]:

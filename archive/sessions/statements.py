@@ -22,7 +22,18 @@ from sqlalchemy import (
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from ..inserts import insert_into
-from ..tables import COLLAB, COLLAB_EVENT, DIALOG, MAP_EVENT, MESSAGE, PARTICIPANT, SNAPSHOT, TAG, TURN
+from ..tables import (
+    COLLAB,
+    COLLAB_EVENT,
+    DIALOG,
+    MAP_EVENT,
+    MESSAGE,
+    PARTICIPANT,
+    RECORDED_TURN,
+    SNAPSHOT,
+    TAG,
+    TURN,
+)
 from .rows import COUNTS, Row
 
 MARKS = (COLLAB.c.dialog_mark, COLLAB.c.events_mark, COLLAB.c.journal_mark)
@@ -59,6 +70,8 @@ class Inserts:
     turn_ended: Executable
     #: The newest snapshot; it replaces the one before.
     snapshot: Executable
+    #: The record of a turn, unless it is known.
+    recorded_turn: Executable
 
 
 @cache
@@ -87,6 +100,7 @@ def inserts(dialect: str) -> Inserts:
             index_elements=["session"],
             set_={name: snapshot.excluded[name] for name in ("fields", "turns", "board")},
         ),
+        recorded_turn=into(RECORDED_TURN).on_conflict_do_nothing(),
     )
 
 

@@ -7,7 +7,7 @@ continues after the progress of the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
@@ -24,6 +24,8 @@ from .statements import DELETE_DOCUMENTS, FIND, MARKS, UPDATE_PROGRESS, insert_r
 
 #: Reader of the entries after a progress. If it raises, nothing is written.
 ReadNextPage = Callable[[ArchiveProgress], ArchivePage]
+#: Reader of the records of turns that are not archived yet, by token.
+ReadRecords = Callable[[], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +55,14 @@ class ArchiveWriter:
             found = connection.execute(wanted.order_by(COLLAB.c.opened_ms))
             return {it[0]: ArchiveProgress(it[1], it[2], StreamPositions(*it[3:])) for it in found}
 
-    def write(self, page: ArchivePage, read_on: ReadNextPage) -> ArchivePage:
+    def write(
+        self, page: ArchivePage, read_on: ReadNextPage, read_records: ReadRecords | None = None
+    ) -> ArchivePage:
         """Archive a session from `page` up to a snapshot, completely or not at all.
 
         `read_on` is called for the following entries, and again for all of them after a concurrent write.
-        Return the last page, which has the snapshot.
+        `read_records` is called last, for a session that records its calls: the record of a turn is older than
+        the turn. Return the last page, which has the snapshot.
         """
         with self._database.writing() as connection:
             session = _locked(connection, page)
@@ -70,12 +75,15 @@ class ArchiveWriter:
                     break
                 page = read_on(ArchiveProgress(page.opened_ms, 0, page.until))
             _update_progress(connection, [(session, page)])
+            if read_records is not None and rows.is_recorded(page.documents):
+                values = [rows.record_row(session.row, *it) for it in read_records().items()]
+                insert_rows(connection, inserts(connection.dialect.name).recorded_turn, values)
         return page
 
     @staticmethod
     def fits_together(page: ArchivePage) -> bool:
-        """Return whether `write_all` takes a page: it ends with a snapshot, and no conversation gets its messages."""
-        return page.snapshot is not None and not rows.has_conversation(page.documents)
+        """Return whether `write_all` takes a page: it ends with a snapshot, and has no rows but those of the session."""
+        return page.snapshot is not None and not rows.has_more_rows(page.documents)
 
     def write_all(self, pages: Sequence[ArchivePage]) -> bool:
         """Archive several sessions in one transaction, each from a page for which `fits_together` is true.

@@ -100,6 +100,8 @@ class AsyncClient(AsyncWrapper[Client]):
     jobs = converting_method(Client.jobs, _jobs, "list[AsyncCollabJob]")
     inbox = async_method(Client.inbox)
     inbox_page = async_method(Client.inbox_page)
+    replay = async_method(Client.replay)
+    compare = async_method(Client.compare)
     restore = converting_method(Client.restore, AsyncCollabJob, "AsyncCollabJob")
     review = converting_method(Client.review, AsyncReviewJob, "AsyncReviewJob")
     review_sessions = converting_method(Client.review_sessions, AsyncReviewJob, "AsyncReviewJob")

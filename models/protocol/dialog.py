@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue
@@ -121,6 +122,12 @@ class Message(ProtocolObject):
             return None
         value = (self.event.data or {}).get(name)
         return value if isinstance(value, kind) else None
+
+
+def message_digest(message: Message) -> str:
+    """Return a digest of a message that is unique in its dialog."""
+    identity = (message.token_id, message.speaker, message.timestamp.isoformat(), message.content)
+    return sha256(repr(identity).encode()).hexdigest()[:16]
 
 
 def build_turn_message(

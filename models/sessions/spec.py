@@ -49,6 +49,8 @@ class SessionSpec(Frozen):
 
     #: Output that the session must have.
     output: RequiredOutput | None = None
+    #: Whether its turns are recorded with their calls, for a replay.
+    record: bool = False
 
     #: User whose memory its turns use, and the parameters of its own message.
     memory: MemoryOptions | None = None

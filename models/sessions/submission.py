@@ -48,6 +48,7 @@ _RUN_FIELDS = (
         "protocol",
         "output",
         "output_by",
+        "record",
     ),
     *MemoryChoices.__annotations__,
 )
@@ -82,6 +83,12 @@ def _read_protocol(data: object) -> Protocol | None:
     if not isinstance(data, str) or data not in {*Protocol}:
         raise InvalidInput("protocol", data, f"must be one of {', '.join(Protocol)}, or omitted")
     return Protocol(data)
+
+
+def _read_record(data: object) -> bool | None:
+    if data is not None and not isinstance(data, bool):
+        raise InvalidInput("record", data, "must be true or false, or omitted")
+    return data
 
 
 def _read_stop(data: object) -> StopCondition | None:
@@ -146,6 +153,8 @@ class HowToRun(MemoryChoices, total=False):
     output: type[BaseModel] | Mapping[str, Any] | None
     #: Participant id of its speaker. Default: see `Submission.output_speaker`.
     output_by: str | None
+    #: Whether its turns are recorded with their calls, for a replay; None: as the installation is set.
+    record: bool | None
 
 
 @dataclass(frozen=True)
@@ -176,6 +185,8 @@ class Submission:
     output_type: type[BaseModel] | None = None
     #: The turn that it answers; None: it is no sub-session.
     parent: ParentRef | None = None
+    #: Whether its turns are recorded; None: as the installation is set.
+    record: bool | None = None
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -209,6 +220,7 @@ class Submission:
             task=how.get("task"),
             conversation=how.get("conversation"),
             protocol=_read_protocol(how.get("protocol")),
+            record=_read_record(how.get("record")),
             memory=memory_options(how, conversation=_default_room(how) or collab.collab_id),
             output=None if output is None else read_schema(output),
             output_by=how.get("output_by"),
@@ -305,6 +317,7 @@ class Submission:
                 "protocol": self.protocol,
                 "output": self._required_output(),
                 "parent": self.parent,
+                "record": bool(self.record),
             },
             "",
         )

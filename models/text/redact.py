@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -62,10 +62,33 @@ def _without_option(option: re.Match[str]) -> str:
     return f"{option['start']}{HIDDEN}" if _SECRET_OPTION.search(option["name"]) else option[0]
 
 
+_CREDENTIAL = re.compile(
+    r"(?P<scheme>\b(?:bearer|basic)\s+)[\w.~+/=-]+"
+    r"|\b(?:sk|pk|rk|gsk|xai|ghp|hf)[-_][\w-]{8,}"
+    r"|(?P<name>\b(?:api[-_ ]?key|token|password|secret)\b[\"']?\s*[=:]\s*)[\"']?[^\s\"',;]+",
+    re.IGNORECASE,
+)
+
+
+def scrub_secrets(text: str, secrets: Iterable[str]) -> str:
+    """Return `text` without the given secrets, URL passwords and possible credentials."""
+    for secret in secrets:
+        if secret:
+            text = text.replace(secret, HIDDEN)
+    return _CREDENTIAL.sub(
+        lambda hit: f"{hit['scheme'] or hit['name'] or ''}{HIDDEN}", without_password(text)
+    )
+
+
 def one_line(text: str) -> str:
     """Return `text` cut to `MAX_LINE`; every character that is not visible becomes a blank."""
     cut = text if len(text) <= MAX_LINE else f"{text[: MAX_LINE - 3]}..."
     return cut if cut.isprintable() else "".join(c if c.isprintable() else " " for c in cut)
+
+
+def names_secret(field: str) -> bool:
+    """Return whether a field of this name holds a secret."""
+    return _SECRET_FIELD.search(field) is not None
 
 
 def redact_value(value: object, *, field: str = "") -> str:
@@ -74,7 +97,7 @@ def redact_value(value: object, *, field: str = "") -> str:
     Scalars are shown as their repr, mappings and collections by their size,
     anything else by its type: their content may be long, or secret, or fail to print.
     """
-    if _SECRET_FIELD.search(field):
+    if names_secret(field):
         return HIDDEN
     if value is ABSENT:
         return ABSENT.value

@@ -19,6 +19,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:listening` | string | exists while a reader of live text is connected; TTL one minute |
 | `symposia:{id}:note:<participant>` | string | note of a participant's agent, kept from turn to turn; TTL one week |
 | `symposia:{id}:calls:<turn>` | hash | finished calls of a turn that is not written yet; TTL one day |
+| `symposia:{id}:recorded` | hash | records of written turns that are not archived yet, by token, in a session that records its calls; TTL `retention_s` after the newest record |
 | `symposia:{tenant:NAME}:books` | hash | usage of a tenant today, and its reservations; TTL two days |
 | `symposia:{tenant:NAME}:expiries` | sorted set | reservations of a tenant, by expiry time; TTL two days |
 | `symposia:rate:MODEL` | hash | requests and tokens of a model in each of the last seconds; TTL three minutes |
@@ -115,6 +116,11 @@ def sharing_key(user: str, *, hash_tag: bool = False) -> str:
 def calls_key(session_id: str, number: int) -> str:
     """Return the key of the finished calls of one turn."""
     return session_key(session_id, f"calls:{number}")
+
+
+def recorded_key(session_id: str) -> str:
+    """Return the key of the records of turns that are not archived yet."""
+    return session_key(session_id, "recorded")
 
 
 def tenant_keys(tenant: str) -> list[str]:

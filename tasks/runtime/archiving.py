@@ -21,6 +21,7 @@ from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchivePage, ArchiveProgress
 from ...state.sessions.archiving import ArchiveQueue, PageRead, SnapshotReader, is_waiting
 from ...state.sessions.index import SessionIndex
+from ...state.turns.recording import RecordingStore
 from .log_context import log_context
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Archiver:
         self._index = SessionIndex(client)
         self._queue = ArchiveQueue(client)
         self._reader = SnapshotReader(client)
+        self._records = RecordingStore(client)
         self._times = times
 
     def archive_due(self, *, rest: Callable[[float], object] = lambda _: None) -> int:
@@ -163,10 +165,20 @@ class Archiver:
 
     def _write(self, page: ArchivePage) -> bool:
         """Write one session from a page on; return False if another archiver was faster."""
+        records: dict[str, str] = {}
+
+        def read_records() -> dict[str, str]:
+            records.update(self._records.read_all(page.session_id))
+            return records
+
         try:
-            last = self.target.writer.write(page, lambda since: self._read_on(page.session_id, since))
+            last = self.target.writer.write(
+                page, lambda since: self._read_on(page.session_id, since), read_records
+            )
         except _Overtaken:
             return False
+        if records:
+            self._records.remove(page.session_id, list(records))
         self._schedule_checks([_Written.read(last)])
         return True
 

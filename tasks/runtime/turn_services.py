@@ -27,6 +27,7 @@ from ...state.sessions.records import Grant
 from ...state.turns.deltas import DeltaPublisher
 from ...state.turns.journal import CallJournal, ParticipantNote
 from ...state.usage_limits import Permit, RateLimiter
+from .recording import TurnRecorder
 
 log = logging.getLogger(__name__)
 
@@ -100,16 +101,27 @@ class GrantServicesFactory:
     Args:
         client: Redis client that decodes responses.
         model_instrumentation: Function that returns pydantic-ai's settings of traces; None: no traces.
+        secrets: Texts that records of turns must not contain.
     """
 
-    def __init__(self, client: Redis, *, model_instrumentation: Callable[[], object] | None = None) -> None:
+    def __init__(
+        self,
+        client: Redis,
+        *,
+        model_instrumentation: Callable[[], object] | None = None,
+        secrets: tuple[str, ...] = (),
+    ) -> None:
         self.client = client
+        self.secrets = secrets
         self.publisher = DeltaPublisher(client)
         self.model_instrumentation = model_instrumentation
 
-    def create(self, session_id: str, grant: Grant, participant: str) -> GrantServices:
-        """Return the turn services of one grant."""
-        return GrantServices(self, session_id, grant, participant)
+    def create(
+        self, session_id: str, grant: Grant, participant: str, *, records: bool = False
+    ) -> GrantServices:
+        """Return the turn services of one grant; `records`: the session records its calls."""
+        recorder = TurnRecorder(self.secrets) if records else None
+        return GrantServices(self, session_id, grant, participant, recorder)
 
 
 @dataclass(slots=True)
@@ -120,7 +132,9 @@ class GrantServices:
     session_id: str
     grant: Grant
     participant: str
-    _journal: CallJournal | None = field(default=None, init=False)
+    #: Recorder of the calls; None: the session does not record them.
+    recorder: TurnRecorder | None = None
+    journal: CallJournal | None = field(default=None, init=False)
 
     def open_services(self, rate_of: RateOf) -> TurnServices:
         """Create the turn services of an agent; `rate_of` returns the rate limits of the fallback models.
@@ -129,24 +143,26 @@ class GrantServices:
             RedisUnavailable: Redis does not answer.
         """
         instrument = self.factory.model_instrumentation
+        notes = ParticipantNote(self.factory.client, self.session_id, self.participant)
         return TurnServices(
             self._open(),
             self.factory.publisher.writer(self.session_id, self.grant, self.participant),
-            ParticipantNote(self.factory.client, self.session_id, self.participant),
+            notes if self.recorder is None else self.recorder.record_notes(notes),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
             review_files=StoredReviewFiles(self.factory.client),
             usage_key=USAGE_KEY_PREFIX + self.grant.token,
             instrumentation=instrument() if instrument else None,
+            observer=self.recorder,
         )
 
     def _open(self) -> CallJournal:
         if (
-            self._journal is None
+            self.journal is None
         ):  # an agent that is called twice in one attempt continues with the same journal
-            self._journal = CallJournal(
+            self.journal = CallJournal(
                 self.factory.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
             )
-        return self._journal
+        return self.journal
 
     def recall_answer(self, name: str) -> str | None:
         """Return an answer that this attempt or an earlier one has stored under this name; None: there is none.
@@ -154,9 +170,9 @@ class GrantServices:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        if self._journal is None and self.grant.grants > 1:
+        if self.journal is None and self.grant.grants > 1:
             self._open()
-        return None if self._journal is None else self._journal.get_answer(name)
+        return None if self.journal is None else self.journal.get_answer(name)
 
     def store_answer(self, name: str, answer: str) -> None:
         """Store an answer for later attempts of the turn.
@@ -173,9 +189,9 @@ class GrantServices:
             RedisUnavailable: Redis does not answer.
             CorruptSession: A stored record is invalid.
         """
-        if self._journal is None and self.grant.grants > 1:
+        if self.journal is None and self.grant.grants > 1:
             self._open()
-        stored_accounts = self._journal.find_by_prefix(USAGE_KEY_PREFIX) if self._journal is not None else {}
+        stored_accounts = self.journal.find_by_prefix(USAGE_KEY_PREFIX) if self.journal is not None else {}
         part = f"finished calls of turn {self.grant.number}"
         return {
             token: read_stored(Usage, text, session_id=self.session_id, part=part)
@@ -184,10 +200,10 @@ class GrantServices:
 
     def extend_ttl(self, wait_ms: int) -> None:
         """Keep the stored data for `wait_ms` milliseconds, because a parked turn needs it later."""
-        if self._journal is not None:
-            self._journal.extend_ttl(wait_ms)
+        if self.journal is not None:
+            self.journal.extend_ttl(wait_ms)
 
     def delete_data(self) -> None:
         """Delete the stored data, because the turn is written and needs no other attempt."""
-        if self._journal is not None:
-            self._journal.close()
+        if self.journal is not None:
+            self.journal.close()

@@ -103,6 +103,8 @@ class SessionOpener:
     place: Callable[[Submission], Submission]
     #: Maximum number of sessions above a sub-session.
     max_depth: int = MAX_DEPTH
+    #: Whether a session is recorded whose submission does not say it.
+    records: bool = False
 
     def open(
         self,
@@ -149,6 +151,8 @@ class SessionOpener:
         self._check_depth(submission)
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
         prepared = self._assign(prepared)
+        if prepared.record is None:
+            prepared = replace(prepared, record=self.records)
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         spec = prepared.spec(stop).model_copy(update={"submitted_in": submitted_in or active_span()})
@@ -274,7 +278,9 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     absent = set() if spec.output else {"output"}
     content = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
-        "spec": spec.model_dump(mode="json", exclude={"dialog_id", "stop", "submitted_in"} | absent),
+        "spec": spec.model_dump(
+            mode="json", exclude={"dialog_id", "stop", "submitted_in", "record"} | absent
+        ),
         # Without the turn limit of the submitter.
         "stop": None if prepared.stop is None else prepared.stop.to_data(),
         "messages": [[message.role, message.content] for message in prepared.messages],

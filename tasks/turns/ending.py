@@ -19,6 +19,7 @@ from ..planning.advance import advance, dispatch_plan, plan_next
 from ..planning.dispatch import dispatch_turns, redispatch_waiting
 from ..runtime.runtime import Boundary, Runtime
 from .active_turn import ActiveTurn, count_end, retry_during_outage, write_deadline
+from .recording import record_turn
 from .results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,7 @@ def commit_turn(
     others.pop(active_turn.grant.token, None)
     speech = replace(words.build_output(result, outcome, now=active_turn.now()), others=others, notes=notes)
     write = _plan_ahead(runtime, active_turn, result)
+    record_turn(runtime, active_turn, result)
     runtime.fault_hook(Boundary.BEFORE_COMMIT, active_turn.session_id, active_turn.grant.number)
     answer = retry_during_outage(
         partial(runtime.store.commit, active_turn.session_id, active_turn.grant, speech, then=write),

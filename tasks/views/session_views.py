@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TypeVar
 
 from ...models.errors import CorruptSession, InvalidInput
 from ...models.memory.recall import MemoryView
@@ -24,6 +25,8 @@ from ...state.sessions.steering import SessionDocuments
 from ...state.sessions.turn_records import TurnRecord, sum_usage
 from ..planners import mode_of
 from .alignment import add_format_instruction
+
+T = TypeVar("T")
 
 
 def decode_planned_turn(state: SessionState, record: TurnRecord, roster: Container[str]) -> PlannedTurn:
@@ -210,13 +213,13 @@ def granted_window(facts: SessionFacts, window: int) -> int:
     return max(window, _REVIEW_WINDOW) if window and REVIEW_PARAMETER in facts.spec.parameters else window
 
 
-def _newest_messages(texts: Sequence[str], window: int, *, is_first_pinned: bool) -> Sequence[str]:
+def newest_messages(messages: Sequence[T], window: int, *, is_first_pinned: bool) -> Sequence[T]:
     """Return the newest messages; a pinned first one takes the place of the oldest of them."""
     if not window:
         return ()
-    if not is_first_pinned or len(texts) <= window:
-        return texts[-window:]
-    return [texts[0], *texts[len(texts) - window + 1 :]]
+    if not is_first_pinned or len(messages) <= window:
+        return messages[-window:]
+    return [messages[0], *messages[len(messages) - window + 1 :]]
 
 
 def turn_context(
@@ -230,9 +233,7 @@ def turn_context(
     memory: MemoryView | None = None,
 ) -> TurnContext:
     """Return the context of one turn for its agent, with the newest `window` of the granted messages."""
-    texts = _newest_messages(
-        grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters
-    )
+    texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
     binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
     totals = _totals(
         state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage

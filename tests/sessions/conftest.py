@@ -100,7 +100,8 @@ def stage(tmp_path: Path, redis_url: str) -> Iterator[Stage]:
     stage.close()
 
 
-#: Agents of the shared worker: `model`, and `priced` with prices, a small window and no retries.
+#: Agents of the shared worker: `model`, `priced` with prices, a small window and no retries, and `texting`, which
+#: decides in plain text.
 SHARED_MODELS = """
 [models.stub]
 model = "stub"
@@ -123,6 +124,11 @@ model = "stub"
 [agents.priced]
 kind = "llm"
 model = "priced"
+
+[agents.texting]
+kind = "llm"
+model = "stub"
+structured = false
 """
 
 

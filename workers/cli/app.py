@@ -34,7 +34,8 @@ class _NarrowHelp(TyperGroup):
 
 
 _EXIT_CODES = (
-    "Exit codes: 0 success, 1 the session was cancelled or aborted, or review or lint found problems, "
+    "Exit codes: 0 success, 1 the session was cancelled or aborted, review or lint found problems, or replay or compare "
+    "found a difference, "
     "2 bad input or usage, 3 not found, 4 Redis, a worker or another part is missing, 130 interrupted."
 )
 
@@ -45,6 +46,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "sessions.run": ("run", "submit"),
         "sessions.list": ("list", "search"),
         "sessions.show": ("show", "watch", "graph", "export"),
+        "sessions.replay": ("replay", "compare"),
     },
     "Control running sessions": {
         "sessions.steer": ("suspend", "resume", "stop", "cancel", "add", "remove", "instruct", "post"),

@@ -10,10 +10,10 @@ from symposia.agents.agent import InMemoryCallJournal, InMemoryNotes, TurnServic
 from symposia.agents.llm.context import (
     Summary,
     extend_summary,
-    message_fingerprint,
     remaining_tokens,
     split_dialog,
 )
+from symposia.models.protocol.dialog import message_digest
 from symposia.models.turns.message_lists import estimate_tokens
 from symposia.models.turns.turn import RemainingBudget
 from symposia.testing import ScriptedModel, model_agent, speak, turn
@@ -107,7 +107,7 @@ def test_each_message_is_covered_summarized_or_shown(sizes, max_tokens, data):
         if parts.to_summarize:
             text = "m" * data.draw(st.integers(0, 4 * max_tokens))
             summary = extend_summary(summary, parts.to_summarize, text)
-            assert summary.until == message_fingerprint(dialog[summary.covered - 1])
+            assert summary.until == message_digest(dialog[summary.covered - 1])
         else:
             kept = sum(estimate_tokens(message.content) for message in parts.to_show)
             assert kept <= remaining_tokens(summary, max_tokens) or len(parts.to_show) == 1
@@ -116,6 +116,6 @@ def test_each_message_is_covered_summarized_or_shown(sizes, max_tokens, data):
 @pytest.mark.parametrize("window", [1, 3])
 def test_lost_summary_position_makes_all_messages_new(window):
     dialog = turn(heard=heard(8)).messages
-    summary = Summary(text="early", until=message_fingerprint(dialog[0]), covered=1)
+    summary = Summary(text="early", until=message_digest(dialog[0]), covered=1)
     parts = split_dialog(dialog[-window:], summary, max_tokens=1_000)
     assert list(parts.to_show) == list(dialog[-window:])

@@ -27,6 +27,7 @@ FIRST_KEYS = {
     "reviews": {"batch"},
     "schedules": {"entry"},
     "limits": {"rate", "books"},
+    "recording": {"recorded"},
 }
 OF_SESSIONS = [verb for verb in VERBS if verb.partition("/")[0] not in FIRST_KEYS]
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
@@ -41,7 +42,9 @@ COMMANDS = {
     "HGETALL": "2.0",
     "HINCRBY": "2.0",
     "HMGET": "2.0",
+    "HLEN": "2.0",
     "HSET": "4.0",
+    "HSTRLEN": "3.2",
     "HSETNX": "2.0",
     "LLEN": "1.0",
     "LPOP": "1.0",

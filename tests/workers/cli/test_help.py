@@ -18,7 +18,7 @@ COMMANDS = [command.name or command.callback.__name__ for command in APP.registe
 
 def test_command_list_is_complete():
     assert [
-        *("demo", "run", "submit", "list", "search", "show", "watch", "graph", "export"),
+        *("demo", "run", "submit", "list", "search", "show", "watch", "graph", "export", "replay", "compare"),
         *(
             "suspend",
             "resume",
@@ -87,7 +87,8 @@ def test_other_command_lines_get_every_command(arguments):
 
 def test_the_exit_codes_are_in_the_help():
     said = " ".join(CliRunner().invoke(APP, ["--help"]).output.split())
-    assert "0 success, 1 the session was cancelled or aborted, or review or lint found problems" in said
+    assert "0 success, 1 the session was cancelled or aborted, review or lint found problems" in said
+    assert "or replay or compare found a difference, 2 bad input" in said
     assert "2 bad input or usage, 3 not found" in said
 
 

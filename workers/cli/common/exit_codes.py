@@ -3,7 +3,7 @@
 | code | means |
 |---|---|
 | 0 | done; the session completed |
-| 1 | the session was cancelled or aborted |
+| 1 | the session was cancelled or aborted; a replay differs from its record, or two sessions differ |
 | 2 | bad input, or not allowed in this status |
 | 3 | the session, review or schedule does not exist; the agent takes no part in the task or conversation |
 | 4 | Redis, a worker or another part is missing |
@@ -82,6 +82,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             | errors.ReplyRefused()
             | errors.RegistryError()
             | errors.NotRestorable()
+            | errors.NotRecorded()
             | errors.ConversationError()
         ):
             return ExitCode.BAD_INPUT

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ....config.settings import Settings
     from ....jobs.result import JobResult
     from ....jobs.session_file import SessionFile
+    from ....models.sessions.submission import Submission
 
 File = Annotated[
     str, typer.Argument(metavar="FILE", help="Session file, YAML or JSON; - reads standard input.")
@@ -25,6 +27,14 @@ File = Annotated[
 Files = Annotated[
     list[str],
     typer.Argument(metavar="FILE...", help="Session files, YAML or JSON; - reads standard input."),
+]
+Record = Annotated[
+    bool | None,
+    typer.Option(
+        "--record/--no-record",
+        help="Record model requests and tool calls, for `symposia replay`.",
+        show_default="as in the file, else SYMPOSIA_RECORD_CALLS",
+    ),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
 
@@ -35,7 +45,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(submit)
 
 
-def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
+def run(file: File, as_json: AsJson = False, record: Record = None, verbose: Verbose = False) -> None:
     """Run a session, follow it live, and exit with a code for its outcome.
 
     Starts missing services and stops them when the session ends: the embedded server if no Redis
@@ -51,7 +61,8 @@ def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
     from .render import result_json, result_line
 
     source = SessionFile.open(file)
-    result = _run(source, load_settings(), console(stderr=as_json), verbose=verbose)
+    submission = _with_record(source.submission(), record)
+    result = _run(source, submission, load_settings(), console(stderr=as_json), verbose=verbose)
     if as_json:
         print_json(result_json(result))
     else:
@@ -60,7 +71,13 @@ def run(file: File, as_json: AsJson = False, verbose: Verbose = False) -> None:
         raise typer.Exit(1)
 
 
-def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: bool) -> JobResult:
+def _with_record(submission: Submission, record: bool | None) -> Submission:
+    return submission if record is None else replace(submission, record=record)
+
+
+def _run(
+    source: SessionFile, submission: Submission, settings: Settings, screen: Console, *, verbose: bool
+) -> JobResult:
     from ....client import installation_of
     from ....factories.runtime import load_registry
     from ....tasks.sessions.opening import prepare
@@ -69,7 +86,7 @@ def _run(source: SessionFile, settings: Settings, screen: Console, *, verbose: b
     from .live_render import follow
     from .render import heading, save_transcript
 
-    submission, limit = source.submission(), settings.max_message_bytes
+    limit = settings.max_message_bytes
     # Check before any service starts: a wrong file must not start one.
     with source.name_file_in_errors():
         prepared = prepare(submission, max_message_bytes=limit)
@@ -114,7 +131,7 @@ def _explain_unknown_agent(registry: Registry) -> Iterator[None]:
         raise InvalidInput(error.field, error.name, rule) from error
 
 
-def submit(files: Files, as_json: AsJson = False) -> None:
+def submit(files: Files, as_json: AsJson = False, record: Record = None) -> None:
     """Queue sessions and print their ids, one per line.
 
     All files are checked before the first session is queued.
@@ -127,7 +144,7 @@ def submit(files: Files, as_json: AsJson = False) -> None:
     from ..common.screen import print_json
 
     sources = [SessionFile.open(file) for file in files]
-    submissions = [source.submission() for source in sources]
+    submissions = [_with_record(source.submission(), record) for source in sources]
     sessions = installation_of(Client(load_settings())).sessions
     if len(sources) == 1:
         with sources[0].name_file_in_errors():

@@ -1,0 +1,77 @@
+"""Description of a model request for the record of a turn: prompt, settings, tools and form of the answer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from pydantic import JsonValue
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.tools import ToolDefinition
+from pydantic_core import to_jsonable_python
+
+from ...models.sessions.recorded import ModelPrompt, RecordedTool
+from ...models.text.json_text import dump_json
+
+#: Settings that a record leaves out: they depend on the time that is left.
+_UNRECORDED_SETTINGS = frozenset({"timeout", "max_retries"})
+#: Fields of a message part that differ between two runs of the same turn, or say nothing about its text.
+_UNRECORDED_FIELDS = frozenset(
+    {"timestamp", "part_kind", "content", "id", "provider_name", "provider_details"}
+)
+_LABELS = {
+    "system-prompt": "system prompt",
+    "user-prompt": "prompt",
+    "text": "own message",
+    "tool-call": "tool call",
+    "tool-return": "tool result",
+    "retry-feedback": "correction",
+}
+
+
+def describe_prompt(request: ModelRequestContext, *, since: int) -> ModelPrompt:
+    """Return a request as it is sent.
+
+    Args:
+        request: The request.
+        since: Number of messages that an earlier request of the run had: their texts are left out.
+    """
+    settings: dict[str, JsonValue] = to_jsonable_python(request.model_settings or {}, fallback=str)
+    wanted = request.model_request_parameters
+    forms = [(it.name, it.parameters_json_schema) for it in wanted.output_tools]
+    if wanted.output_object is not None:
+        forms.append((wanted.output_object.name or "", wanted.output_object.json_schema))
+    return ModelPrompt(
+        model=request.model.model_name,
+        settings={name: value for name, value in settings.items() if name not in _UNRECORDED_SETTINGS},
+        texts=tuple(_texts(request.messages, since)),
+        tools=tuple(map(_tool, wanted.function_tools)),
+        form=dump_json(forms) if forms else "",
+    )
+
+
+def _tool(tool: ToolDefinition) -> RecordedTool:
+    return RecordedTool(
+        name=tool.name, description=tool.description or "", parameters=tool.parameters_json_schema
+    )
+
+
+def _texts(messages: Sequence[ModelMessage], since: int) -> Iterator[tuple[str, str]]:
+    if not since and (instructions := getattr(messages[-1], "instructions", None)):
+        yield "instructions", instructions
+    for message in ModelMessagesTypeAdapter.dump_python(list(messages[since:]), mode="json"):
+        for part in message["parts"]:
+            kind = part.get("part_kind", "")
+            yield _LABELS.get(kind, kind), _text(part)
+
+
+def _text(part: dict[str, Any]) -> str:
+    """Return the text of a message part; of a part with more fields, all of them."""
+    content = part.get("content")
+    if part.get("part_kind") in ("user-prompt", "system-prompt", "text") and isinstance(content, str):
+        return content
+    rest = {
+        name: value for name, value in part.items() if name not in _UNRECORDED_FIELDS and value is not None
+    }
+    return dump_json(rest | ({} if content is None else {"content": content}))

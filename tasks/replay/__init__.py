@@ -1,0 +1,1 @@
+"""Replay of a recorded session: planners and agents run again, and their calls are answered from the record."""

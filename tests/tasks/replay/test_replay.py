@@ -1,0 +1,286 @@
+"""Replay of recorded sessions: what is answered from the record, and which differences are found."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from live import SUPPORT
+from servers.model_stub import completion, refusal
+from stub_agents import replay as python_agents
+from symposia.models.errors import InvalidInput, NotRecorded, ReplayDiffers
+from symposia.models.sessions.options import AfterRetries, FailurePolicy, ModeOptions
+from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.turns.recording import RecordingStore
+from symposia.tasks.planners import round_robin
+
+pytestmark = pytest.mark.real_models
+
+PAIR = {"ann": "texting", "bob": "texting"}
+
+
+@pytest.fixture
+def recorded(office, model):
+    """A recorded session of two models, which has ended."""
+
+    def run(agents=PAIR, *, answers=("One.", "Two."), turns=3, mode="round_robin", **how):
+        model.answers(*(it if not isinstance(it, str) else completion(it) for it in answers))
+        job = office.submit(mode, agents, **{"stop": MaxTurns(turns), **how})
+        office.work()
+        return job
+
+    return run
+
+
+def replay(office, job, **options):
+    return office.client.replay(job.id, **options)
+
+
+def difference(office, job, **options):
+    with pytest.raises(ReplayDiffers) as caught:
+        replay(office, job, **options)
+    return str(caught.value)
+
+
+# -- answers from the record ----------------------------------------------------------------------
+
+
+def test_requests_are_answered_from_the_record(office, model, recorded):
+    job = recorded()
+    asked = len(model.asked)
+    found = replay(office, job)
+    assert (found.turns, found.requests, found.run_again, found.taken) == (3, 3, (1, 2, 3), ())
+    assert len(model.asked) == asked == 3
+
+
+def test_tool_calls_are_answered_from_the_record(office, model, recorded):
+    calls = (
+        completion(tool=("add", {"a": 1, "b": 2})),
+        completion(tool=("picky", {"room": "a long one"}), call="c2"),
+    )
+    job = recorded(answers=(*calls, "Done."), turns=1)
+    asked = len(model.asked)
+    found = replay(office, job)
+    assert (found.requests, found.tool_calls, len(model.asked)) == (3, 2, asked)
+
+
+def test_tools_of_servers_are_answered_without_the_server(make_office, model, tmp_path, agents):
+    server = SUPPORT / "servers" / "mcp_server.py"
+    mcp = f'\n[mcp.rooms]\ncommand = ["{sys.executable}", "{server}"]\n'
+    registry = agents().replace('"picky"]', '"picky", "rooms"]') + mcp
+    office = make_office(registry)
+    model.answers(completion(tool=("rooms_book", {"room": "R1"})), completion("Booked."))
+    job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
+    office.work()
+    (tmp_path / "agents.toml").write_text(registry.replace(str(server), "/nowhere.py"))
+    assert replay(office, job).tool_calls == 1
+
+
+def test_summary_of_older_messages_is_replayed(make_office, model, agents):
+    registry = agents(model='stub"\ncontext_tokens = 40\nrequest_timeout_s = "30')
+    registry = registry.replace('request_timeout_s = "30"', "request_timeout_s = 30")
+    office = make_office(registry.replace("structured = false", "structured = false\nsummary = true"))
+    model.answers(completion("Words that take a lot of room in the window of the model. " * 2))
+    job = office.submit("round_robin", PAIR, stop=MaxTurns(6))
+    office.work()
+    asked = len(model.asked)
+    assert asked > 6
+    assert replay(office, job).requests == len(model.asked) == asked
+
+
+def test_replay_changes_no_key(office, recorded):
+    job = recorded()
+    client = office.runtime.store.client
+
+    def stored():
+        return {key: client.dump(key) for key in client.keys(f"symposia:{{{job.id}}}:*")}
+
+    before = stored()
+    replay(office, job)
+    assert stored() == before
+
+
+def test_replay_needs_no_api_key(office, model, recorded, tmp_path):
+    job = recorded()
+    text = (tmp_path / "agents.toml").read_text()
+    (tmp_path / "agents.toml").write_text(text.replace("base_url", 'api_key_env = "NOT_SET"\nbase_url'))
+    assert replay(office, job).requests == 3
+
+
+def test_answers_of_people_are_taken_from_the_record(office, model, recorded):
+    job = recorded({"ann": "texting", "bob": "human"}, turns=3, people=["bob"])
+    job.reply("bob", "I am a person.")
+    office.work()
+    found = replay(office, job)
+    assert (found.turns, found.taken, found.run_again) == (3, (2,), (1, 3))
+
+
+def test_decision_of_a_person_is_read_again(office, model, recorded):
+    job = recorded(
+        {"ann": "human", "bob": "texting"},
+        mode="orchestrated",
+        people=["ann"],
+        options=ModeOptions(orchestrator="ann"),
+        turns=9,
+    )
+    job.reply("ann", "NEXT: bob\nINSTRUCTION bob: be quick")
+    office.work()
+    job.reply("ann", "DONE: enough")
+    office.work()
+    assert job.result().reason == "satisfied"
+    assert replay(office, job).run_again == (2,)
+
+
+def test_corrected_answer_is_replayed_with_its_first_version(office, model, recorded):
+    loose, clean = "- [TENSION T1]: Loose, and [RESOLVED T1", "[TENSION T01: Loose]"
+    job = recorded(answers=(loose, clean), turns=1, protocol="alignment")
+    assert replay(office, job).requests == len(model.asked) == 2
+
+
+def test_required_output_is_asked_for_again_from_the_record(office, model, recorded):
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    job = recorded(answers=("no JSON", '{"n": 1}'), turns=1, output=schema)
+    assert job.result().output == {"n": 1}
+    assert replay(office, job).requests == len(model.asked) == 2
+
+
+def test_question_and_answer_are_part_of_the_record(office, model, recorded):
+    job = recorded(
+        {"ann": "texting", "bob": "human"}, answers=("ASK bob: May I?", "I did."), turns=1, people=["bob"]
+    )
+    job.reply("bob", "You may.")
+    office.work()
+    assert replay(office, job).run_again == (1,)
+
+
+def test_python_agent_keeps_its_recorded_outcome(office, recorded):
+    job = recorded({"ann": "caller", "bob": "texting"})
+    python_agents.calls.clear()
+    assert replay(office, job).taken == (1, 3)
+    assert python_agents.calls == []
+
+
+def test_python_agent_runs_again_on_request(office, recorded, change_agents):
+    job = recorded({"ann": "caller", "bob": "texting"})
+    assert replay(office, job, rerun=["ann"]).taken == ()
+    change_agents(callable="renamed")
+    assert difference(office, job, rerun=["ann"]) == (
+        "turn 1 (ann) differs from the record: message, line 1: recorded 'I am ann.', now 'It is me, ann.'"
+    )
+
+
+def test_skipped_turn_keeps_its_recorded_outcome(office, model, recorded):
+    policy = FailurePolicy(attempts=1, then=AfterRetries.SKIP)
+    job = recorded(answers=(refusal(401, "no"), "Two."), policy=policy)
+    assert replay(office, job).taken == (1,)
+
+
+def test_cancelled_session_is_replayed_up_to_its_end(office, model, recorded):
+    job = recorded({"ann": "texting", "bob": "human"}, people=["bob"])
+    job.cancel("no time")
+    assert replay(office, job).turns == 1
+
+
+def test_running_session_is_replayed_up_to_now(office, model, recorded):
+    job = recorded({"ann": "texting", "bob": "human"}, people=["bob"])
+    assert replay(office, job).turns == 1
+    job.cancel()
+
+
+# -- differences ----------------------------------------------------------------------------------
+
+
+def test_changed_instructions_differ_at_their_line(office, recorded, change_agents):
+    job = recorded()
+    change_agents(instructions="You are verbose.")
+    said = difference(office, job)
+    assert said.startswith("turn 1 (ann) differs from the record: instructions, line ")
+    assert "recorded 'You are brief.', now 'You are verbose.'" in said
+
+
+def test_changed_model_differs(office, recorded, change_agents):
+    job = recorded()
+    change_agents(model="other")
+    assert (
+        difference(office, job) == "turn 1 (ann) differs from the record: model: recorded 'stub', now 'other'"
+    )
+
+
+def test_changed_script_differs_in_its_message(office, recorded, change_agents):
+    job = recorded({"ann": "texting", "bob": "reader"})
+    change_agents(reply="I heard {last}")
+    assert difference(office, job) == (
+        "turn 2 (bob) differs from the record: message, line 1: recorded 'I read One.', now 'I heard One.'"
+    )
+
+
+def test_agent_that_is_no_model_any_more_differs(office, recorded, tmp_path):
+    job = recorded()
+    (tmp_path / "agents.toml").write_text('[agents.texting]\nkind = "scripted"\nreplies = ["One."]\n')
+    assert (
+        difference(office, job)
+        == "turn 1 (ann) differs from the record: model requests of agent 'texting': recorded 1, now 0"
+    )
+
+
+def test_changed_planner_differs_at_the_turn(office, recorded, monkeypatch):
+    job = recorded()
+    mode = round_robin.MODE
+    reverse = type(mode)(**{**vars_of(mode), "plan": reversed_plan(mode.plan)})
+    monkeypatch.setattr("symposia.tasks.planning.decide.mode_of", lambda _mode: reverse)
+    assert difference(office, job) == (
+        "turn 0 differs from the record: the plan of turn 1: participant: recorded 'ann', now 'bob'"
+    )
+
+
+def vars_of(mode):
+    return {name: getattr(mode, name) for name in mode.__dataclass_fields__}
+
+
+def reversed_plan(plan):
+    def planned(view):
+        step = plan(view)
+        names = dict(zip(view.ids(), reversed(view.ids()), strict=True))
+        turns = tuple(it.model_copy(update={"participant": names[it.participant]}) for it in step.turns)
+        return step.model_copy(update={"turns": turns})
+
+    return planned
+
+
+def test_plans_are_not_compared_if_the_roster_changed(office, model, recorded):
+    job = recorded({"ann": "texting", "bob": "human"}, people=["bob"])
+    job.add_participant("cid", "reader")
+    job.reply("bob", "I am a person.")
+    office.work()
+    found = replay(office, job)
+    assert not found.plan_compared
+    assert (found.run_again, found.taken) == ((1, 3), (2,))
+
+
+# -- what can be replayed -------------------------------------------------------------------------
+
+
+def test_session_that_was_not_recorded_is_refused(make_office, model):
+    office = make_office(record_calls=False)
+    job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
+    office.work()
+    with pytest.raises(
+        NotRecorded, match=f"session '{job.id}' was not recorded: submit sessions with record=True"
+    ):
+        replay(office, job)
+    assert RecordingStore(office.runtime.store.client).read_all(job.id) == {}
+
+
+def test_rerun_of_a_stranger_is_refused(office, recorded):
+    job = recorded()
+    with pytest.raises(InvalidInput, match="rerun: must be the id of a participant: ann, bob"):
+        replay(office, job, rerun=["zoe"])
+
+
+def test_record_holds_no_secrets(office, model, recorded):
+    job = recorded(answers=("The key is sk-abcdefghij, the URL is http://u:pass@host/.",), turns=1)
+    (record,) = RecordingStore(office.runtime.store.client).read_all(job.id).values()
+    assert "sk-abcdefghij" not in record
+    assert "pass@" not in record
+    assert replay(office, job).run_again == (1,)
