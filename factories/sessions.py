@@ -116,7 +116,7 @@ class Sessions:
             graph=graph,
             retention_ms=settings.retention_s * 1000,
             max_message_bytes=settings.max_message_bytes,
-            open_session=partial(_open_session, settings, self._find_opener, self.workers),
+            open_session=partial(open_session, settings, self._find_opener, self.workers),
             check_joining=placing.check_joining,
             watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
         )
@@ -310,7 +310,7 @@ def session_opener(
     )
 
 
-def _open_session(
+def open_session(
     settings: Settings,
     find_opener: Callable[[], SessionOpener],
     presence: WorkerPresence,

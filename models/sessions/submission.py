@@ -98,6 +98,12 @@ def _read_message(data: Message | Mapping[str, Any] | str, where: str) -> Messag
     return _read(Message, data, where)
 
 
+def _read_id(data: object, where: str) -> str | None:
+    if data is not None and not isinstance(data, str):
+        raise InvalidInput(where, data, "must be the id of a session, or omitted")
+    return data
+
+
 def _named(table: Mapping[Any, Any], where: str) -> dict[str, Any]:
     for name in table:
         if not isinstance(name, str):
@@ -215,7 +221,7 @@ class Submission:
             ),
             parameters=dict(_table(how.get("parameters"), "parameters")),
             thread_id=how.get("thread_id"),
-            continues=how.get("continues"),
+            continues=_read_id(how.get("continues"), "continues"),
             task=how.get("task"),
             conversation=how.get("conversation"),
             protocol=_read_protocol(how.get("protocol")),

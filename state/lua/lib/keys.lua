@@ -20,6 +20,6 @@ end
 
 --- Create hashes; replace existing ones.
 local function create_hashes(keys, hashes)
-  redis.call('DEL', unpack(keys))
+  for _, key in ipairs(keys) do redis.call('DEL', key) end
   write_hashes(keys, hashes)
 end

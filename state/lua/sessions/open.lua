@@ -3,9 +3,9 @@
 --- ARGV: digest collab spec roles deadline_ms archive start parent messages*
 --- USES: clock view events transitions keys
 --- ANSWERS: opened(view) exists(view) conflict
---- `start`, in a fork, holds the hashes with which it begins: planner state, counters, results for the first plan, board.
 --- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`. `parent`: id of
 --- the session whose turn it answers; empty: it is no sub-session.
+--- `start`, in a fork, holds the hashes with which it begins: planner state, counters, results for the first plan, board.
 local known = redis.call('HGET', session, 'digest')
 if known then
   if known ~= digest then return { 'conflict' } end
