@@ -52,8 +52,10 @@ class SessionFilter:
     tag: str | None = None
     since_ms: int | None = None
     until_ms: int | None = None
-    #: Text in the title, or the beginning of the id.
+    #: Text in the title, the beginning of the id, or the id of the thread.
     text: str | None = None
+    #: Id of the thread, which is the id of its first session if that session named none.
+    thread_id: str | None = None
 
 
 ANY_SESSION = SessionFilter()

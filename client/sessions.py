@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, JsonValue
 
-from ..archive.results import ResultPage
+from ..archive.results import ResultPage, SessionFilter
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
@@ -33,7 +33,7 @@ class SessionMethods(BaseClient):
 
     def submit(  # noqa: PLR0913 - each is an option of a session
         self,
-        collab: Collab | Mapping[str, Any],
+        collab: Collab | Mapping[str, Any] | None = None,
         *,
         agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
         stop: StopCondition | Mapping[str, Any] | None = None,
@@ -45,6 +45,7 @@ class SessionMethods(BaseClient):
         messages: Iterable[Message | Mapping[str, Any] | str] | None = None,
         parameters: Mapping[str, JsonValue] | None = None,
         thread_id: str | None = None,
+        continues: str | None = None,
         task: str | None = None,
         conversation: str | None = None,
         protocol: Protocol | str | None = None,
@@ -62,7 +63,8 @@ class SessionMethods(BaseClient):
         Logs a warning when no worker is running.
 
         Args:
-            collab: What the session is about and who takes part.
+            collab: What the session is about and who takes part. None, with `continues`: as in that session,
+                like each option that is not given.
             agents: The agent of each participant id: a registered name, a name with overrides, or a sub-session
                 `{"session": "panel.yaml"}`, a session file or a table of its fields. Default: the agent of the
                 participant's own name, `human` for a person.
@@ -75,6 +77,8 @@ class SessionMethods(BaseClient):
             messages: The first messages of the dialog. A text is a message of the user.
             parameters: Data that every agent gets.
             thread_id: Id of a group of dialogs.
+            continues: The id of a session that has ended. The new one is in its thread, and its agents see the
+                messages of that session before those of the new dialog.
             task: The id of the task in which the session runs. Its agents must be admitted there.
             conversation: The id of the conversation that gets the messages, too. Its agents must be members.
             protocol: Format of turns: `alignment` keeps a ledger and ends when all have converged.
@@ -98,8 +102,7 @@ class SessionMethods(BaseClient):
             SessionConflict: The id is taken by a session with other content.
             RedisUnavailable: Nothing was written, or the same submission may be repeated.
         """
-        submission = Submission.build(
-            collab,
+        arguments = HowToRun(
             agents=_with_session_files(agents),
             stop=stop,
             options=options,
@@ -110,6 +113,7 @@ class SessionMethods(BaseClient):
             messages=messages,
             parameters=parameters,
             thread_id=thread_id,
+            continues=continues,
             task=task,
             conversation=conversation,
             protocol=protocol,
@@ -122,7 +126,18 @@ class SessionMethods(BaseClient):
             said=said,
             defaults=defaults,
         )
-        return self._parts.sessions.submit(submission)
+        if collab is not None:
+            return self._parts.sessions.submit(Submission.build(collab, **arguments))
+        return self._continue(arguments)
+
+    def _continue(self, arguments: HowToRun) -> CollabJob:
+        """Submit a session like the one that it continues."""
+        from ..jobs.continuing import continued_submission
+
+        continues = arguments.pop("continues")
+        if continues is None:
+            raise InvalidInput("collab", None, "must be given, unless `continues` names a session")
+        return self._parts.sessions.submit(continued_submission(self.get_job(continues), arguments))
 
     def submit_many(self, sessions: Iterable[Collab | Mapping[str, Any]]) -> list[CollabJob]:
         """Submit many sessions in few round trips.
@@ -204,6 +219,40 @@ class SessionMethods(BaseClient):
                 index.unlist(session_id, listed_ms)
             else:
                 yield job
+
+    def find_thread(self, thread_id: str) -> str:
+        """Return the id of a thread.
+
+        Args:
+            thread_id: The id of a thread or of any of its sessions, or the first 8 or more characters of the latter.
+
+        Raises:
+            AmbiguousId: Several sessions have ids that start with this.
+            InvalidInput: The id is shorter than 8 characters.
+            SessionNotFound: It is short, and there is no such session.
+        """
+        found = self._parts.sessions.find_id(thread_id)
+        try:
+            return self.get_job(found).spec.thread_id or found
+        except SessionNotFound:  # the id of a task, or of a thread whose first session has expired
+            return found
+
+    def thread(self, thread_id: str) -> list[CollabJob]:
+        """Return the sessions of a thread, live and archived, oldest first.
+
+        Args:
+            thread_id: As in `find_thread`.
+
+        Raises:
+            AmbiguousId, InvalidInput, SessionNotFound: As in `find_thread`.
+            ArchiveUnavailable: The archive does not answer.
+            RedisUnavailable: Redis does not answer.
+        """
+        wanted, sessions = self.find_thread(thread_id), self._parts.sessions
+        live = {job.id: job for job in self.each_job() if wanted in (job.id, job.spec.thread_id)}
+        archived = [it for it in sessions.iterate_archived(SessionFilter(thread_id=wanted)) if it not in live]
+        jobs = [*live.values(), *map(sessions.get, archived)]
+        return sorted(jobs, key=lambda job: job.state().opened_ms)
 
     def inbox(self, name: str | None = None, *, limit: int = 100) -> list[Pending]:
         """Return the open questions of all sessions, oldest first.

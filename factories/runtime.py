@@ -26,6 +26,7 @@ from ..state.sessions.queue_progress import QueueProgress
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.agent_times import AgentTimes
 from ..tasks.runtime.graph import TaskGraph
+from ..tasks.runtime.history import HistoryReader, no_archive
 from ..tasks.runtime.leases import LeaseRenewer
 from ..tasks.runtime.metrics import MetricBuffer
 from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits, ignore_ended
@@ -119,6 +120,7 @@ def build_runtime(
         raise TypeError("either `app` or `graph` must be given")
     index = SessionIndex(client)
     secrets = known_secrets(urls_in_use(settings))
+    archiver = build_archiver(settings, client)
     return Runtime(
         store=store,
         index=index,
@@ -138,8 +140,9 @@ def build_runtime(
         ),
         limits=limits,
         memory=turn_memory(settings),
+        history=HistoryReader(store, archive=archiver.target.open_reader if archiver else no_archive),
         metrics=MetricBuffer(MetricCounts(client)),
-        archiver=build_archiver(settings, client),
+        archiver=archiver,
         tracing=tracing,
         on_session_ended=on_session_ended,
     )

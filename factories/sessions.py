@@ -7,13 +7,13 @@ sessions is imported with the first submission.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ..config.settings import Settings
-from ..jobs.collab import CollabJob
+from ..jobs.collab import CollabJob, live_job, submit_session
 from ..jobs.reading import Connections
 from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound, SymposiaError
 from ..models.sessions.submission import Submission
@@ -23,7 +23,7 @@ from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.views.session_views import read_facts
+from ..tasks.views.session_views import SessionFacts
 from ..tasks.workspace.task_placement import TaskPlacement
 from .connection import redis_url_in_use
 from .storage import open_archive
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ..archive.archive import Archive
+    from ..archive.results import SessionFilter
     from ..archive.sessions.reader import ArchiveReader
     from ..tasks.sessions.opening import SessionOpener
     from ..tasks.sessions.opening_many import NameInErrors
@@ -103,23 +104,26 @@ class Sessions:
         self._opened.callback(redis.close)
         placing = TaskPlacement(self._open_archive)
         self.workers = WorkerPresence(redis)
+        store, index = SessionStore(redis), SessionIndex(redis)
+        graph = graph or TaskGraph(find_app)
+        # Without a reference to this object, as above.
+        self._find_opener = cache(partial(session_opener, settings, store, index, graph, placing))
         self.connections = Connections(
             redis=redis,
             redis_url=self.redis_url,
-            store=SessionStore(redis),
-            index=SessionIndex(redis),
-            graph=graph or TaskGraph(find_app),
+            store=store,
+            index=index,
+            graph=graph,
             retention_ms=settings.retention_s * 1000,
             max_message_bytes=settings.max_message_bytes,
+            open_session=partial(open_session, settings, self._find_opener, self.workers),
             check_joining=placing.check_joining,
             watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
         )
-        self._placing = placing
 
-    @cached_property
+    @property
     def _opener(self) -> SessionOpener:
-        to = self.connections
-        return session_opener(self._settings, to.store, to.index, to.graph, self._placing)
+        return self._find_opener()
 
     def close(self) -> None:
         """Close the connections to Redis and to the archive. Each later call raises ClientClosed."""
@@ -148,23 +152,15 @@ class Sessions:
             SessionConflict: The id is taken by a session with other content.
             RedisUnavailable: Nothing was written, or the same submission may be repeated.
         """
-        from ..tasks.sessions.opening import prepare
+        return submit_session(self.connections, self._with_history(submission))
 
-        try:
-            workers = self.workers.list_alive()
-        except RedisUnavailable:
-            # Errors of the submission are reported first: the caller can correct them without Redis.
-            prepare(submission, max_message_bytes=self._settings.max_message_bytes)
-            raise
-        facts = self._opener.open(submission, known_agents=common_agents(workers))
-        if facts is None:
-            job = self.get_live(submission.collab.collab_id, output_type=submission.output_type)
-            if job.state().is_final:
-                return job
-        else:
-            job = CollabJob(facts, self.connections, output_type=submission.output_type)
-        self.connections.watch_workers(f"session {job.id}").record_check(bool(workers))
-        return job
+    def _with_history(self, submission: Submission) -> Submission:
+        """Return the submission with the session that it continues, if it names one."""
+        if submission.continues is None:
+            return submission
+        from ..jobs.continuing import continue_submission
+
+        return continue_submission(self.get(self.find_id(submission.continues)), submission)
 
     def submit_many(
         self, submissions: Sequence[Submission], *, name_in_errors: NameInErrors
@@ -194,8 +190,12 @@ class Sessions:
                 with name_in_errors(index):
                     prepare(submission, max_message_bytes=limit)
             raise
+        resolved = []
+        for index, submission in enumerate(submissions):
+            with name_in_errors(index):
+                resolved.append(self._with_history(submission))
         opened = open_many(
-            self._opener, submissions, known_agents=common_agents(workers), name_in_errors=name_in_errors
+            self._opener, resolved, known_agents=common_agents(workers), name_in_errors=name_in_errors
         )
         if any(opened):
             watch = self.connections.watch_workers(f"a batch of sessions ({len(opened)})")
@@ -229,6 +229,20 @@ class Sessions:
         from ..jobs.archived import ArchivedJob
 
         return ArchivedJob(session_id, reader, self.connections)
+
+    def iterate_archived(self, wanted: SessionFilter) -> Iterator[str]:
+        """Yield the ids of archived sessions, newest first; none without an archive.
+
+        Raises:
+            ArchiveUnavailable: The archive does not answer.
+        """
+        reader, cursor = self.reader(), None
+        while reader is not None:
+            page = reader.page(wanted, after=cursor)
+            yield from (it.session_id for it in page.items)
+            cursor = page.cursor
+            if cursor is None:
+                return
 
     def find_id(self, text: str) -> str:
         """Return the whole id of a session. A whole id is not checked: its session may not exist.
@@ -270,11 +284,7 @@ class Sessions:
         Raises:
             SessionNotFound: There is no such session.
         """
-        if not is_uuid4(session_id):  # not an id of a session: no Redis key must contain it
-            raise SessionNotFound(session_id)
-        state = self.connections.store.state(session_id)
-        facts = read_facts(session_id, self.connections.store.documents(session_id), state.opened_ms)
-        return CollabJob(facts, self.connections, output_type=output_type)
+        return live_job(self.connections, session_id, output_type=output_type)
 
 
 def session_opener(
@@ -299,6 +309,24 @@ def session_opener(
         max_depth=settings.max_subsession_depth,
         records=settings.record_calls,
     )
+
+
+def open_session(
+    settings: Settings,
+    find_opener: Callable[[], SessionOpener],
+    presence: WorkerPresence,
+    submission: Submission,
+) -> tuple[SessionFacts | None, bool]:
+    """Open a session; return its facts (None: it exists with the same content), and whether a worker is running."""
+    from ..tasks.sessions.opening import prepare
+
+    try:
+        workers = presence.list_alive()
+    except RedisUnavailable:
+        # Errors of the submission are reported first: the caller can correct them without Redis.
+        prepare(submission, max_message_bytes=settings.max_message_bytes)
+        raise
+    return find_opener().open(submission, known_agents=common_agents(workers)), bool(workers)
 
 
 def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:

@@ -43,6 +43,7 @@ class ArchivedJob(CollabJob):
         state = store.state(session_id)
         facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
         super().__init__(facts, replace(connections, store=store))
+        self._live_connections = connections
         self._streams = _ArchivedStreams(connections.redis, reader)
         self._reader = reader
 
@@ -101,6 +102,9 @@ class _ArchivedStore(SessionStore):
         )
         coming = fields.get("next_collab"), fields.get("next_spec")
         return SessionDocuments(int(fields.get("edition", 0)), documents.collab, documents.spec, *coming)
+
+    def start(self, session_id: str) -> str | None:
+        return self._reader.snapshot(session_id).fields.get("start")
 
     def board(self, session_id: str) -> dict[str, str]:
         return dict(self._reader.snapshot(session_id).board)

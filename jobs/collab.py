@@ -8,13 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ..models.errors import SessionNotFound
 from ..models.protocol.collab import Participant
 from ..models.sessions.options import AgentBinding
-from ..models.text.ids import derived_id, new_id
+from ..models.sessions.submission import Submission
+from ..models.text.ids import derived_id, is_uuid4, new_id
 from ..models.turns.waiting import Pending
-from .reading import ReadableJob
+from ..tasks.views.session_views import SessionFacts, read_facts
+from .reading import Connections, ReadableJob
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from ..tasks.sessions.steering import SessionSteering
 
 
@@ -25,6 +30,70 @@ class CollabJob(ReadableJob):
     ClientClosed when the client is closed. With only the archive's copy (`is_live` is False), methods that change
     the session or wait for it raise NotLive.
     """
+
+    def __init__(
+        self, facts: SessionFacts, connections: Connections, *, output_type: type[BaseModel] | None = None
+    ) -> None:
+        super().__init__(facts, connections, output_type=output_type)
+        #: Connections for new sessions.
+        self._live_connections = connections
+
+    # -- new sessions from this one ---------------------------------------------------------
+
+    def continue_with(
+        self, text: str, *, agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None
+    ) -> CollabJob:
+        """Continue this session, which has ended, in a new session of its thread.
+
+        The new session has the same participants, agents and options. Its agents see the messages of this session
+        before those of the new one. `Client.submit(continues=...)` can change more.
+
+        Args:
+            text: The first message, said by the user. In a swarm, it is also the item of the new board.
+            agents: Participants whose agents change.
+
+        Returns:
+            The new session.
+
+        Raises:
+            InvalidInput: This session has not ended, or a value breaks a rule; nothing was written.
+            RedisUnavailable: Nothing was written.
+        """
+        from .continuing import check_text, continued_submission
+
+        check_text("text", text)
+        self.state()
+        given = {"messages": [text], "agents": {**self._facts.spec.agents, **(agents or {})}}
+        return submit_session(self._live_connections, continued_submission(self, given))
+
+    def fork(
+        self,
+        *,
+        at_turn: int,
+        instruct: Mapping[str, str] | None = None,
+        agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+    ) -> CollabJob:
+        """Begin a new session of the same thread from the state before one of the turns of this session.
+
+        Turns that ran side by side with that turn are planned again, too. This session is not changed.
+
+        Args:
+            at_turn: Number of the turn. The new session plans it again.
+            instruct: Participant id -> an instruction in addition to those that this session gave its agent.
+            agents: Participants whose agents change.
+
+        Returns:
+            The new session.
+
+        Raises:
+            InvalidInput: There is no such turn or participant, the participants of this session changed while it
+                ran, or its turns cannot be reconstructed; nothing was written.
+            RedisUnavailable: Nothing was written.
+        """
+        from .continuing import ForkChanges, fork_submission
+
+        submission = fork_submission(self, at_turn, ForkChanges(agents=agents, instruct=instruct))
+        return submit_session(self._live_connections, submission)
 
     # -- steering ---------------------------------------------------------------------------
 
@@ -226,3 +295,37 @@ class CollabJob(ReadableJob):
             limit_bytes=self._connections.max_message_bytes,
             sent_by=by,
         )
+
+
+def submit_session(to: Connections, submission: Submission) -> CollabJob:
+    """Submit a session. The same `collab_id` again is the same session.
+
+    Logs a warning when no worker is running.
+
+    Raises:
+        InvalidInput: One line with field, value and rule; nothing was written.
+        SessionConflict: The id is taken by a session with other content.
+        RedisUnavailable: Nothing was written, or the same submission may be repeated.
+    """
+    facts, has_workers = to.open_session(submission)
+    if facts is None:
+        job = live_job(to, submission.collab.collab_id, output_type=submission.output_type)
+        if job.state().is_final:
+            return job
+    else:
+        job = CollabJob(facts, to, output_type=submission.output_type)
+    to.watch_workers(f"session {job.id}").record_check(has_workers)
+    return job
+
+
+def live_job(to: Connections, session_id: str, *, output_type: type[BaseModel] | None = None) -> CollabJob:
+    """Return a session that Redis holds, with one lookup.
+
+    Raises:
+        SessionNotFound: There is no such session.
+    """
+    if not is_uuid4(session_id):  # not an id of a session: no Redis key must contain it
+        raise SessionNotFound(session_id)
+    state = to.store.state(session_id)
+    facts = read_facts(session_id, to.store.documents(session_id), state.opened_ms)
+    return CollabJob(facts, to, output_type=output_type)

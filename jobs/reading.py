@@ -20,6 +20,7 @@ from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
 from ..models.sessions.plan import BoardEntry
 from ..models.sessions.spec import SessionSpec
+from ..models.sessions.submission import Submission
 from ..models.sessions.subsessions import ParentRef
 from ..models.text.ids import moment_from_ms, timestamp_from_ms
 from ..models.turns.deltas import Delta
@@ -54,6 +55,8 @@ class Connections:
     graph: TaskGraph
     retention_ms: int
     max_message_bytes: int
+    #: Opens a session; returns its facts (None: it exists with the same content), and whether a worker is running.
+    open_session: Callable[[Submission], tuple[SessionFacts | None, bool]]
     #: Check of new participants; raises if one cannot take part in a session run this way.
     check_joining: Callable[[SessionSpec, Participant], None]
     #: Creates the watch of a waiting call, which logs a warning if no worker is running. Its argument, such as

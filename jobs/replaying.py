@@ -15,11 +15,15 @@ from ..tasks.replay.dialog import RecordedDialog
 from ..tasks.replay.replay import RecordedSession, ReplayResult, SessionReplay
 from ..tasks.replay.timeline import read_timeline
 from ..tasks.replay.turns import TurnReplay
+from ..tasks.runtime.history import HistoryReader
 from .reading import ReadableJob, connections_of, facts_of
 
 if TYPE_CHECKING:
     from ..agents.registry.registry import Registry
     from ..archive.sessions.reader import ArchiveReader
+
+#: Maximum messages of the history that a turn may have seen: the largest window of an agent.
+_MOST_EARLIER = 10_000
 
 
 def replay_job(
@@ -41,7 +45,7 @@ def replay_job(
 
     Raises:
         NotRecorded: The calls of the session were not recorded.
-        InvalidInput: `rerun` names somebody who takes no part.
+        InvalidInput: `rerun` names somebody who takes no part, or the session is a fork after turn 1.
         ReplayDiffers: The replay differs from the record.
     """
     session = _read_session(job, reader)
@@ -62,9 +66,14 @@ def _read_session(job: ReadableJob, reader: ArchiveReader | None) -> RecordedSes
     facts = facts_of(job)
     if not facts.spec.record:
         raise NotRecorded(job.id)
+    if (history := facts.spec.history) is not None and (history.before_turn or 1) > 1:
+        raise InvalidInput(
+            "session", job.id, "must not be a fork after turn 1: its first state is not recorded"
+        )
     # The messages before the records: the record of a turn is older than its messages.
     timeline = read_timeline(job.events())
-    messages = tuple(job.messages())
+    earlier = HistoryReader(connections_of(job).store, archive=lambda: reader).before(facts, _MOST_EARLIER)
+    messages = (*earlier, *job.messages())
     journal = job.collab().events or ()
     return RecordedSession(
         facts=facts,

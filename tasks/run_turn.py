@@ -199,12 +199,14 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
     except InvalidInput as error:  # the session was checked against another registry
         # Another worker may know the agent.
         raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
+    window = runtime.registry.window(binding)
     context = turn_context(
         active_turn.facts,
         active_turn.state,
         active_turn.grant,
         active_turn.planned,
-        window=runtime.registry.window(binding),
+        window=window,
+        earlier=runtime.history.before(active_turn.facts, window - len(active_turn.grant.messages)),
         timeout_s=timeout_s,
         memory=None if active_turn.recalled_memory is None else active_turn.recalled_memory.view,
     )

@@ -24,7 +24,17 @@ from ..results import (
     ResultPage,
     SessionFilter,
 )
-from ..tables import COLLAB, COLLAB_EVENT, MAP_EVENT, MESSAGE, PARTICIPANT, RECORDED_TURN, SNAPSHOT, TAG
+from ..tables import (
+    COLLAB,
+    COLLAB_EVENT,
+    DIALOG,
+    MAP_EVENT,
+    MESSAGE,
+    PARTICIPANT,
+    RECORDED_TURN,
+    SNAPSHOT,
+    TAG,
+)
 from .rows import COLUMNS, message_entry, record_text
 
 #: Number of stream entries per query.
@@ -237,7 +247,14 @@ def _conditions(wanted: SessionFilter) -> Iterator[ColumnElement[bool]]:
         yield COLLAB.c.opened_ms < wanted.until_ms
     if wanted.text is not None:
         in_title = COLLAB.c.title.icontains(wanted.text, autoescape=True)
-        yield or_(in_title, COLLAB.c.collab_id.startswith(wanted.text.lower(), autoescape=True))
+        has_id = COLLAB.c.collab_id.startswith(wanted.text.lower(), autoescape=True)
+        yield or_(in_title, has_id, _is_in_thread(wanted.text.lower()))
+    if wanted.thread_id is not None:
+        yield or_(COLLAB.c.collab_id == wanted.thread_id, _is_in_thread(wanted.thread_id))
+
+
+def _is_in_thread(thread_id: str) -> ColumnElement[bool]:
+    return COLLAB.c.id.in_(select(DIALOG.c.session).where(DIALOG.c.thread_id == thread_id))
 
 
 def _newest(connection: Connection, session_id: str) -> Row[Any]:

@@ -95,6 +95,8 @@ class AsyncClient(AsyncWrapper[Client]):
         return await self._threads.run_call(function, *args, **kwargs)
 
     submit = converting_method(Client.submit, AsyncCollabJob, "AsyncCollabJob")
+    find_thread = async_method(Client.find_thread)
+    thread = converting_method(Client.thread, _jobs, "list[AsyncCollabJob]")
     submit_many = converting_method(Client.submit_many, _jobs, "list[AsyncCollabJob]")
     get_job = converting_method(Client.get_job, AsyncCollabJob, "AsyncCollabJob")
     jobs = converting_method(Client.jobs, _jobs, "list[AsyncCollabJob]")

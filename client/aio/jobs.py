@@ -6,8 +6,9 @@ Following the messages, the events or the end of a live session needs a connecti
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
+from typing import Any
 
 from ...agents.execution.running import refuse_wait_in_turn
 from ...jobs.collab import CollabJob
@@ -17,6 +18,7 @@ from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
 from ...models.review.runs import ReviewRun
+from ...models.sessions.options import AgentBinding
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.subsessions import ParentRef
 from ...models.turns.deltas import Delta
@@ -88,6 +90,26 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     post = async_method(CollabJob.post)
     pending = async_method(CollabJob.pending)
     reply = async_method(CollabJob.reply)
+
+    @document_as(CollabJob.continue_with)
+    async def continue_with(  # noqa: D102
+        self, text: str, *, agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None
+    ) -> AsyncCollabJob:
+        job = await self._threads.run_call(self._blocking().continue_with, text, agents=agents)
+        return AsyncCollabJob(job, self._threads)
+
+    @document_as(CollabJob.fork)
+    async def fork(  # noqa: D102
+        self,
+        *,
+        at_turn: int,
+        instruct: Mapping[str, str] | None = None,
+        agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+    ) -> AsyncCollabJob:
+        fork = self._blocking().fork
+        job = await self._threads.run_call(fork, at_turn=at_turn, instruct=instruct, agents=agents)
+        return AsyncCollabJob(job, self._threads)
+
     live = async_iterator(CollabJob.live)
 
     @document_as(CollabJob.messages, "AsyncIterator[Message]")

@@ -13,6 +13,7 @@ from ..memory.learned import MemoryOptions
 from ..outputs.required import RequiredOutput
 from ..text.ids import Id, new_id
 from ..turns.turn import Frozen
+from .history import History
 from .limits import Tenant, TurnLimits
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .stop_conditions import StopCondition
@@ -28,6 +29,8 @@ class SessionSpec(Frozen):
     task: Id | None = None
     #: Conversation of that task that receives its messages.
     conversation: Id | None = None
+    #: The earlier session that it continues; its messages come before those of its own dialog.
+    history: History | None = None
     #: Participant id -> its agent.
     agents: Mapping[str, AgentBinding]
     stop: StopCondition

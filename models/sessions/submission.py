@@ -21,6 +21,7 @@ from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, Par
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
 from ..turns.waiting import TimeoutAction
+from .history import History
 from .limits import MAX_MESSAGES, TurnLimits, check_sizes
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .spec import SessionSpec
@@ -41,6 +42,7 @@ _RUN_FIELDS = (
         "messages",
         "parameters",
         "thread_id",
+        "continues",
         "task",
         "conversation",
         "limits",
@@ -103,6 +105,12 @@ def _read_message(data: Message | Mapping[str, Any] | str, where: str) -> Messag
     return _read(Message, data, where)
 
 
+def _read_id(data: object, where: str) -> str | None:
+    if data is not None and not isinstance(data, str):
+        raise InvalidInput(where, data, "must be the id of a session, or omitted")
+    return data
+
+
 def _named(table: Mapping[Any, Any], where: str) -> dict[str, Any]:
     for name in table:
         if not isinstance(name, str):
@@ -143,6 +151,8 @@ class HowToRun(MemoryChoices, total=False):
     parameters: Mapping[str, JsonValue] | None
     #: Id of the thread, which groups dialogs.
     thread_id: str | None
+    #: Id of a session that has ended, which it continues: agents see its messages before those of the new dialog.
+    continues: str | None
     #: The task it runs in: its agents must be admitted there. The task is the thread, then.
     task: str | None
     #: The conversation that its messages reach, too: its agents must be members.
@@ -173,6 +183,11 @@ class Submission:
     messages: tuple[Message, ...] = ()
     parameters: Mapping[str, JsonValue] = field(default_factory=dict)
     thread_id: str | None = None
+    #: Id of the session that it continues; `history` is set when that session has been found.
+    continues: str | None = None
+    history: History | None = None
+    #: The hashes with which a fork begins, as JSON.
+    start: str = ""
     task: str | None = None
     conversation: str | None = None
     #: User whose memory its turns use; None: no user.
@@ -217,6 +232,7 @@ class Submission:
             ),
             parameters=dict(_table(how.get("parameters"), "parameters")),
             thread_id=how.get("thread_id"),
+            continues=_read_id(how.get("continues"), "continues"),
             task=how.get("task"),
             conversation=how.get("conversation"),
             protocol=_read_protocol(how.get("protocol")),
@@ -300,6 +316,7 @@ class Submission:
             SessionSpec,
             {
                 "thread_id": self.thread_id,
+                "history": self.history,
                 "task": self.task,
                 "conversation": self.conversation,
                 "agents": self.agents,

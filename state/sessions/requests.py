@@ -39,6 +39,8 @@ class Opening:
     archived: bool = False
     #: Id of the session whose turn it answers; empty: it is no sub-session.
     parent: str = ""
+    #: Hashes with which a fork begins, as JSON; empty: from the start.
+    start: str = ""
 
 
 class JournalNote(NamedTuple):
@@ -57,6 +59,8 @@ class TurnOutput:
     kind: OutcomeKind
     #: The `TurnResult`, as JSON.
     result: str
+    #: The part of the result that only the planner needs, as JSON, for the turn's event; empty: no such part.
+    record: str = ""
     #: Usage of this attempt.
     usage: Usage = field(default_factory=Usage)
     #: Usage of other attempts that this attempt has found, by their tokens.

@@ -109,6 +109,7 @@ class SessionStore:
             "token": grant.token,
             "kind": speech.kind.value,
             "result": speech.result,
+            "record": speech.record,
             "error": speech.error,
             "spent": format_accounts({**speech.others, grant.token: speech.usage}),
             "left_out": min(speech.left_out, MOST_SPENT),
@@ -249,6 +250,10 @@ class SessionStore:
         """
         return read_documents(self._client, session_id)
 
+    def start(self, session_id: str) -> str | None:
+        """Return the hashes with which a fork began, as JSON; None: the session is not a fork."""
+        return cast("str | None", self._client.hget(session_key(session_id, "session"), "start"))
+
     def board(self, session_id: str) -> dict[str, str]:
         """Return the work items of a swarm: item id -> `BoardEntry` as JSON.
 
@@ -301,6 +306,7 @@ def _opening_args(opening: Opening) -> dict[str, ScriptValue]:
         "deadline_ms": int((opening.deadline_s or 0) * 1000),
         "archive": "owed" if opening.archived else "",
         "parent": opening.parent,
+        "start": opening.start,
     }
 
 

@@ -160,6 +160,7 @@ class ParkedTurnStore:
             "rule": reply.rule.value,
             "kind": speech.kind.value if speech else "",
             "result": speech.result if speech else "",
+            "record": speech.record if speech else "",
             "error": speech.error if speech else reply.error,
             "wait": reply.wait,
             "agent": reply.agent,

@@ -29,6 +29,7 @@ from ..views.session_views import SessionFacts, read_facts
 from .agent_times import AgentTimes
 from .archiving import Archiver
 from .graph import TaskGraph
+from .history import HistoryReader
 from .leases import LeaseRenewer
 from .memory import TurnMemory
 from .metrics import MetricSink, NoMetrics
@@ -209,6 +210,8 @@ class Runtime:
     memory: TurnMemory
     opener: SessionOpening
     tree: SessionTree
+    #: Messages of earlier sessions.
+    history: HistoryReader
     metrics: MetricSink = field(default_factory=NoMetrics)
     agent_times: AgentTimes = field(default_factory=AgentTimes)
     #: None: there is no archive.

@@ -164,6 +164,7 @@ class SessionOpener:
             deadline_s=stop.remaining(Totals()).seconds,
             archived=self.archive_in_ms is not None,
             parent=f"{prepared.parent.session_id}|{prepared.parent.turn}" if prepared.parent else "",
+            start=prepared.start,
         )
         return PlannedOpening(opening, spec)
 

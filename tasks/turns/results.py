@@ -14,6 +14,7 @@ from ...models.turns.turn import DraftMessage, OutcomeKind, TurnOutcome, TurnRes
 from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
+from ..planning.turn_history import format_record
 from ..views.alignment import read_marks
 from ..views.outputs import has_valid_output
 from ..views.session_views import SessionFacts
@@ -60,6 +61,7 @@ class MessageBuilder:
         return TurnOutput(
             kind=result.kind,
             result=result.model_dump_json(exclude_defaults=True),
+            record=format_record(result),
             usage=outcome.usage,
             left_out=result.left_out,
             error=result.error or "",

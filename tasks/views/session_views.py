@@ -230,9 +230,13 @@ def turn_context(
     *,
     window: int,
     timeout_s: float,
+    earlier: Sequence[Message] = (),
     memory: MemoryView | None = None,
 ) -> TurnContext:
-    """Return the context of one turn for its agent, with the newest `window` of the granted messages."""
+    """Return the context of one turn for its agent, with the newest `window` of the granted messages.
+
+    `earlier`: messages of the session's history, which come before them.
+    """
     texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
     binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
     totals = _totals(
@@ -255,7 +259,7 @@ def turn_context(
         else add_format_instruction(facts.spec.protocol, planned.instruction),
         scoring=facts.spec.protocol is not None,
         output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
-        messages=read_all_stored(Message, texts, session_id=facts.session_id, part="dialog"),
+        messages=(*earlier, *read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
         memory=memory,

@@ -44,6 +44,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Run and follow sessions": {
         "operations.demo": ("demo",),
         "sessions.run": ("run", "submit"),
+        "sessions.continue_fork": ("continue", "fork"),
         "sessions.list": ("list", "search"),
         "sessions.show": ("show", "watch", "graph", "export"),
         "sessions.replay": ("replay", "compare"),

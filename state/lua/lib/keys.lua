@@ -1,4 +1,4 @@
---- lib/keys: expiry of keys, and creation of hashes.
+--- lib/keys: expiry of keys, and writing of hashes.
 --- USES:
 
 --- Set the expiry of keys.
@@ -11,10 +11,15 @@ local function persist_keys(keys)
   for _, key in ipairs(keys) do redis.call('PERSIST', key) end
 end
 
---- Create hashes; replace existing ones.
-local function create_hashes(keys, hashes)
+--- Write fields of hashes.
+local function write_hashes(keys, hashes)
   for i, key in ipairs(keys) do
-    redis.call('DEL', key)
     for name, value in pairs(hashes[i]) do redis.call('HSET', key, name, value) end
   end
+end
+
+--- Create hashes; replace existing ones.
+local function create_hashes(keys, hashes)
+  for _, key in ipairs(keys) do redis.call('DEL', key) end
+  write_hashes(keys, hashes)
 end

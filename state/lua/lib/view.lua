@@ -11,6 +11,7 @@
 ---   `token:0` to `token:63`: writers of the newest turns, see `requests.lua`
 ---   `spent:0` to `spent:63`: usage accounts of written turns, see `accounts.lua`
 ---   `archive`: `owed` (not archived yet) or `kept`; empty without an archive
+---   `start`: the hashes with which a fork began
 ---   `restored_by`: request that restored the session
 ---   `map_events`, `notes`: numbers of its events
 ---   `reserved_tokens`, `reserved_cost`: what open turns may still spend, the sum over their records

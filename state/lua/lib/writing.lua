@@ -11,6 +11,7 @@ local function write_turn(keys, number, turn, outcome)
   if #outcome.messages > 0 then redis.call('HINCRBY', keys.session, 'messages', #outcome.messages) end
   close_grant(keys.events, number, turn, {
     outcome = outcome.kind, messages = #outcome.messages, usage = usage_by_name({ 0, 0, 0, 0, 0 }), left_out = outcome.left_out, error = outcome.error,
+    record = outcome.record,
   })
   if turn.broadcast then
     emit(keys.events, 'MAPBroadcastReceived', {

@@ -1,6 +1,6 @@
 --- parked/reply: ends the wait of a parked turn: writes the answer, or returns the turn to the workers with it.
 --- KEYS: session dialog events journal turns
---- ARGV: number reply request rule kind result error wait agent outcome about spent messages*
+--- ARGV: number reply request rule kind result record error wait agent outcome about spent messages*
 --- USES: clock view turns events requests accounts grants limits writing
 --- ANSWERS: replied(view) returned(view) held(view) late early foreign double inactive(view) unknown missing
 --- GUARANTEE: at most one reply ends a wait, only under the turn's current reply token.
@@ -45,7 +45,10 @@ if kind == '' then
   redis.call('HSET', turns, number .. ':wait', wait)
   return view(session, turns, 'returned')
 end
-local content = { kind = kind, result = result, error = error ~= '' and error or nil, messages = messages }
+local content = {
+  kind = kind, result = result, record = record ~= '' and record or nil, error = error ~= '' and error or nil,
+  messages = messages,
+}
 if status == 'suspended' then
   turn.status = 'held'
   redis.call('HSET', turns, number, cjson.encode(turn), number .. ':held', cjson.encode(content))

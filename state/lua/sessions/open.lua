@@ -1,10 +1,11 @@
 --- sessions/open: creates a session, once.
---- KEYS: session dialog events journal turns
---- ARGV: digest collab spec roles deadline_ms archive parent messages*
---- USES: clock view events transitions
+--- KEYS: session dialog events journal turns board
+--- ARGV: digest collab spec roles deadline_ms archive start parent messages*
+--- USES: clock view events transitions keys
 --- ANSWERS: opened(view) exists(view) conflict
 --- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`. `parent`: id of
 --- the session whose turn it answers; empty: it is no sub-session.
+--- `start`, in a fork, holds the hashes with which it begins: planner state, counters, results for the first plan, board.
 local known = redis.call('HGET', session, 'digest')
 if known then
   if known ~= digest then return { 'conflict' } end
@@ -12,6 +13,11 @@ if known then
 end
 redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
   'status', 'draft', 'dialog_status', 'active', 'version', 0, 'next', 1, 'opened_ms', NOW, 'updated_ms', NOW)
+if start ~= '' then
+  local preset = cjson.decode(start)
+  redis.call('HSET', session, 'start', start)
+  write_hashes({ session, turns, board }, { preset.fields, preset.turns, preset.board })
+end
 if #messages > 0 then redis.call('HSET', session, 'messages', #messages) end
 if parent ~= '' then redis.call('HSET', session, 'parent', parent) end
 if archive ~= '' then redis.call('HSET', session, 'archive', archive) end

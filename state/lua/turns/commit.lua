@@ -1,6 +1,6 @@
 --- turns/commit: writes the output of a turn, all or nothing, together with the next step if there is one.
 --- KEYS: session dialog events journal turns board lock locks*
---- ARGV: number token kind result error spent left_out notes expected plan messages*
+--- ARGV: number token kind result record error spent left_out notes expected plan messages*
 --- USES: locks view turns requests accounts grants late_spending refusals limits writing planning
 --- ANSWERS: committed(view, numbers) held(view) done(view) stale(view) inactive(view) unknown missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
@@ -35,7 +35,7 @@ if turn.token ~= token or lock_owner(lock) ~= token then
 end
 
 local outcome = {
-  kind = kind, result = result, error = error ~= '' and error or nil, messages = messages,
+  kind = kind, result = result, record = record ~= '' and record or nil, error = error ~= '' and error or nil, messages = messages,
   left_out = tonumber(left_out) > 0 and tonumber(left_out) or nil,
   notes = notes ~= '' and cjson.decode(notes) or nil,
 }

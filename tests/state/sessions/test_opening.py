@@ -10,6 +10,7 @@ from symposia.models.errors import SessionConflict, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.protocol.dialog import DialogStatus, Message, Role
 from symposia.models.text.ids import role_uuid
+from symposia.tasks.planning.turn_history import Moment
 
 
 def test_opened_session_is_active_with_nothing_planned(table):
@@ -111,3 +112,14 @@ def test_expired_session_id_may_be_used_again(client):
     until(lambda: not client.exists(table.key("session")))
     assert table.open(digest="another").word == "opened"
     assert {e["event_id"] for e in first}.isdisjoint(e["event_id"] for e in table.events())
+
+
+def test_fork_is_opened_once_with_its_start(client):
+    table = Table(client, opened=False)
+    moment = Moment(state={"cursor": 1}, next_number=4, closed=3, rounds=1, board={"i1": "{}"})
+    opening = table.opening(start=moment.to_start())
+    assert [table.store.open(opening).word for _ in range(2)] == ["opened", "exists"]
+    state = table.store.state(table.id)
+    assert (state.next_number, state.closed, state.rounds, state.planner) == (4, 3, 1, '{"cursor":1}')
+    assert table.store.board(table.id) == {"i1": "{}"}
+    assert Moment.from_start(table.store.start(table.id) or "") == moment

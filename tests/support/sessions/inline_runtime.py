@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from live import until
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.factories.runtime import build_runtime
+from symposia.factories.sessions import open_session
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
@@ -62,8 +64,13 @@ class InlineRuntime:
         self.runtime = dataclasses.replace(runtime, graph=self.queue, opener=opener)
         self.client = Client(self.settings, app=app)
         sessions = self.client._installation.sessions
-        sessions.connections = dataclasses.replace(sessions.connections, graph=self.queue)
-        sessions._opener = dataclasses.replace(sessions._opener, graph=self.queue)
+        own = dataclasses.replace(sessions._opener, graph=self.queue)
+        sessions._find_opener = lambda: own
+        sessions.connections = dataclasses.replace(
+            sessions.connections,
+            graph=self.queue,
+            open_session=partial(open_session, self.settings, sessions._find_opener, sessions.workers),
+        )
 
     def submit(
         self, mode: str, agents: dict[str, Any], *, people: Sequence[str] = (), **how: Any

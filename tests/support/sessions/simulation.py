@@ -31,6 +31,7 @@ from symposia.models.sessions.stop_conditions import StopCondition
 from symposia.models.turns.turn import Decision, NewItem, OutcomeKind, TurnResult, Usage
 from symposia.tasks.planners import effective_stop
 from symposia.tasks.planning.decide import decide
+from symposia.tasks.planning.turn_history import Moment
 
 PURPOSE = "Build the thing."
 
@@ -50,12 +51,15 @@ class Simulation:
     stop: StopCondition | None = None
     orchestrator: str | None = None
     output: RequiredOutput | None = None
+    #: Where a fork begins.
+    start: Moment = field(default_factory=Moment)
 
     def __post_init__(self) -> None:
         self.condition = effective_stop(self.mode, self.stop)
-        self.state, self.stop_state = "{}", "{}"
+        start = self.start
+        self.state, self.stop_state = json.dumps(start.state), json.dumps(start.stop_state)
         self.open: dict[int, PlannedTurn] = {}
-        self.fresh: list[TurnResult] = []
+        self.fresh: list[TurnResult] = list(start.results)
         #: Every turn ever planned, by number, and the numbers in the order of their closing.
         self.planned: dict[int, PlannedTurn] = {}
         self.closed: list[int] = []
@@ -65,8 +69,8 @@ class Simulation:
         self.steps: list[Step] = []
         self.finish: Finish | None = None
         self.refused: list[RefusedHandOff] = []
-        self.rounds, self.usage, self.elapsed_s = 0, Usage(), 0.0
-        self.ends_round = self.stop_requested = False
+        self.rounds, self.usage, self.elapsed_s = start.rounds, Usage(), 0.0
+        self.ends_round, self.stop_requested = start.ends_round, False
         self.plan_on()
 
     @property
@@ -99,8 +103,9 @@ class Simulation:
                 for number, turn in self.open.items()
             ),
             totals=Totals(
-                turns=len(self.closed),
-                skipped=sum(result.kind is OutcomeKind.SKIPPED for result in self.results.values()),
+                turns=self.start.closed + len(self.closed),
+                skipped=self.start.skipped
+                + sum(result.kind is OutcomeKind.SKIPPED for result in self.results.values()),
                 rounds=self.rounds + ended,
                 usage=self.usage,
                 elapsed_s=self.elapsed_s,
@@ -148,7 +153,7 @@ class Simulation:
             del self.open[number]
             self.dropped.append(number)
         for turn in step.turns:
-            number = len(self.planned) + 1
+            number = self.start.next_number + len(self.planned)
             self.planned[number] = self.open[number] = turn
         self._show(step.board)
         scopes = [turn.scope for turn in self.open.values()]

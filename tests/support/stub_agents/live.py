@@ -87,7 +87,7 @@ def misshapen(turn: TurnContext) -> TurnOutcome:
 def lead(turn: TurnContext) -> TurnOutcome:
     """An orchestrator: coder, then tester and writer in parallel, then satisfied."""
     note(turn)
-    said = sum(1 for message in turn.messages if message.speaker == turn.me.participant_id)
+    said = sum(1 for message in turn.messages if message.author == turn.me.participant_id)
     decisions = (
         Decision(next=("coder",), instruction="write it"),
         Decision(
@@ -105,7 +105,7 @@ def lead(turn: TurnContext) -> TurnOutcome:
 def navigator(turn: TurnContext) -> TurnOutcome:
     """Approves the second revision."""
     note(turn)
-    said = sum(1 for message in turn.messages if message.speaker == turn.me.participant_id)
+    said = sum(1 for message in turn.messages if message.author == turn.me.participant_id)
     outcome = TurnOutcome.say("looks good" if said else "once more")
     return outcome.model_copy(update={"decision": Decision(satisfied=bool(said))})
 

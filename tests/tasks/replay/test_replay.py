@@ -77,6 +77,25 @@ def test_tools_of_servers_are_answered_without_the_server(make_office, model, tm
     assert replay(office, job).tool_calls == 1
 
 
+def test_continued_session_is_replayed_with_its_history(office, model, recorded):
+    first = recorded(turns=2)
+    model.answers(completion("Three."), completion("Four."))
+    second = office.client.get_job(first.id).continue_with("And now?")
+    office.work()
+    asked = len(model.asked)
+    assert "Two." in str(model.asked[-1])
+    assert (replay(office, second).requests, len(model.asked)) == (2, asked)
+
+
+def test_fork_after_turn_1_is_refused(office, model, recorded):
+    first = recorded(turns=3)
+    model.answers(completion("Other."), completion("Other."))
+    fork = office.client.get_job(first.id).fork(at_turn=2)
+    office.work()
+    with pytest.raises(InvalidInput, match="must not be a fork after turn 1"):
+        replay(office, fork)
+
+
 def test_summary_of_older_messages_is_replayed(make_office, model, agents):
     registry = agents(model='stub"\ncontext_tokens = 40\nrequest_timeout_s = "30')
     registry = registry.replace('request_timeout_s = "30"', "request_timeout_s = 30")

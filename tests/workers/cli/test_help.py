@@ -18,7 +18,8 @@ COMMANDS = [command.name or command.callback.__name__ for command in APP.registe
 
 def test_command_list_is_complete():
     assert [
-        *("demo", "run", "submit", "list", "search", "show", "watch", "graph", "export", "replay", "compare"),
+        *("demo", "run", "submit", "continue", "fork", "list", "search", "show", "watch", "graph", "export"),
+        *("replay", "compare"),
         *(
             "suspend",
             "resume",

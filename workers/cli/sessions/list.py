@@ -31,6 +31,10 @@ WantedParticipant = Annotated[
     str | None, typer.Option("--participant", help="Only sessions with this participant id.")
 ]
 WantedTag = Annotated[str | None, typer.Option("--tag", help="Only sessions with this tag.")]
+WantedThread = Annotated[
+    str | None,
+    typer.Option("--thread", metavar="ID", help="Only sessions of this thread: id of a session or a task."),
+]
 Since = Annotated[
     str | None,
     typer.Option(
@@ -53,11 +57,12 @@ def add_to(app: typer.Typer) -> None:
     app.command()(search)
 
 
-def list_sessions(
+def list_sessions(  # noqa: PLR0913 - the options of a command
     status: WantedStatus = None,
     mode: WantedMode = None,
     participant: WantedParticipant = None,
     tag: WantedTag = None,
+    thread: WantedThread = None,
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Maximum number of results.")] = 20,
@@ -77,8 +82,10 @@ def list_sessions(
     from .render import session_table
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
-    wanted = SessionFilter(status, mode, participant, tag, *opened)
-    found = list(islice(_sessions(Client(load_settings()), wanted), limit))
+    client = Client(load_settings())
+    thread_id = thread and client.find_thread(thread)
+    wanted = SessionFilter(status, mode, participant, tag, *opened, thread_id=thread_id)
+    found = list(islice(_sessions(client, wanted), limit))
     if as_json:
         print_json([it.to_json() for it in found])
     elif found:
@@ -95,6 +102,7 @@ def search(  # noqa: PLR0913 - the options of a command
     mode: WantedMode = None,
     participant: WantedParticipant = None,
     tag: WantedTag = None,
+    thread: WantedThread = None,
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, typer.Option(min=1, max=1_000, help="Maximum number of results.")] = 20,
@@ -114,8 +122,10 @@ def search(  # noqa: PLR0913 - the options of a command
     from ..common.screen import console, print_json
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
-    wanted = SessionFilter(status, mode, participant, tag, *opened)
-    reader = Client(load_settings()).archived()
+    client = Client(load_settings())
+    thread_id = thread and client.find_thread(thread)
+    wanted = SessionFilter(status, mode, participant, tag, *opened, thread_id=thread_id)
+    reader = client.archived()
     page: ResultPage[FoundMessage] = (
         ResultPage((), None) if reader is None else reader.search(words, wanted, after=after, limit=limit)
     )
@@ -157,7 +167,8 @@ def _live(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]:
     from .render import SessionListRow
 
     for job in client.each_job():
-        it = SessionListRow(job.collab(), job.state(), job.parent.session_id if job.parent else None)
+        parent = job.parent.session_id if job.parent else None
+        it = SessionListRow(job.collab(), job.state(), parent, job.spec.thread_id)
         if _fits(it, wanted):
             yield it
 
@@ -167,6 +178,7 @@ def _archived(
 ) -> Iterator[SessionListRow]:
     from ....jobs.archived import parent_of, state_of
     from ....models.protocol.collab import Collab
+    from ....models.text.json_text import parse_json
     from .render import SessionListRow
 
     reader, cursor = client.archived(), None
@@ -178,6 +190,7 @@ def _archived(
                     Collab.model_validate_json(it.documents.collab),
                     state_of(it.session_id, it.fields, {}),
                     parent_of(it.documents),
+                    parse_json(it.documents.spec).get("thread_id"),
                 )
         cursor = page.cursor
         if cursor is None:
@@ -191,6 +204,7 @@ def _fits(it: SessionListRow, wanted: SessionFilter) -> bool:
         and wanted.mode in (None, collab.mode.value)
         and wanted.participant in (None, *(p.participant_id for p in collab.participants))
         and wanted.tag in (None, *(collab.meta.tags or ()))
+        and wanted.thread_id in (None, it.thread_id, collab.collab_id)
         and (wanted.since_ms is None or state.opened_ms >= wanted.since_ms)
         and (wanted.until_ms is None or state.opened_ms < wanted.until_ms)
     )

@@ -15,6 +15,7 @@ from ....jobs.collab import CollabJob
 from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
 from ....models.sessions.plan import BoardEntry
+from ....models.sessions.spec import SessionSpec
 from ....models.text.ids import timestamp_from_ms
 from ....models.text.json_text import dump_json
 from ....state.sessions.records import SessionState
@@ -95,12 +96,15 @@ class SessionListRow:
     state: SessionState
     #: Id of the session whose turn it answers; None: it is no sub-session.
     parent: str | None = None
+    #: Id of the thread; None: the session is the first of its thread, or in none.
+    thread_id: str | None = None
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the row as JSON data."""
         state, ended_ms = self.state, self.state.ended_ms
         return {
             "id": self.collab.collab_id,
+            "thread_id": self.thread_id,
             "title": self.collab.title,
             "mode": self.collab.mode.value,
             "status": state.status.value,
@@ -199,6 +203,7 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     ended = outcome(state.status, state.reason, state.detail)
     yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
     yield Text(f"purpose: {printable(collab.purpose)}")
+    yield from _origin(job.spec)
     holder = job.turn_state().current_turn_holder
     if not state.is_final:
         speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
@@ -248,10 +253,19 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "usage": state.usage.to_json_data(),
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),
+        "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
         "parent": None if job.parent is None else job.parent.model_dump(mode="json"),
         "descendants": [it._asdict() for it in job.descendants()],
     }
+
+
+def _origin(spec: SessionSpec) -> Iterator[Text]:
+    if spec.thread_id is not None:
+        yield Text(f"thread: {spec.thread_id}")
+    if (history := spec.history) is not None:
+        how = f"fork of {history.session} before turn {history.before_turn}"
+        yield Text(f"continues: {history.session}" if history.before_turn is None else how)
 
 
 def _facts(state: SessionState) -> Iterator[str]:

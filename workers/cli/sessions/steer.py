@@ -142,8 +142,10 @@ def instruct(
 
     Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
     """
+    from ..common.arguments import read_text
+
     job = _job(session)
-    job.instruct(participant, _read(text), by=actor_name(by), key=key)
+    job.instruct(participant, read_text(text), by=actor_name(by), key=key)
     _print_status(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
 
 
@@ -159,12 +161,8 @@ def post(
 
     Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
     """
+    from ..common.arguments import read_text
+
     job = _job(session)
-    job.post(_read(text), role=role, by=actor_name(by), key=key)
+    job.post(read_text(text), role=role, by=actor_name(by), key=key)
     _print_status(job, "message accepted.", as_json=as_json)
-
-
-def _read(text: str) -> str:
-    import sys
-
-    return sys.stdin.read().strip() if text == "-" else text

@@ -86,6 +86,7 @@ def unreadable_row(session: UnreadableSession, *, before: CollabRow | None, now_
         known = session.status if session.status in tuple(CollabStatus) else CollabStatus.ACTIVE
         before = CollabRow(
             id=session.session_id,
+            thread=None,
             title="",
             mode="",
             status=str(known),

@@ -146,4 +146,4 @@ def _read_cursor(cursor: str, order: ListOrder) -> tuple[Any, str]:
 
 def _searched(row: CollabRow) -> str:
     speakers = " ".join(it["name"] for it in row["speakers"])
-    return f"{row['title']} {row['id']} {speakers}".casefold()
+    return f"{row['title']} {row['id']} {row['thread'] or ''} {speakers}".casefold()

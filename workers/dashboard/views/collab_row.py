@@ -40,6 +40,8 @@ class CollabRow(TypedDict):
     """One session. Times are in milliseconds since the epoch, costs in millionths of a US dollar."""
 
     id: str
+    #: Id of the thread; None: the first session of its thread, or in none.
+    thread: str | None
     title: str
     mode: str
     status: str
@@ -77,6 +79,7 @@ class CollabFacts:
     #: Display name by participant id.
     names: Mapping[str, str]
     max_turns: int | None = None
+    thread: str | None = None
 
     @classmethod
     def read(cls, session_id: str, collab: str, spec: str | None = None, *, edition: int = 0) -> CollabFacts:
@@ -85,7 +88,7 @@ class CollabFacts:
         Args:
             session_id: The session.
             collab: The collab as JSON.
-            spec: The spec as JSON; None: the limit of turns is not needed.
+            spec: The spec as JSON; None: neither the limit of turns nor the thread is needed.
             edition: Number of changes of these documents.
 
         Raises:
@@ -102,6 +105,7 @@ class CollabFacts:
             str(data.get("mode") or ""),
             names,
             None if spec is None else _max_turns(session_id, spec),
+            None if spec is None else _thread(session_id, spec),
         )
 
 
@@ -125,6 +129,7 @@ def build_row(
     usage = state.usage
     return CollabRow(
         id=state.session_id,
+        thread=facts.thread,
         title=facts.title,
         mode=facts.mode,
         status=state.status.value,
@@ -164,6 +169,11 @@ def _speakers(state: SessionState, facts: CollabFacts) -> list[Speaker]:
 
 def _since_ms(turn: TurnRecord) -> int | None:
     return turn.parking.parked_ms if turn.parking is not None else turn.began_ms or turn.queued_ms
+
+
+def _thread(session_id: str, spec: str) -> str | None:
+    thread = read_object(spec, session_id=session_id, part="spec").get("thread_id")
+    return thread if isinstance(thread, str) else None
 
 
 def _max_turns(session_id: str, spec: str) -> int | None:

@@ -1,0 +1,232 @@
+"""Continued sessions and forks: new sessions whose history is an earlier session, live or archived.
+
+A continued session begins after the end of the earlier one, a fork before one of its turns. Both take over its
+participants, agents and options, and share its thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from ..models.errors import InvalidInput, SymposiaError
+from ..models.protocol.base import Event
+from ..models.protocol.collab import Collab, CollabMode, CollabStatus
+from ..models.protocol.dialog import Message
+from ..models.protocol.events import MapEvent
+from ..models.review.runs import REVIEW_PARAMETER
+from ..models.sessions.history import NO_MESSAGE, History
+from ..models.sessions.plan import SessionView
+from ..models.sessions.spec import SessionSpec
+from ..models.sessions.steering import AnyBinding, read_binding
+from ..models.sessions.stop_conditions import AnyOf, StopCondition, TextSeen
+from ..models.sessions.submission import HowToRun, Submission
+from ..models.text.ids import new_id, utcnow
+from ..models.turns.turn import NewItem
+from ..state.redis.readers import converting_to_corrupt, read_stored
+from ..tasks.planning.turn_history import Moment, PastTurns, read_past_turns, state_before
+from ..tasks.views.session_views import SessionFacts
+from .reading import ReadableJob, connections_of, facts_of, streams_of
+
+
+@dataclass(frozen=True, slots=True)
+class ForkChanges:
+    """Changes of a fork: agents, and instructions in addition to those of the earlier session."""
+
+    agents: Mapping[str, AnyBinding] | None = None
+    instruct: Mapping[str, str] | None = None
+
+
+def continue_submission(job: ReadableJob, submission: Submission) -> Submission:
+    """Return the submission of a session that continues an ended one.
+
+    Raises:
+        InvalidInput: The session has not ended, or the thread is another one.
+    """
+    state = job.state()
+    if not state.is_final:
+        rule = f"must be the id of a session that has ended; this one is {state.status}"
+        raise InvalidInput("continues", job.id, rule)
+    thread = _thread_of(facts_of(job))
+    if submission.thread_id not in (None, thread):
+        raise InvalidInput(
+            "thread_id", submission.thread_id, f"must be the thread of the continued session, {thread}"
+        )
+    newest = streams_of(job).newest_page(job.id, "dialog", count=1)
+    history = History(session=job.id, until=newest[0][0] if newest else NO_MESSAGE)
+    return replace(submission, continues=None, thread_id=thread, history=history)
+
+
+def continued_submission(job: ReadableJob, given: Mapping[str, Any]) -> Submission:
+    """Return the submission of a session that continues an ended one, with its participants, agents and options.
+
+    Args:
+        job: The session that has ended.
+        given: Arguments of `submit` that replace its own; None: not given. In a swarm, the first message is the
+            only item of the new board.
+
+    Raises:
+        InvalidInput: The session has not ended, or a value breaks a rule.
+    """
+    job.state()
+    facts = facts_of(job)
+    chosen = {name: value for name, value in given.items() if value is not None}
+    arguments = {**_arguments(facts.spec), **chosen}
+    if facts.collab.mode is CollabMode.SWARM and "options" not in chosen:
+        arguments["options"] = facts.spec.options.model_copy(update={"items": _items(chosen.get("messages"))})
+    submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", arguments))
+    if submission.memory is None and facts.spec.memory is not None:
+        submission = replace(submission, memory=facts.spec.memory.changed(said={}))
+    return continue_submission(job, submission)
+
+
+def _items(messages: object) -> tuple[NewItem, ...]:
+    first = next(iter(messages), None) if isinstance(messages, list | tuple) else None
+    return (NewItem(text=first[:8_000]),) if isinstance(first, str) and first.strip() else ()
+
+
+def fork_submission(job: ReadableJob, at_turn: int, changes: ForkChanges) -> Submission:
+    """Return the submission of a session that begins before a turn of another one.
+
+    Raises:
+        InvalidInput: There is no such turn or participant, the record is not complete, or the roster changed.
+    """
+    state = job.state()
+    facts = facts_of(job)
+    if type(at_turn) is not int or not 0 < at_turn < state.next_number:
+        raise InvalidInput("at_turn", at_turn, f"must be the number of a turn, 1 to {state.next_number - 1}")
+    _check_roster_unchanged(job)
+    past = _past_turns(job)
+    moment = _state_before(job, facts, past, at_turn)
+    history = History(
+        session=job.id,
+        before_turn=moment.next_number,
+        until=_last_message(job, moment, past),
+    )
+    submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", _arguments(facts.spec)))
+    return replace(
+        submission,
+        agents=_changed_agents(facts, changes),
+        thread_id=_thread_of(facts),
+        memory=facts.spec.memory,
+        history=history,
+        start=moment.to_start(),
+    )
+
+
+def _thread_of(facts: SessionFacts) -> str:
+    return facts.spec.thread_id or facts.session_id
+
+
+def _new_collab(collab: Collab) -> Collab:
+    """Return a draft with a new id, and no trace and events of the earlier session."""
+    fresh = {"collab_id": new_id(), "status": CollabStatus.DRAFT, "created_at": utcnow()}
+    return collab.changed(**fresh, updated_at=None, trace=None, events=None)
+
+
+def _arguments(spec: SessionSpec) -> dict[str, Any]:
+    """Return the arguments of `submit` that a spec came from. A review ends with its own session."""
+    parameters = {name: value for name, value in spec.parameters.items() if name != REVIEW_PARAMETER}
+    return {
+        "agents": dict(spec.agents),
+        "stop": _without_repeated(spec.stop),
+        "options": spec.options,
+        "policy": spec.policy,
+        "policies": dict(spec.policies),
+        "limits": spec.limits,
+        "tenant": spec.tenant,
+        "parameters": parameters,
+        "task": spec.task,
+        "conversation": spec.conversation,
+        "protocol": spec.protocol,
+        "output": spec.output.json_schema if spec.output else None,
+        "output_by": spec.output.by if spec.output else None,
+    }
+
+
+def _without_repeated(stop: StopCondition) -> StopCondition:
+    """Return the condition without repeated parts: opening adds the same ones again.
+
+    Repeated texts stay, because the state of a stop condition refers to texts by position.
+    """
+    if not isinstance(stop, AnyOf):
+        return stop
+    kept: list[StopCondition] = []
+    for part in stop.conditions:
+        if part not in kept or any(isinstance(leaf, TextSeen) for leaf in part.leaves()):
+            kept.append(part)
+    return AnyOf(tuple(kept))
+
+
+def _check_roster_unchanged(job: ReadableJob) -> None:
+    for _, text in streams_of(job).whole(job.id, "journal"):
+        if read_stored(Event, text, session_id=job.id, part="journal").event_type == "roster.changed":
+            raise InvalidInput("id", job.id, "must be a session whose participants did not change")
+
+
+def _timed_events(job: ReadableJob) -> Iterator[tuple[int, MapEvent]]:
+    for entry_id, text in streams_of(job).whole(job.id, "events"):
+        yield _ms(entry_id), read_stored(MapEvent, text, session_id=job.id, part="events")
+
+
+def _past_turns(job: ReadableJob) -> PastTurns:
+    with converting_to_corrupt(job.id, "events"):
+        return read_past_turns(_timed_events(job), job.board())
+
+
+def _state_before(job: ReadableJob, facts: SessionFacts, past: PastTurns, at_turn: int) -> Moment:
+    start = connections_of(job).store.start(job.id)
+    moment = Moment.from_start(start) if start else Moment()
+    view = SessionView(
+        mode=facts.collab.mode,
+        purpose=facts.collab.purpose,
+        roster=facts.participants,
+        orchestrator=facts.spec.orchestrator,
+        options=facts.spec.options,
+    )
+    return state_before(at_turn, past, moment, view=view, stop=facts.spec.stop, output=facts.spec.output)
+
+
+def _last_message(job: ReadableJob, moment: Moment, past: PastTurns) -> str:
+    """Return the id of the last message before the step: of its turns, and of those from outside, what was there."""
+    began_ms = past.began_ms.get(moment.next_number)
+    last = NO_MESSAGE
+    for entry_id, text in streams_of(job).whole(job.id, "dialog"):
+        turn = read_stored(Message, text, session_id=job.id, part="dialog").turn_number
+        is_later = (
+            began_ms is not None and _ms(entry_id) > began_ms if turn is None else turn not in moment.seen
+        )
+        if is_later:
+            break
+        last = entry_id
+    return last
+
+
+def _ms(entry_id: str) -> int:
+    return int(entry_id.partition("-")[0])
+
+
+def _changed_agents(facts: SessionFacts, changes: ForkChanges) -> dict[str, Any]:
+    agents = dict(facts.spec.agents)
+    for field, names in (("agents", changes.agents or {}), ("instruct", changes.instruct or {})):
+        for name in names:
+            if name not in agents:
+                raise InvalidInput(field, name, f"must be the id of a participant: {', '.join(agents)}")
+    for name, given in (changes.agents or {}).items():
+        try:
+            agents[name] = agents[name].with_agent(given) if isinstance(given, str) else read_binding(given)
+        except SymposiaError as error:
+            raise InvalidInput(f"agents.{name}", given, "must be the name of an agent") from error
+    for name, text in (changes.instruct or {}).items():
+        check_text(f"instruct.{name}", text)
+        before = agents[name].instructions
+        data = {**dict(agents[name]), "instructions": f"{before}\n\n{text}" if before else text}
+        agents[name] = read_binding(data)
+    return agents
+
+
+def check_text(field: str, text: object) -> None:
+    """Raise InvalidInput for a value that is not text, or is blank."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInput(field, text, "must not be blank")

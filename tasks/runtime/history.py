@@ -1,0 +1,153 @@
+"""Messages of the history of a session, read from earlier sessions: live ones in Redis, others in the archive.
+
+They never change, so each process keeps the newest of them in memory. A chain of sessions is read only as far as
+a turn's window needs it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ...models.errors import AgentFailed, ArchiveError, SessionNotFound
+from ...models.protocol.dialog import Message, Role
+from ...models.sessions.history import NO_MESSAGE, History
+from ...models.sessions.spec import SessionSpec
+from ...state.redis.readers import Entry, StreamReader, read_all_stored, read_stored
+from ...state.sessions.store import SessionStore
+from ..views.session_views import SessionFacts
+
+if TYPE_CHECKING:
+    from ...archive.sessions.reader import ArchiveReader
+
+#: Maximum characters of the messages in memory.
+CACHE_CHARACTERS = 32_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """The newest messages of one session of a chain."""
+
+    #: Number of messages that were asked for.
+    asked: int
+    #: Newest first.
+    messages: tuple[Message, ...]
+    #: History of that session.
+    earlier: History | None
+    characters: int
+
+
+def no_archive() -> ArchiveReader | None:
+    """Return None: there is no archive."""
+    return None
+
+
+class HistoryReader:
+    """Reader of the messages before those of a session's own dialog. Safe for threads."""
+
+    def __init__(
+        self,
+        store: SessionStore,
+        *,
+        archive: Callable[[], ArchiveReader | None] = no_archive,
+        limit: int = CACHE_CHARACTERS,
+    ) -> None:
+        self._store = store
+        self._streams = StreamReader(store.client)
+        self._archive = archive
+        self._limit = limit
+        self._known: OrderedDict[History, _Link] = OrderedDict()
+        self._characters = 0
+        self._lock = threading.Lock()
+
+    def before(self, facts: SessionFacts, count: int) -> tuple[Message, ...]:
+        """Return the newest `count` messages of a session's history, oldest first.
+
+        Raises:
+            AgentFailed: The archive, which has them, does not answer; the turn is run again.
+            RedisUnavailable: Redis does not answer.
+        """
+        history = facts.spec.history
+        if history is None or count <= 0:
+            return ()
+        try:
+            return self._newest(history, count)
+        except ArchiveError as error:
+            raise AgentFailed(f"reading the history of the session failed: {error}") from error
+
+    def _newest(self, history: History, count: int) -> tuple[Message, ...]:
+        found: list[Message] = []
+        visited: set[str] = set()
+        link: History | None = history
+        while link is not None and len(found) < count and link.session not in visited:
+            visited.add(link.session)  # an id that was used again could lead back to an earlier session
+            try:
+                known = self._link(link, count - len(found))
+            except SessionNotFound:
+                found.append(_missing_note(link))
+                break
+            found += known.messages[: count - len(found)]
+            link = known.earlier
+        return tuple(reversed(found))
+
+    def _link(self, history: History, count: int) -> _Link:
+        with self._lock:
+            known = self._known.get(history)
+            if known is not None and (known.asked >= count or len(known.messages) < known.asked):
+                self._known.move_to_end(history)
+                return known
+        link = self._read(history, count)
+        with self._lock:
+            self._keep(history, link)
+        return link
+
+    def _keep(self, history: History, link: _Link) -> None:
+        if (old := self._known.pop(history, None)) is not None:
+            self._characters -= old.characters
+        self._known[history] = link
+        self._characters += link.characters
+        while self._characters > self._limit and len(self._known) > 1:
+            _, dropped = self._known.popitem(last=False)
+            self._characters -= dropped.characters
+
+    def _read(self, history: History, count: int) -> _Link:
+        """Read one session of the chain.
+
+        Raises:
+            SessionNotFound: Neither Redis nor the archive has it.
+        """
+        before = _after(history.until)
+        entries: Sequence[Entry] = self._streams.newest_page(
+            history.session, "dialog", before=before, count=count
+        )
+        try:
+            # After the messages: if the spec is there, the keys had not expired.
+            spec = self._store.documents(history.session).spec
+        except SessionNotFound:
+            reader = self._archive()
+            if reader is None:
+                raise
+            entries = reader.newest_page(history.session, "dialog", before=before, count=count)
+            spec = reader.session(history.session).documents.spec
+        texts = [text for _, text in entries] if history.until != NO_MESSAGE else []
+        messages = read_all_stored(Message, texts, session_id=history.session, part="dialog")
+        return _Link(
+            asked=count,
+            messages=tuple(message.as_history() for message in messages),
+            earlier=read_stored(SessionSpec, spec, session_id=history.session, part="spec").history,
+            characters=sum(map(len, texts)),
+        )
+
+
+def _after(entry_id: str) -> str:
+    """Return the next possible id of a stream entry."""
+    at_ms, _, seq = entry_id.partition("-")
+    return f"{at_ms}-{int(seq) + 1}"
+
+
+def _missing_note(history: History) -> Message:
+    text = f"[Earlier messages are missing: session {history.session} is neither live nor in the archive.]"
+    return Message(role=Role.SYSTEM, content=text)
