@@ -56,6 +56,8 @@
     │   ├── ReviewNotFound
     │   ├── GitFailed
     │   └── DeliveryFailed                  `retryable`: whether to retry
+    ├── ReplayDiffers                       a replay differs from the record
+    ├── NotRecorded                         a session without a record
     ├── LocalModelError                     local model server
     └── RegistryError                       the agents file breaks a rule
 

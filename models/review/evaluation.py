@@ -15,7 +15,6 @@ defects = [{ kind = "race", quote = "tempfile.mktemp(", lines = 2 }]
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated, Self
 
 from pydantic import Field, model_validator
@@ -24,19 +23,11 @@ from ..errors import InvalidInput
 from ..protocol.base import NonBlank
 from ..text.numbered_lines import split_lines
 from ..turns.turn import Frozen
+from .defect_set import DefectSet
 from .findings import MAX_PATH, Finding
 
 Kind = Annotated[NonBlank, Field(max_length=100)]
 Word = Annotated[NonBlank, Field(max_length=100)]
-
-
-class DefectSet(StrEnum):
-    """What the files of a data set are for."""
-
-    #: Prompts are tuned on them.
-    TUNING = "tuning"
-    #: They only measure.
-    HELD_BACK = "held-back"
 
 
 class PlantedDefect(Frozen):

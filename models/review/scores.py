@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from .evaluation import Dataset, DefectSet, PlacedDefect
+from .defect_set import DefectSet
+from .evaluation import Dataset, PlacedDefect
 from .findings import Finding
 from .runs import ItemState, ReviewRun
 

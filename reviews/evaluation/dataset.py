@@ -11,7 +11,8 @@ from typing import TypedDict, Unpack
 from pydantic import ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
-from ...models.review.evaluation import Dataset, DefectSet, PlacedDefect, place_defects
+from ...models.review.defect_set import DefectSet
+from ...models.review.evaluation import Dataset, PlacedDefect, place_defects
 from ...models.review.runs import SkippedItem
 from ..batches.request import ReviewRequest
 from ..requests.panels import project_settings, resolve_panel

@@ -82,7 +82,9 @@ class Accounts(RuleBasedStateMachine):
         if how == "commit":
             speech = self.table.speech(grant, "said", usage=accounts[grant.token])
             others = {token: usage for token, usage in accounts.items() if token != grant.token}
-            written = TurnOutput(speech.kind, speech.result, speech.usage, others, messages=speech.messages)
+            written = TurnOutput(
+                speech.kind, speech.result, usage=speech.usage, others=others, messages=speech.messages
+            )
             return self.table.store.commit(self.table.id, grant, written)
         if how == "fail":
             return self.table.store.fail(self.table.id, grant, delay_ms=0, error="no", spent=accounts)

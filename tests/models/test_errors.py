@@ -41,6 +41,7 @@ from symposia.models.errors import (
     MessageTooLarge,
     NotAMember,
     NotLive,
+    NotRecorded,
     NotRestorable,
     NotTaskManager,
     NotTheOwner,
@@ -49,6 +50,7 @@ from symposia.models.errors import (
     PortTaken,
     RedisUnavailable,
     RegistryError,
+    ReplayDiffers,
     ReplyRefused,
     ResultTimeout,
     ReviewError,
@@ -120,6 +122,13 @@ EXAMPLES = {
         "s1", ended="completed"
     ): "session 's1' has already ended (completed) and cannot be changed; it is in the archive only",
     NotRestorable("s1", why="it is already live"): "session 's1' cannot be restored: it is already live",
+    ReplayDiffers("s1", turn=2, participant="ann", differences=["another model"]): (
+        "turn 2 (ann) differs from the record: another model"
+    ),
+    NotRecorded("s1"): (
+        "session 's1' was not recorded: submit sessions with record=True (`symposia run --record`), "
+        "or set SYMPOSIA_RECORD_CALLS=true"
+    ),
     ConversationError(): "A task or conversation cannot be used this way.",
     NotTaskManager("ann", "t1"): "'ann' is not the task-manager of 't1'",
     NotAMember("ann", "c1"): "'ann' is not a member of 'c1'",

@@ -8,7 +8,8 @@ import pytest
 
 from review_tools.values import a_finding, a_result, a_run
 from symposia.models.errors import InvalidInput
-from symposia.models.review.evaluation import Dataset, DatasetFile, DefectSet, place_defects
+from symposia.models.review.defect_set import DefectSet
+from symposia.models.review.evaluation import Dataset, DatasetFile, place_defects
 from symposia.models.review.findings import Finding, FindingStatus
 from symposia.models.review.scores import Score, score_run
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.review.evaluation import DefectSet
+from symposia.models.review.defect_set import DefectSet
 from symposia.models.review.runs import ReadItem
 from symposia.reviews.evaluation.dataset import read_dataset, request_for_dataset
 

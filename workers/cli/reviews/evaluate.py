@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ....models.review.evaluation import DefectSet
+from ....models.review.defect_set import DefectSet
 from ..common.options import AsJson
 from .options import (
     Config,
