@@ -13,16 +13,17 @@ from typing import NamedTuple
 _CODE = re.compile(r"`[^`]*`")
 #: Replacement of code in prose.
 CODE_MARK = "\ufffc"
+# Patterns of this package take time in proportion to the text: nothing limits the time of a match.
 _NOT_WORD = re.compile(r"[^\w\- ]")
 #: Endings of the anchors of repeated headings.
 _REPEATED = re.compile(r"[-_]\d+$")
 #: Parts of a document that are filled in when the documentation is built.
 _GENERATED = re.compile(
-    r"^\s*(?::::\s|-{1,2}8<-|\.\. (?:include|auto\w+|click|literalinclude)::|`{3,}\{|\{%|\{\{|<!--\s*include)",
+    r"^[ \t]*(?::::\s|-{1,2}8<-|\.\. (?:include|auto\w+|click|literalinclude)::|`{3,}\{|\{%|\{\{|<!--\s*include)",
     re.MULTILINE,
 )
 _EXPLICIT_ANCHOR = re.compile(
-    r"""(?:\b(?:id|name)\s*=\s*["']([^"']+)["'])|\{:?\s*#([\w.:-]+)|^\(([^()\n]+)\)=|^\s*\.\. _`?([^`:\n]+)`?:""",
+    r"""(?:\b(?:id|name)\s*=\s*["']([^"']+)["'])|\{:?\s*#([\w.:-]+)|^\(([^()\n]+)\)=|^[ \t]*\.\. _`?([^`:\n]+)`?:""",
     re.MULTILINE,
 )
 

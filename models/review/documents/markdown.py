@@ -15,7 +15,7 @@ from .document import CodeWord, Document, Heading, Link, Passage
 
 _FRONT_MATTER = re.compile(r"\A(-{3,}|\+{3,})[ \t]*\n(?s:.*?)\n\1[ \t]*(?:\n|\Z)")
 #: Attributes after the text of a heading, and a permanent link.
-_ATTRIBUTES = re.compile(r"\s*(?:\{[^{}]*\}|¶)\s*$")
+_ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|¶)\Z")
 _MARKDOWN = MarkdownIt("commonmark", {"html": True}).enable("table")
 # Otherwise targets would be escaped.
 _MARKDOWN.normalizeLink = lambda url: url  # type: ignore[method-assign]
@@ -80,7 +80,7 @@ def _headings(tokens: Sequence[Token]) -> Iterator[Heading]:
         level = int(token.tag[1:])
         follows = tokens[index + 3] if index + 3 < len(tokens) else None
         is_last = follows is None or (follows.type == "heading_open" and int(follows.tag[1:]) <= level)
-        text = _ATTRIBUTES.sub("", _plain(tokens[index + 1]))
+        text = _ATTRIBUTES.sub("", _plain(tokens[index + 1]).rstrip()).rstrip()
         yield Heading(token.map[0] + 1, level, text, is_last or not text.strip())
 
 

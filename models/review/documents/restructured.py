@@ -16,7 +16,7 @@ _ADORNMENT = re.compile(r"([^\w\s])\1{2,}\s*")
 _DIRECTIVE = re.compile(r"\s*\.\.(?:\s|$)")
 _FILE = re.compile(r"\s*\.\. (?:image|figure|include|literalinclude):: +(\S+)")
 _LITERAL = re.compile(r"``(.+?)``")
-_ROLE = re.compile(r":[\w:+-]+:`([^`]*)`|`([^`]*)`_{0,2}")
+_ROLE = re.compile(r":[\w:+-]{1,100}:`([^`]*)`|`([^`]*)`_{0,2}")
 
 
 def read_restructured(text: str) -> Document:

@@ -12,6 +12,8 @@ from functools import cached_property
 
 #: Minimum characters of a word: short words differ by one letter by chance.
 MIN_WORD = 6
+#: Maximum characters of a word that is compared: the memory for a word grows with the square of its length.
+MAX_WORD = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 #: One name, a dotted name, or a call without arguments.
 _WORD = re.compile(r"(?:[A-Za-z_][A-Za-z0-9_]*\.)*[A-Za-z_][A-Za-z0-9_]*(?:\(\))?")
@@ -37,7 +39,11 @@ class Names:
             if _WORD.fullmatch(word) is None:
                 continue
             for part in word.removesuffix("()").split("."):
-                if len(part) < MIN_WORD or part in self._names or part.strip("_") in PYTHON_NAMES:
+                if (
+                    not MIN_WORD <= len(part) <= MAX_WORD
+                    or part in self._names
+                    or part.strip("_") in PYTHON_NAMES
+                ):
                     continue
                 if name := self._near(part):
                     yield word, name
@@ -53,7 +59,7 @@ class Names:
     def _by_key(self) -> dict[str, list[str]]:
         keys: dict[str, list[str]] = defaultdict(list)
         for name in self._names:
-            if len(name) >= MIN_WORD - 1:
+            if MIN_WORD - 1 <= len(name) <= MAX_WORD + 1:
                 for key in _keys(name):
                     keys[key].append(name)
         return keys

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.review.documents.spelling import Names, is_misspelling
+from symposia.models.review.documents.spelling import MAX_WORD, Names, is_misspelling
 
 
 @pytest.mark.parametrize(
@@ -64,3 +67,26 @@ def test_any_exchanged_letter_inside_is_found(name: str, data: st.DataObject) ->
     names = Names()
     names.add(name)
     assert dict(names.misspelled([word])) == {word: name}
+
+
+def test_long_names_take_no_memory_and_are_not_compared() -> None:
+    digits = random.Random(1)
+    long = "a" + "".join(digits.choices("0123456789abcdef", k=8_000))
+    names = Names()
+    names.add(f"{long} some_name")
+    tracemalloc.start()
+    try:
+        assert list(names.misspelled(["some_nume", f"{long[:4000]}x{long[4000:]}"])) == [
+            ("some_nume", "some_name")
+        ]
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("length", "is_found"), [(MAX_WORD, True), (MAX_WORD + 1, False)])
+def test_words_up_to_the_maximum_are_compared(length: int, is_found: bool) -> None:
+    names = Names()
+    names.add("n" * (length // 2) + "m" + "n" * (length - length // 2 - 1))
+    word = "n" * length
+    assert bool(list(names.misspelled([word]))) is is_found
