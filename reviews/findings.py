@@ -224,24 +224,23 @@ def compare_run(
     changed lines and findings about the whole item are kept; findings of `models` (participants) on its other
     lines are not gone, and stay in its result.
     """
-    previous = tuple(previous)
-    reviewed = {it.item.path: it.item for it in run.results if it.state in _REVIEWED_STATES}
-    unread = {it.item.path for it in run.results} | {it.path for it in run.skipped}
+    before = tuple(_follow_renames(run, previous))
+    items = {it.item.path: it.item for it in run.results}
+    reviewed = {it.item.path for it in run.results if it.state in _REVIEWED_STATES}
+    unread = items.keys() | {it.path for it in run.skipped}
 
     def was_looked_at(finding: Finding) -> bool:
         path = finding.path
         if path not in reviewed:
             return is_whole and path not in unread
-        return was_shown(finding, reviewed[path], models)
+        return was_shown(finding, items[path], models)
 
     found = merge_findings(finding for it in run.results for finding in it.findings)
-    compared = with_status(
-        found, previous=merge_findings(_follow_renames(run, previous)), was_looked_at=was_looked_at
-    )
+    compared = with_status(found, previous=merge_findings(before), was_looked_at=was_looked_at)
     kept = tuple(
-        it for it in compared if it.status == FindingStatus.GONE or is_in_changes(it, reviewed.get(it.path))
+        it for it in compared if it.status == FindingStatus.GONE or is_in_changes(it, items.get(it.path))
     )
-    return carry_findings(run, previous, models=models).model_copy(update={"findings": kept})
+    return carry_findings(run, before, models=models).model_copy(update={"findings": kept})
 
 
 def _follow_renames(run: ReviewRun, previous: Iterable[Finding]) -> Iterator[Finding]:

@@ -122,6 +122,23 @@ def test_findings_on_lines_that_were_read_are_gone(before: Finding, models: set[
     assert run.results[0].findings == ()
 
 
+@pytest.mark.parametrize("state", [ItemState.DONE, ItemState.FAILED, ItemState.RUNNING])
+def test_unchanged_lines_are_left_out_in_any_state(state: ItemState) -> None:
+    found = [a_finding(line=line, rule=f"R{line}") for line in (11, 50)]
+    run = compare_run(a_run(a_result(*found, item=CHANGE, state=state)))
+    assert statuses(run.findings) == [("R11", "new")]
+
+
+def test_unshown_findings_of_a_renamed_file_are_carried() -> None:
+    item = CHANGE.model_copy(update={"renamed_from": "old.py"})
+    run = compare_run(
+        a_run(a_result(item=item)),
+        previous=[MODEL.model_copy(update={"path": "old.py"})],
+        models={"reviewer"},
+    )
+    assert (run.findings, run.results[0].findings) == ((), (MODEL,))
+
+
 def test_baseline_suppresses_known_findings_only() -> None:
     baseline = read_baseline(baseline_of([KEY]))
     run = with_baseline(compare_run(a_run(a_result(UNUSED, KEY)), previous=[KEY]), baseline)
