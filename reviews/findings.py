@@ -1,4 +1,4 @@
-"""Equal findings: those of several reviewers are merged, and those of a run compared with the previous run.
+"""Equal findings: those of several reviewers are merged, and those of a baseline suppressed.
 
 Two findings of one run are the same if they are about overlapping lines of the same path, come from different
 reviewers, and have the same rule or nearly the same message. Rules of one group (`rule_groups`) have the same
@@ -6,9 +6,8 @@ cause: their findings are merged on adjacent lines too, as parts of one statemen
 reports several of them. Other findings of one reviewer are never merged, because a reviewer distinguishes its
 own findings.
 
-Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
-they are counted: of three findings where there were two, two are old and one is new. A baseline is a file of
-accepted findings, which are reported as suppressed.
+A baseline is a file of accepted findings, which are reported as suppressed. They are matched by their
+fingerprints, which several findings may share, so they are counted.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Annotated, Literal
 
@@ -25,9 +24,8 @@ from pydantic import Field, ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.answers import UNNAMED_RULE
 from ..models.review.findings import Finding, FindingStatus, normalise_message
-from ..models.review.runs import ItemState, ReviewRun
+from ..models.review.runs import ReviewRun
 from ..models.turns.turn import Frozen
-from .carried import carry_findings, is_in_changes, was_shown
 from .rule_groups import is_same_cause, normalise_rule
 
 #: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
@@ -207,87 +205,19 @@ def baseline_of(findings: Iterable[Finding]) -> str:
     return json.dumps({"version": 1, "findings": entries}, indent=2, ensure_ascii=False) + "\n"
 
 
-_REVIEWED_STATES = (ItemState.DONE, ItemState.UNCHANGED)
-
-
-def compare_run(
-    run: ReviewRun,
-    *,
-    previous: Iterable[Finding] = (),
-    is_whole: bool = False,
-    models: Set[str] = frozenset(),
-) -> ReviewRun:
-    """Return the run with its findings: merged over all reviewers, each with its status.
-
-    A finding of the previous run is gone only if its item was reviewed without finding it, or if its item no
-    longer exists and the run covers the whole root (`is_whole`). In a changed item, only findings in its
-    changed lines and findings about the whole item are kept; findings of `models` (participants) on its other
-    lines are not gone, and stay in its result.
-    """
-    before = tuple(_follow_renames(run, previous))
-    items = {it.item.path: it.item for it in run.results}
-    reviewed = {it.item.path for it in run.results if it.state in _REVIEWED_STATES}
-    unread = items.keys() | {it.path for it in run.skipped}
-
-    def was_looked_at(finding: Finding) -> bool:
-        path = finding.path
-        if path not in reviewed:
-            return is_whole and path not in unread
-        return was_shown(finding, items[path], models)
-
-    found = merge_findings(finding for it in run.results for finding in it.findings)
-    compared = with_status(found, previous=merge_findings(before), was_looked_at=was_looked_at)
-    kept = tuple(
-        it for it in compared if it.status == FindingStatus.GONE or is_in_changes(it, items.get(it.path))
-    )
-    return carry_findings(run, before, models=models).model_copy(update={"findings": kept})
-
-
-def _follow_renames(run: ReviewRun, previous: Iterable[Finding]) -> Iterator[Finding]:
-    """Yield earlier findings at the present paths of their files."""
-    now = {it.item.renamed_from: it.item.path for it in run.results if it.item.renamed_from}
-    for finding in previous:
-        path = now.get(finding.path)
-        yield finding if path is None else finding.model_copy(update={"path": path})
-
-
 def with_baseline(run: ReviewRun, baseline: Baseline) -> ReviewRun:
     """Return the run with the findings of the baseline suppressed, new or not."""
     left = Counter(baseline)
     findings = (
-        it.model_copy(update={"status": FindingStatus.SUPPRESSED}) if it.is_open and _take(left, it) else it
+        it.model_copy(update={"status": FindingStatus.SUPPRESSED})
+        if it.is_open and take_known(left, it)
+        else it
         for it in sorted(run.findings, key=place_key)
     )
     return run.model_copy(update={"findings": tuple(findings)})
 
 
-def with_status(
-    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[Finding], bool]
-) -> tuple[Finding, ...]:
-    """Return the findings with their status, and newly gone ones, by path and line."""
-    # A finding that was suppressed is new when its comment is removed, and not gone when it is.
-    before = [it for it in previous if it.status != FindingStatus.GONE and it.suppression is None]
-    known = Counter(it.fingerprint for it in before)
-    current = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
-    gone = _gone((it for it in before if was_looked_at(it)), known)
-    return tuple(sorted([*current, *gone], key=place_key))
-
-
-def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:
-    status = FindingStatus.STILL if _take(known, finding) else FindingStatus.NEW
-    if finding.suppression is not None:
-        status = FindingStatus.SUPPRESSED
-    return finding.model_copy(update={"status": status})
-
-
-def _gone(before: Iterable[Finding], known: Counter[str]) -> Iterator[Finding]:
-    """Yield earlier findings without a match; of equal ones, the last."""
-    for finding in sorted(before, key=place_key, reverse=True):
-        if _take(known, finding):
-            yield finding.model_copy(update={"status": FindingStatus.GONE})
-
-
-def _take(counts: Counter[str], finding: Finding) -> bool:
+def take_known(counts: Counter[str], finding: Finding) -> bool:
     """Take one finding of this fingerprint out of `counts`; return False if there is none left."""
     if counts[finding.fingerprint] <= 0:
         return False

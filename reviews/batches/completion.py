@@ -15,7 +15,7 @@ from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
 from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.reviews.store import ReviewStore
-from ..findings import compare_run
+from ..comparing import compare_run
 from .context import ReviewContext
 from .parts import merge_parts
 

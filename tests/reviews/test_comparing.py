@@ -14,12 +14,11 @@ from symposia.models.errors import InvalidInput
 from symposia.models.review.findings import Finding, FindingStatus, with_snippets
 from symposia.models.review.runs import ItemKind, ItemState, SkippedItem
 from symposia.models.severity import Severity
+from symposia.reviews.comparing import compare_run, with_status
 from symposia.reviews.findings import (
     baseline_of,
-    compare_run,
     read_baseline,
     with_baseline,
-    with_status,
 )
 
 UNUSED = a_finding()

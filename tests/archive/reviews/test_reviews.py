@@ -20,7 +20,7 @@ from symposia.models.review.findings import Finding
 from symposia.models.review.runs import ItemKind, ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
-from symposia.reviews.findings import compare_run
+from symposia.reviews.comparing import compare_run
 from symposia.tasks.sessions.restore_prune import prune
 
 ODD = "naïve 日本語 🎭 \n ' \\ ; DROP TABLE finding; --"

@@ -13,7 +13,7 @@ from review_tools.runs import KEY, UNUSED, a_reported_run
 from review_tools.values import a_finding, a_result, a_run
 from servers.browser import own_browser, own_tab
 from symposia.models.severity import Severity
-from symposia.reviews.findings import compare_run
+from symposia.reviews.comparing import compare_run
 from symposia.reviews.reports.formats import HTML, render
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(120)]

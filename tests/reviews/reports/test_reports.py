@@ -15,7 +15,7 @@ from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.review.findings import Finding
 from symposia.models.review.runs import ReviewRun
 from symposia.models.text.ids import new_id
-from symposia.reviews.findings import compare_run
+from symposia.reviews.comparing import compare_run
 from symposia.reviews.reports.formats import ALIGNMENT, JSONL, JUNIT, SARIF, formats, render, report_files
 
 VERDICT = "3 to fix: 1 high, 2 medium. Most severe: app.py:9: A key in the code. ruff found 3. model found 1."

@@ -9,7 +9,8 @@ from symposia.models.review.findings import Excerpt, Verification, VerifiedAs
 from symposia.models.review.runs import ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.severity import Severity
 from symposia.models.turns.turn import Usage
-from symposia.reviews.findings import baseline_of, compare_run, read_baseline, with_baseline
+from symposia.reviews.comparing import compare_run
+from symposia.reviews.findings import baseline_of, read_baseline, with_baseline
 
 UNUSED = a_finding()
 KEY = a_finding(

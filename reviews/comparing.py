@@ -1,0 +1,84 @@
+"""Findings of a run compared with the previous run: new, still present, or gone.
+
+Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
+they are counted: of three findings where there were two, two are old and one is new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+
+from ..models.review.findings import Finding, FindingStatus
+from ..models.review.runs import ItemState, ReviewRun
+from .carried import carry_findings, is_in_changes, was_shown
+from .findings import merge_findings, place_key, take_known
+
+_REVIEWED_STATES = (ItemState.DONE, ItemState.UNCHANGED)
+
+
+def compare_run(
+    run: ReviewRun,
+    *,
+    previous: Iterable[Finding] = (),
+    is_whole: bool = False,
+    models: Set[str] = frozenset(),
+) -> ReviewRun:
+    """Return the run with its findings: merged over all reviewers, each with its status.
+
+    A finding of the previous run is gone only if its item was reviewed without finding it, or if its item no
+    longer exists and the run covers the whole root (`is_whole`). In a changed item, only findings in its
+    changed lines and findings about the whole item are kept; findings of `models` (participants) on its other
+    lines are not gone, and stay in its result.
+    """
+    before = tuple(_follow_renames(run, previous))
+    items = {it.item.path: it.item for it in run.results}
+    reviewed = {it.item.path for it in run.results if it.state in _REVIEWED_STATES}
+    unread = items.keys() | {it.path for it in run.skipped}
+
+    def was_looked_at(finding: Finding) -> bool:
+        path = finding.path
+        if path not in reviewed:
+            return is_whole and path not in unread
+        return was_shown(finding, items[path], models)
+
+    found = merge_findings(finding for it in run.results for finding in it.findings)
+    compared = with_status(found, previous=merge_findings(before), was_looked_at=was_looked_at)
+    kept = tuple(
+        it for it in compared if it.status == FindingStatus.GONE or is_in_changes(it, items.get(it.path))
+    )
+    return carry_findings(run, before, models=models).model_copy(update={"findings": kept})
+
+
+def _follow_renames(run: ReviewRun, previous: Iterable[Finding]) -> Iterator[Finding]:
+    """Yield earlier findings at the present paths of their files."""
+    now = {it.item.renamed_from: it.item.path for it in run.results if it.item.renamed_from}
+    for finding in previous:
+        path = now.get(finding.path)
+        yield finding if path is None else finding.model_copy(update={"path": path})
+
+
+def with_status(
+    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[Finding], bool]
+) -> tuple[Finding, ...]:
+    """Return the findings with their status, and newly gone ones, by path and line."""
+    # A finding that was suppressed is new when its comment is removed, and not gone when it is.
+    before = [it for it in previous if it.status != FindingStatus.GONE and it.suppression is None]
+    known = Counter(it.fingerprint for it in before)
+    current = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
+    gone = _gone((it for it in before if was_looked_at(it)), known)
+    return tuple(sorted([*current, *gone], key=place_key))
+
+
+def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:
+    status = FindingStatus.STILL if take_known(known, finding) else FindingStatus.NEW
+    if finding.suppression is not None:
+        status = FindingStatus.SUPPRESSED
+    return finding.model_copy(update={"status": status})
+
+
+def _gone(before: Iterable[Finding], known: Counter[str]) -> Iterator[Finding]:
+    """Yield earlier findings without a match; of equal ones, the last."""
+    for finding in sorted(before, key=place_key, reverse=True):
+        if take_known(known, finding):
+            yield finding.model_copy(update={"status": FindingStatus.GONE})
