@@ -1,7 +1,8 @@
 """Findings of a run compared with the previous run: new, still present, or gone.
 
 Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
-they are counted: of three findings where there were two, two are old and one is new.
+they are counted: of three findings where there were two, two are old and one is new. Models say the same in
+other words each time, so their findings are also matched by rule and line.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from ..models.review.findings import Finding, FindingStatus
 from ..models.review.runs import ItemState, ReviewRun
 from .carried import carry_findings, is_in_changes, was_shown
-from .findings import merge_findings, place_key, take_known
+from .findings import MIN_SIMILARITY, has_same_cause, merge_findings, place_key, similarity, take_known
 
 _REVIEWED_STATES = (ItemState.DONE, ItemState.UNCHANGED)
 
@@ -43,7 +44,7 @@ def compare_run(
         return was_shown(finding, items[path], models)
 
     found = merge_findings(finding for it in run.results for finding in it.findings)
-    compared = with_status(found, previous=merge_findings(before), was_looked_at=was_looked_at)
+    compared = with_status(found, previous=merge_findings(before), was_looked_at=was_looked_at, models=models)
     kept = tuple(
         it for it in compared if it.status == FindingStatus.GONE or is_in_changes(it, items.get(it.path))
     )
@@ -59,14 +60,25 @@ def _follow_renames(run: ReviewRun, previous: Iterable[Finding]) -> Iterator[Fin
 
 
 def with_status(
-    findings: Sequence[Finding], *, previous: Iterable[Finding], was_looked_at: Callable[[Finding], bool]
+    findings: Sequence[Finding],
+    *,
+    previous: Iterable[Finding],
+    was_looked_at: Callable[[Finding], bool],
+    models: Set[str] = frozenset(),
 ) -> tuple[Finding, ...]:
-    """Return the findings with their status, and newly gone ones, by path and line."""
+    """Return the findings with their status, and newly gone ones, by path and line.
+
+    A finding of `models` (participants) without a match may be an earlier one in other words.
+    """
     # A finding that was suppressed is new when its comment is removed, and not gone when it is.
     before = [it for it in previous if it.status != FindingStatus.GONE and it.suppression is None]
     known = Counter(it.fingerprint for it in before)
-    current = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
-    gone = _gone((it for it in before if was_looked_at(it)), known)
+    marked = [_mark_new_or_still(it, known) for it in sorted(findings, key=place_key)]
+    unmatched = _Unmatched(before, known, prefer=was_looked_at)
+    current = [it if it.status is FindingStatus.STILL else _match(it, unmatched, models) for it in marked]
+    gone = (
+        it.model_copy(update={"status": FindingStatus.GONE}) for it in unmatched.left if was_looked_at(it)
+    )
     return tuple(sorted([*current, *gone], key=place_key))
 
 
@@ -77,8 +89,36 @@ def _mark_new_or_still(finding: Finding, known: Counter[str]) -> Finding:
     return finding.model_copy(update={"status": status})
 
 
-def _gone(before: Iterable[Finding], known: Counter[str]) -> Iterator[Finding]:
-    """Yield earlier findings without a match; of equal ones, the last."""
-    for finding in sorted(before, key=place_key, reverse=True):
-        if take_known(known, finding):
-            yield finding.model_copy(update={"status": FindingStatus.GONE})
+def _match(finding: Finding, unmatched: _Unmatched, models: Set[str]) -> Finding:
+    """Return the finding of a model as still present if an earlier one says the same in other words."""
+    is_known = not models.isdisjoint(finding.agents) and unmatched.take_rephrased(finding, models)
+    if not is_known or finding.status is FindingStatus.SUPPRESSED:
+        return finding
+    return finding.model_copy(update={"status": FindingStatus.STILL})
+
+
+class _Unmatched:
+    """Earlier findings without a finding of the same fingerprint now."""
+
+    def __init__(
+        self, before: Iterable[Finding], known: Counter[str], *, prefer: Callable[[Finding], bool]
+    ) -> None:
+        # Of equal findings, those that were looked at are left, and of these the last.
+        last_first = sorted(before, key=place_key, reverse=True)
+        ordered = sorted(last_first, key=prefer, reverse=True)
+        self.left = [it for it in ordered if take_known(known, it)]
+
+    def take_rephrased(self, finding: Finding, models: Set[str]) -> bool:
+        """Remove the first finding of a model that says the same; return whether there is one."""
+        for number, it in enumerate(self.left):
+            if not models.isdisjoint(it.agents) and is_rephrased(finding, it):
+                del self.left[number]
+                return True
+        return False
+
+
+def is_rephrased(one: Finding, other: Finding) -> bool:
+    """Return whether findings on lines with the same text have the same rule or cause, or a similar message."""
+    if one.path != other.path or not one.snippet_sha or one.snippet_sha != other.snippet_sha:
+        return False
+    return has_same_cause(one, other) or similarity(one, other) >= MIN_SIMILARITY

@@ -124,17 +124,33 @@ def _distance(one: Finding, other: Finding) -> int:
 
 
 def _likeness(one: Finding, other: Finding) -> float:
-    mine, theirs = _words(one.message), _words(other.message)
-    shared = 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
-    same_rule = normalise_rule(one.rule) == normalise_rule(other.rule) != UNNAMED_RULE
+    shared = similarity(one, other)
+    same_rule = _has_same_rule(one, other)
     if _distance(one, other):
         # Adjacent: two places of the same rule are two findings, as in a list of imports.
         return 0.5 if not same_rule and is_same_cause(one.rule, other.rule) and one.start_line else 0.0
     if same_rule:
         return 1 + shared
-    if is_same_cause(one.rule, other.rule) and UNNAMED_RULE not in (one.rule, other.rule):
+    if has_same_cause(one, other):
         return 0.75 + shared / 4
     return shared if shared >= MIN_SIMILARITY else 0.0
+
+
+def similarity(one: Finding, other: Finding) -> float:
+    """Return the similarity of two messages, from 0 to 1."""
+    mine, theirs = _words(one.message), _words(other.message)
+    return 2 * len(mine & theirs) / max(len(mine) + len(theirs), 1)
+
+
+def has_same_cause(one: Finding, other: Finding) -> bool:
+    """Return whether two findings have the same rule, or rules with the same cause; an unnamed rule has none."""
+    if UNNAMED_RULE in (one.rule, other.rule):
+        return False
+    return _has_same_rule(one, other) or is_same_cause(one.rule, other.rule)
+
+
+def _has_same_rule(one: Finding, other: Finding) -> bool:
+    return normalise_rule(one.rule) == normalise_rule(other.rule) != UNNAMED_RULE
 
 
 @lru_cache(maxsize=4_096)

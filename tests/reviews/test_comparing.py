@@ -128,6 +128,37 @@ def test_unchanged_lines_are_left_out_in_any_state(state: ItemState) -> None:
     assert statuses(run.findings) == [("R11", "new")]
 
 
+TEXT = "a\nb\nx = 1/0\n"
+
+
+@pytest.mark.parametrize(
+    ("now", "models", "expected"),
+    [
+        ({"message": "This divides by 0 and raises."}, {"reviewer"}, ["still"]),
+        ({"rule": "arithmetic", "message": "A division by zero, here."}, {"reviewer"}, ["still"]),
+        ({"rule": "style", "message": "Put blanks around the operator."}, {"reviewer"}, ["gone", "new"]),
+        ({"rule": "remark", "message": "Put blanks around the operator."}, {"reviewer"}, ["gone", "new"]),
+        ({"message": "This divides by 0 and raises.", "line": 2}, {"reviewer"}, ["gone", "new"]),
+        ({"message": "This divides by 0 and raises."}, set(), ["gone", "new"]),
+    ],
+    ids=["same-rule", "similar-message", "other", "unnamed", "other-line", "program"],
+)
+def test_model_findings_in_other_words_are_still_there(now, models, expected) -> None:
+    same = {"line": 3, "rule": "zero-division", "agents": ("reviewer",)}
+    before = with_snippets([a_finding(**same, message="Division by zero.")], TEXT)
+    after = with_snippets([a_finding(**same | now)], TEXT)
+    run = compare_run(a_run(a_result(*after)), previous=before, models=models)
+    assert sorted(it.status for it in run.findings) == expected
+
+
+def test_one_earlier_finding_matches_one_in_other_words() -> None:
+    same = {"line": 3, "rule": "zero-division", "agents": ("reviewer",)}
+    before = with_snippets([a_finding(**same, message="Division by zero.")], TEXT)
+    after = with_snippets([a_finding(**same, message=it) for it in ("It raises.", "Zero divides.")], TEXT)
+    run = compare_run(a_run(a_result(*after)), previous=before, models={"reviewer"})
+    assert sorted(it.status for it in run.findings) == ["new", "still"]
+
+
 def test_unshown_findings_of_a_renamed_file_are_carried() -> None:
     item = CHANGE.model_copy(update={"renamed_from": "old.py"})
     run = compare_run(
@@ -193,7 +224,8 @@ def test_a_baseline_of_a_run_suppresses_all_of_it(found: list[Finding]) -> None:
 
 @given(st.lists(findings(), max_size=8), st.lists(findings(), max_size=8))
 def test_every_finding_of_both_runs_is_counted_once(now: list[Finding], before: list[Finding]) -> None:
-    told = with_status(now, previous=before, was_looked_at=lambda _: True)
+    now, before = with_snippets(now, TEXT), with_snippets(before, TEXT)
+    told = with_status(now, previous=before, was_looked_at=lambda _: True, models={"model"})
     by_status = Counter(it.status for it in told)
     assert by_status[FindingStatus.NEW] + by_status[FindingStatus.STILL] == len(now)
     assert by_status[FindingStatus.GONE] + by_status[FindingStatus.STILL] == len(before)
