@@ -49,10 +49,12 @@ def cap_severity(finding: Finding) -> Finding:
 
 def _place(finding: Finding, reviewed: Mapping[int, str], last: int) -> Finding | None:
     """Return the finding at the line that it quotes; None: there is no such line."""
-    quote = _normalise(without_number(finding.quote))
-    if not quote or not 1 <= finding.start_line <= last:
+    if not 1 <= finding.start_line <= last:
         return None
-    start = _line_of(quote, finding.start_line, reviewed)
+    # A line of code may begin as a numbered line does (`200: "OK",`), so the quote as it is comes first.
+    quotes = map(_normalise, (finding.quote, without_number(finding.quote)))
+    starts = (_line_of(it, finding.start_line, reviewed) for it in quotes if it)
+    start = next((it for it in starts if it is not None), None)
     if start is None:
         return None
     end = finding.end_line + start - finding.start_line

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from review_tools.values import a_finding
 from symposia.models.review.findings import Verification, VerifiedAs
 from symposia.models.review.quotes import cap_severity, check_quotes
 from symposia.models.severity import Severity
-from symposia.models.text.numbered_lines import ShownLine
+from symposia.models.text.numbered_lines import ShownLine, format_line
 
 LINES = {
     1: ShownLine("import os", is_reviewed=False),
@@ -16,6 +18,8 @@ LINES = {
     3: ShownLine("pass", is_reviewed=True),
     **{number: ShownLine("", is_reviewed=True) for number in range(4, 30)},
     30: ShownLine("pass", is_reviewed=True),
+    32: ShownLine('    200: "OK",', is_reviewed=True),
+    33: ShownLine("404| 7", is_reviewed=True),
     31: ShownLine("password = 'x'  # for the tests", is_reviewed=True),
 }
 
@@ -42,12 +46,23 @@ def placed(line: int, quote: str, **changes: object) -> tuple[int, ...]:
         (2, "return nothing at all", ()),
         (2, "", ()),
         (1, "import os", ()),
-        (32, "return total / count", ()),
+        (34, "return total / count", ()),
+        (32, '200: "OK",', (32,)),
+        (32, '   32|     200: "OK",', (32,)),
+        (33, "404| 7", (33,)),
+        (33, "   33| 404| 7", (33,)),
         (0, "return total / count", ()),
     ],
 )
 def test_finding_is_placed_by_its_quote(line: int, quote: str, found: tuple[int, ...]) -> None:
     assert placed(line, quote) == found
+
+
+@given(st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1).filter(str.strip), st.booleans())
+def test_quoted_line_is_found_with_or_without_its_number(line: str, is_numbered: bool) -> None:
+    quote = format_line(1, line, is_reviewed=True) if is_numbered else line
+    finding = a_finding(line=1).model_copy(update={"quote": quote})
+    assert len(check_quotes([finding], {1: ShownLine(line, is_reviewed=True)}).findings) == 1
 
 
 def test_dropped_findings_are_counted() -> None:
