@@ -3,7 +3,8 @@
 Each line to review is a reviewed line of exactly one chunk, or is skipped because it does not fit in any
 chunk. A text is split between its functions and classes, inside those that are too long, then at blank lines,
 then anywhere. Of a change, only the changed lines are reviewed; lines near them are context, and come right
-after the hunk. The context of a chunk also contains the imports and the signatures around its first line.
+after the hunk. The context of a chunk also contains the ignore comments directly above, the imports and the
+signatures around its first line.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...models.text.numbered_lines import ShownLine, format_line, line_ranges
+from ..inline_ignores import read_ignore
 from .outline import Definition, Outline
 
 #: Share of a chunk that is left for context.
@@ -179,8 +181,13 @@ class _Splitter:
         return self._shown(sorted(reviewed | context), reviewed)
 
     def _context(self, group: Sequence[int]) -> Iterator[int]:
-        """Yield lines of context, the most useful first: signatures around, imports, near lines of a change."""
+        """Yield lines of context, the most useful first.
+
+        These are ignore comments above, signatures around, imports, and near lines of a change.
+        """
         firsts = [first for first, _ in line_ranges(group)]
+        for line in firsts:
+            yield from self._ignores_above(line)
         for line in firsts:
             for around in self._outline.enclosing(line):
                 yield from around.signature
@@ -191,6 +198,13 @@ class _Splitter:
             yield from (
                 n for distance in range(4, NEAR_LINES + 1) for n in self._at_distance(group, distance)
             )
+
+    def _ignores_above(self, line: int) -> Iterator[int]:
+        """Yield the lines with nothing but an ignore comment directly above a line: they cover it."""
+        above = line - 1
+        while above >= 1 and (found := read_ignore(self._lines[above - 1])) and found.is_alone:
+            yield above
+            above -= 1
 
     def _at_distance(self, group: Sequence[int], distance: int) -> Iterator[int]:
         for first, last in line_ranges(group):

@@ -40,6 +40,20 @@ def test_each_line_is_reviewed_once_or_skipped(lines: list[str], max_bytes: int,
         }
 
 
+@given(st.integers(1, 3), st.integers(400, 2_000), st.none() | st.integers(1, 200))
+def test_ignore_comments_are_in_the_chunk_of_their_line(count: int, max_bytes: int, line: int | None) -> None:
+    comments = "".join(f"# symposia: ignore[r{n}] known\n" for n in range(count))
+    text = "".join(f"{comments}def f{n}(x):\n    a = x\n    return a\n\n\n" for n in range(40))
+    lines = split_lines(text)
+    changed = None if line is None else [(line, line)]
+    split = split_item(lines, outline_of("a.py", text), changed=changed, max_bytes=max_bytes)
+    for chunk in split.chunks:
+        shown = dict(chunk.lines)
+        for number, it in shown.items():
+            if it.is_reviewed and it.text.startswith("def"):
+                assert all(number - n in shown for n in range(1, count + 1))
+
+
 def test_python_is_split_between_functions() -> None:
     split = split_item(split_lines(CODE), outline_of("a.py", CODE), changed=None, max_bytes=1_000)
     assert len(split.chunks) > 5
