@@ -49,7 +49,7 @@ def model() -> Iterator[StubModel]:
 
 @pytest.fixture
 def desk(tmp_path: Path, redis_url: str, model: StubModel) -> Iterator[ReviewFixture]:
-    desk = ReviewFixture(tmp_path, redis_url, archive=True)
+    desk = ReviewFixture(tmp_path, redis_url, archive=True, lease_s=30)  # no turn is repeated under load
     set_model(desk, model)
     yield desk
     desk.close()
