@@ -174,13 +174,19 @@ class GrantServices:
             self._open()
         return None if self.journal is None else self.journal.get_answer(name)
 
-    def store_answer(self, name: str, answer: str) -> None:
+    def store_answer(self, name: str, answer: str, *, spent: Usage | None = None) -> None:
         """Store an answer for later attempts of the turn.
+
+        Args:
+            name: Name of the answer.
+            answer: The answer.
+            spent: Usage of this attempt so far; None: it is reported already.
 
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        self._open().store_now({name: answer})
+        account = {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}
+        self._open().store_now({name: answer, **account})
 
     def accounts(self) -> dict[str, Usage]:
         """Return the reported usage of all attempts, this one and earlier ones, by the token of the grant.

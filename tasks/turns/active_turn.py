@@ -107,8 +107,12 @@ class ActiveTurn:
         return None if text is None else read_stored(TurnOutcome, text, session_id=self.session_id, part=part)
 
     def store_refused_answer(self, outcome: TurnOutcome) -> None:
-        """Store an invalid output, so that a later attempt only asks for the correction."""
-        self.services.store_answer(REFUSED_ANSWER + self.agent, outcome.model_dump_json())
+        """Store an invalid output with its usage, so that a later attempt only asks for the correction.
+
+        The usage is an account of this attempt: whichever attempts report it, it is booked once.
+        """
+        spent = None if self.own_usage != Usage() else outcome.usage
+        self.services.store_answer(REFUSED_ANSWER + self.agent, outcome.model_dump_json(), spent=spent)
 
     def accounts(self) -> dict[str, Usage]:
         """Return the reported usage of all attempts, this one and earlier ones.

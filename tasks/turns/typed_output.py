@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
-from ...models.turns.turn import TurnContext, TurnOutcome
+from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ..runtime.runtime import Runtime
 from ..views.alignment import has_budget_to_ask_again
 from ..views.outputs import ask_for_correction, describe_faults, find_output_faults
@@ -33,8 +33,10 @@ def ask_for_output(
     """
     rule, planned = active_turn.facts.spec.output, active_turn.planned
     first = active_turn.refused_answer()
+    before = Usage()  # that of an earlier attempt is an account of its own
     if first is None:
         first = ask(context)
+        before = first.usage
         faults = find_output_faults(rule, planned, first)
         if not faults or not has_budget_to_ask_again(context, first):
             return first
@@ -47,7 +49,7 @@ def ask_for_output(
         describe_faults(faults),
     )
     again = ask(ask_for_correction(context, first, faults))
-    usage = first.usage + again.usage
+    usage = before + again.usage
     return (again if again.messages or again.question else first).model_copy(update={"usage": usage})
 
 

