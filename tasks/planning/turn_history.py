@@ -10,7 +10,6 @@ step is compared with the turns that really followed; if it differs, the plan is
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -187,7 +186,10 @@ class _Rerun:
         self._view = view
         self._stop = stop
         self._output = output
-        self._left = deque(past.closed)
+        #: Index of the next turn to close.
+        self._next = 0
+        #: Plans that may have been made before turns closed that they drop, with the state and the index then.
+        self._late: list[tuple[Moment, int, Step, dict[str, JsonValue]]] = []
         self._outcomes = {result.number for result in past.closed}
 
     def run(self, turn: int) -> Moment:
@@ -201,9 +203,17 @@ class _Rerun:
                     return self._now.without_open_turns()
                 self._apply(plan, decided.stop_state)
                 continue
-            if not self._left:
+            if isinstance(plan, Step) and (late := self._as_late(plan)):
+                self._late.append((self._now, self._next, late, decided.stop_state))
+            if self._next == len(self._past.closed):
                 raise _missing(turn)
-            self._close(self._left.popleft())
+            if self._close(self._past.closed[self._next]):
+                self._next += 1
+                continue
+            self._now, self._next, late, observed = self._late.pop()
+            if turn < self._now.next_number + len(late.turns):
+                return self._now.without_open_turns()
+            self._apply(late, observed)
 
     def _plan(self) -> PlanDecision:
         # Without usage and time: their limits did not end the session before a turn that it planned.
@@ -229,6 +239,12 @@ class _Rerun:
         numbers = range(self._now.next_number, self._now.next_number + len(step.turns))
         is_same = all(map(self._is_known_turn, numbers, step.turns))
         return is_same and bool(step.turns or step.state != self._now.state)
+
+    def _as_late(self, step: Step) -> Step | None:
+        """Return a step without the turns that closed while it was planned; None: it dropped none of these."""
+        kept = tuple(number for number in step.drop if number not in self._outcomes)
+        late = step.model_copy(update={"drop": kept})
+        return late if kept != step.drop and self._is_true(late) else None
 
     def _is_known_turn(self, number: int, planned: PlannedTurn) -> bool:
         item = planned.item.item_id if planned.item else ""
@@ -256,10 +272,13 @@ class _Rerun:
             },
         )
 
-    def _close(self, result: TurnResult) -> None:
+    def _close(self, result: TurnResult) -> bool:
+        """Close a turn; False: it is not open, so an earlier plan was another one."""
         now = self._now
         planned = now.open.get(result.number)
         if planned is None or planned.participant != result.participant:
+            if self._late:
+                return False
             rule = "cannot be reconstructed: an earlier version wrote the session, or a planner has changed"
             raise InvalidInput("at_turn", result.number, rule)
         self._now = replace(
@@ -270,6 +289,7 @@ class _Rerun:
             skipped=now.skipped + (result.kind is OutcomeKind.SKIPPED),
             seen=now.seen | {result.number},
         )
+        return True
 
 
 def _missing(turn: int) -> InvalidInput:

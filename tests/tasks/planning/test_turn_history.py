@@ -20,6 +20,9 @@ from symposia.tasks.planning.turn_history import Moment, format_record, read_pas
 
 from ..planners.test_every_planner import play, sessions
 
+#: With all examples, those of swarms take more than a minute.
+pytestmark = pytest.mark.timeout(300)
+
 STOP = MaxTurns(12) | TextSeen("DONE")
 
 
