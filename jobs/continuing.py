@@ -17,7 +17,6 @@ from ..models.protocol.dialog import Message
 from ..models.protocol.events import MapEvent
 from ..models.review.runs import REVIEW_PARAMETER
 from ..models.sessions.history import NO_MESSAGE, History
-from ..models.sessions.plan import SessionView
 from ..models.sessions.spec import SessionSpec
 from ..models.sessions.steering import AnyBinding, read_binding
 from ..models.sessions.stop_conditions import AnyOf, StopCondition, TextSeen
@@ -25,8 +24,9 @@ from ..models.sessions.submission import HowToRun, Submission
 from ..models.text.ids import new_id, utcnow
 from ..models.turns.turn import NewItem
 from ..state.redis.readers import converting_to_corrupt, read_stored
-from ..tasks.planning.turn_history import Moment, PastTurns, read_past_turns, state_before
-from ..tasks.views.session_views import SessionFacts
+from ..tasks.planning.moment import Moment
+from ..tasks.planning.turn_history import PastTurns, read_past_turns, state_before
+from ..tasks.views.session_views import SessionFacts, initial_view
 from .reading import ReadableJob, connections_of, facts_of, streams_of
 
 
@@ -178,14 +178,9 @@ def _past_turns(job: ReadableJob) -> PastTurns:
 def _state_before(job: ReadableJob, facts: SessionFacts, past: PastTurns, at_turn: int) -> Moment:
     start = connections_of(job).store.start(job.id)
     moment = Moment.from_start(start) if start else Moment()
-    view = SessionView(
-        mode=facts.collab.mode,
-        purpose=facts.collab.purpose,
-        roster=facts.participants,
-        orchestrator=facts.spec.orchestrator,
-        options=facts.spec.options,
+    return state_before(
+        at_turn, past, moment, view=initial_view(facts), stop=facts.spec.stop, output=facts.spec.output
     )
-    return state_before(at_turn, past, moment, view=view, stop=facts.spec.stop, output=facts.spec.output)
 
 
 def _last_message(job: ReadableJob, moment: Moment, past: PastTurns) -> str:

@@ -1,8 +1,5 @@
 """Replay of a session's plans: the planner and the stop conditions of its mode, on recorded results. Pure.
 
-It keeps the rules of the state in Redis: a plan consumes the results that it has seen, a `Wait` changes nothing,
-and turns are numbered in the order in which they are planned.
-
 A plan after a turn may have been made a little later, when turns beside it had closed as well. So a plan that does
 not fit the record is put off while the record has further closed turns before the next planned turn began.
 """
@@ -12,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from pydantic import JsonValue
-
-from ...models.sessions.plan import Finish, OpenTurn, PlannedTurn, SessionView, Step, Totals, Wait
+from ...models.sessions.plan import Finish, PlannedTurn, Step, Wait
 from ...models.sessions.recorded import RecordedTurn, scrub_data
 from ...models.text.json_text import dump_json, parse_json
-from ...models.turns.turn import OutcomeKind, TurnResult, Usage
+from ...models.turns.turn import TurnResult, Usage
 from ..planning.decide import decide
-from ..views.session_views import SessionFacts
+from ..planning.moment import Moment
+from ..views.session_views import SessionFacts, initial_view
 from .differences import data_differences, value_difference
 from .timeline import Timeline
 
@@ -35,39 +31,32 @@ class PlanReplay:
     timeline: Timeline
     #: Records by turn number.
     records: Mapping[int, RecordedTurn]
-    #: Planned turns that have not closed, by number.
-    open: dict[int, PlannedTurn] = field(default_factory=dict)
     finish: Finish | None = None
-    _planner: dict[str, JsonValue] = field(default_factory=dict)
-    _stop: dict[str, JsonValue] = field(default_factory=dict)
-    _fresh: list[TurnResult] = field(default_factory=list)
-    _next: int = 1
-    _closed: int = 0
-    _skipped: int = 0
-    _rounds: int = 0
+    _now: Moment = field(default_factory=Moment)
     _usage: Usage = field(default_factory=Usage)
-    _ends_round: bool = False
     #: First differences of a plan that was put off.
     _put_off: list[str] = field(default_factory=list)
 
     @property
+    def open(self) -> Mapping[int, PlannedTurn]:
+        """Return the planned turns that have not closed, by number."""
+        return self._now.open
+
+    @property
     def next_number(self) -> int:
         """Return the number of the next turn to plan."""
-        return self._next
+        return self._now.next_number
 
     def close(self, result: TurnResult) -> None:
         """Close an open turn with its recorded result."""
-        del self.open[result.number]
-        self._fresh.append(result)
-        self._closed += 1
-        self._skipped += result.kind is OutcomeKind.SKIPPED
+        self._now = self._now.after_turn(result)
         self._usage += result.usage
 
     def plan(self, *, closed: int) -> list[str]:
         """Plan what follows the first `closed` closed turns; return what differs from the record."""
         for _ in range(_MOST_EMPTY_STEPS):
-            view = self._view()
-            decided = decide(view, self.facts.spec.stop, self._stop, output=self.facts.spec.output)
+            view = self._now.view(initial_view(self.facts), usage=self._usage)
+            decided = decide(view, self.facts.spec.stop, self._now.stop_state, output=self.facts.spec.output)
             if isinstance(decided.plan, Wait):
                 return []
             found = self._differences(decided.plan, closed)
@@ -75,45 +64,15 @@ class PlanReplay:
                 self._put_off = self._put_off or found
                 return [] if self._may_put_off(closed) else self._put_off
             self._put_off = []
-            self._stop, self._rounds = decided.stop_state, view.totals.rounds
-            self._fresh = []
             if isinstance(decided.plan, Finish):
                 self.finish = decided.plan
                 return []
-            self._apply(decided.plan)
+            # Stored states are JSON.
+            step = decided.plan.model_copy(update={"state": parse_json(dump_json(decided.plan.state))})
+            self._now = self._now.after_step(step, decided.stop_state)
             if self.open:
                 return []
         return ["the plan: steps without turns do not end"]
-
-    def _view(self) -> SessionView:
-        facts = self.facts
-        return SessionView(
-            mode=facts.collab.mode,
-            purpose=facts.collab.purpose,
-            roster=facts.participants,
-            orchestrator=facts.spec.orchestrator,
-            options=facts.spec.options,
-            state=self._planner,
-            results=tuple(sorted(self._fresh, key=lambda result: result.number)),
-            open=tuple(
-                OpenTurn(number=number, participant=turn.participant, scope=turn.scope, item=turn.item)
-                for number, turn in self.open.items()
-            ),
-            totals=Totals(
-                turns=self._closed,
-                skipped=self._skipped,
-                rounds=self._rounds + (self._ends_round and not self.open),
-                usage=self._usage,
-            ),
-        )
-
-    def _apply(self, step: Step) -> None:
-        self._planner, self._ends_round = parse_json(dump_json(step.state)), step.ends_round
-        for number in step.drop:
-            self.open.pop(number, None)
-        for turn in step.turns:
-            self.open[self._next] = turn
-            self._next += 1
 
     def _differences(self, plan: Step | Finish, closed: int) -> list[str]:
         if isinstance(plan, Finish):
@@ -125,7 +84,7 @@ class PlanReplay:
             ]
         return [
             line
-            for number, turn in enumerate(plan.turns, self._next)
+            for number, turn in enumerate(plan.turns, self._now.next_number)
             for line in self._turn_differences(number, turn)
         ]
 
@@ -144,5 +103,5 @@ class PlanReplay:
         """Return whether another turn closed before the next planned turn began."""
         if closed >= len(self.timeline.closed) or not self.open:
             return False
-        began_at = self.timeline.began_at.get(self._next)
+        began_at = self.timeline.began_at.get(self._now.next_number)
         return began_at is None or self.timeline.closed[closed].at < began_at

@@ -162,6 +162,17 @@ def begins_round(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     return not at_work and (state.ends_round or state.next_number == 1)
 
 
+def initial_view(facts: SessionFacts) -> SessionView:
+    """Return what the planner sees before the first step."""
+    return SessionView(
+        mode=facts.collab.mode,
+        purpose=facts.collab.purpose,
+        roster=facts.participants,
+        orchestrator=facts.spec.orchestrator,
+        options=facts.spec.options,
+    )
+
+
 def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult | None = None) -> SessionView:
     """Return the planner's view; with `said`, after the commit of that turn.
 

@@ -10,7 +10,7 @@ from symposia.models.errors import SessionConflict, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.protocol.dialog import DialogStatus, Message, Role
 from symposia.models.text.ids import role_uuid
-from symposia.tasks.planning.turn_history import Moment
+from symposia.tasks.planning.moment import Moment
 
 
 def test_opened_session_is_active_with_nothing_planned(table):

@@ -31,7 +31,7 @@ from symposia.models.sessions.stop_conditions import StopCondition
 from symposia.models.turns.turn import Decision, NewItem, OutcomeKind, TurnResult, Usage
 from symposia.tasks.planners import effective_stop
 from symposia.tasks.planning.decide import decide
-from symposia.tasks.planning.turn_history import Moment
+from symposia.tasks.planning.moment import Moment
 
 PURPOSE = "Build the thing."
 

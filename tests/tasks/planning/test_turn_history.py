@@ -16,7 +16,8 @@ from symposia.models.sessions.plan import SessionView
 from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Decision, NewItem, TurnResult
-from symposia.tasks.planning.turn_history import Moment, format_record, read_past_turns, state_before
+from symposia.tasks.planning.moment import Moment
+from symposia.tasks.planning.turn_history import format_record, read_past_turns, state_before
 
 from ..planners.test_every_planner import play, sessions
 
