@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pydantic_ai import FunctionToolset, RunContext
 
+from ...models.review.findings import MAX_PATH
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.text.numbered_lines import split_lines
 from ...models.turns.turn import TurnContext
@@ -15,7 +16,6 @@ from .tools import ToolContext, Toolset
 
 #: Maximum bytes of one answer.
 MAX_ANSWER_BYTES = 8_192
-_MAX_PATH = 4_096
 _NO_FILE = "There is no such file, or it cannot be read."
 
 
@@ -40,7 +40,7 @@ def review_toolsets(turn: TurnContext, files: ReviewFilesPort | None) -> list[To
         count += 1
         if count > left:
             return f"At most {left} reads are allowed in a turn: answer with what you know."
-        if not path.isprintable() or len(path) > _MAX_PATH:
+        if not path.isprintable() or len(path) > MAX_PATH:
             return _NO_FILE
         text = await files.read_file(batch_id, item, path.removeprefix("./"))
         return _NO_FILE if text is None else _numbered(text, first_line)

@@ -5,7 +5,7 @@
                    "confidence": 0.8}], "summary": "..."}
 
 The object is the whole message, a fenced block of it, or between its words. The output of an analysis program
-may stand in its place: see `tool_outputs`. A message without such an object has no findings; its text is the
+may replace it: see `tool_outputs`. A message without such an object has no findings; its text is the
 summary.
 """
 
@@ -172,6 +172,11 @@ def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
             opened = None
 
 
+def read_rule(entry: Mapping[str, Any], *names: str) -> str:
+    """Return the rule of an entry, in one line; the first of these fields counts that is text."""
+    return " ".join(read_text(entry, *names, limit=MAX_RULE).split()) or UNNAMED_RULE
+
+
 def _finding(entry: object, path: str, agent: str) -> Finding | None:
     if not isinstance(entry, Mapping):
         return None
@@ -181,7 +186,7 @@ def _finding(entry: object, path: str, agent: str) -> Finding | None:
             path=path,
             start_line=start,
             end_line=end,
-            rule=" ".join(read_text(entry, "rule", "code", limit=MAX_RULE).split()) or UNNAMED_RULE,
+            rule=read_rule(entry, "rule", "code"),
             severity=read_severity(entry.get("severity")),
             message=read_text(entry, "message", "description", limit=MAX_MESSAGE),
             why=read_text(entry, "why", "reason", limit=MAX_MESSAGE),

@@ -75,16 +75,12 @@ def score_run(dataset: Dataset, defects: Sequence[PlacedDefect], run: ReviewRun)
             len(planted), sum(it in found for it in planted), len(mine), sum(bool(it.defects) for it in mine)
         )
 
-    kinds = {
-        kind: {it.path for it in defects if it.kind == kind}
-        for kind in dataset.kinds
-        if any(it.kind == kind for it in defects)
-    }
+    kinds = {kind: {it.path for it in defects if it.kind == kind} for kind in dataset.kinds}
     sets = {name: {it.path for it in dataset.files if it.set is name} for name in DefectSet}
     clean = {it.path for it in dataset.files if not it.defects}
     reviewed = {it.item.path for it in run.results if it.state in (ItemState.DONE, ItemState.UNCHANGED)}
     return Evaluation(
-        kinds={kind: score(its_paths, kind) for kind, its_paths in kinds.items()},
+        kinds={kind: score(its_paths, kind) for kind, its_paths in kinds.items() if its_paths},
         sets={name: score(its_paths) for name, its_paths in sets.items() if its_paths},
         total=score(paths),
         clean_findings=score(clean).findings,

@@ -25,7 +25,7 @@ from .runs import SkippedItem
 _IMPORT = re.compile(r"\b(?:from|import)[ \t]+([\w., \t]+)")
 _NAME = re.compile(r"[^\W\d][\w.]*\w|[^\W\d]")
 
-#: Characters of a dotted name; modules with a longer one are not told to ruff.
+#: Characters of a dotted name; modules with a longer one are not passed to ruff.
 MAX_NAME = 200
 #: A table of settings.
 Table = dict[str, JsonValue]

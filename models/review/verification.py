@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ..severity import Severity
-from .answers import UNNAMED_RULE, read_confidence, read_entries, read_line, read_severity, read_text
+from .answers import read_confidence, read_entries, read_line, read_rule, read_severity, read_text
 from .findings import MAX_MESSAGE, MAX_RULE, Finding, Verification, VerifiedAs
 
 #: Role id of the participant who verifies findings.
@@ -71,7 +71,7 @@ def parse_verdicts(text: str, *, agent: str) -> tuple[Verdict, ...]:
         found.append(
             Verdict(
                 line=read_line(entry),
-                rule=" ".join(read_text(entry, "rule", limit=MAX_RULE).split()).casefold() or UNNAMED_RULE,
+                rule=read_rule(entry, "rule").casefold(),
                 kind=VerdictKind(word),
                 severity=None if entry.get("severity") is None else read_severity(entry["severity"]),
                 confidence=None if entry.get("confidence") is None else read_confidence(entry["confidence"]),

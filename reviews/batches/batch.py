@@ -176,8 +176,9 @@ def _result(
         read_stored(MapEvent, text, session_id=session_id, part="events")
         for _, text in review_context.streams.all(session_id, "events")
     )
-    result = result_of(review_context.store.head(view.batch_id), record, state, messages, events)
-    if reads := review_context.files.reads(view.batch_id, record.number):
+    head = review_context.store.head(view.batch_id)
+    result = result_of(head, record, state, messages, events)
+    if head.panel.read_files and (reads := review_context.files.reads(view.batch_id, record.number)):
         result = result.model_copy(update={"reads": tuple(sorted(reads.items()))})
     if result.state is ItemState.FAILED and view.state == "stopping":
         result = result.model_copy(update={"state": ItemState.CANCELLED})

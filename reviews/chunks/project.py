@@ -57,13 +57,14 @@ class Project:
             found.insert(
                 1, Section("Lines elsewhere that name the changed functions:", self._callers(read, outline))
             )
-        near = project_map(read, outline, self._sources, outline_of_file=self._outline_of_file)
+        alike = self._paths.get(PurePosixPath(read.item.path).suffix, ())
+        near = project_map(read, outline, alike, outline_of_file=self._outline_of_file)
         found.append(Section("Files near this one, with their functions and classes:", near))
         return [it for it in found if it.text.strip()]
 
     def _outline_of_file(self, path: str) -> Outline:
         if path not in self._outlines:
-            self._outlines[path] = outline_of(path, "\n".join(self._sources[path]))
+            self._outlines[path] = outline_of(path, self._texts[path])
         return self._outlines[path]
 
     @cached_property
@@ -92,6 +93,14 @@ class Project:
                 break
             if text:
                 found[path] = text
+        return found
+
+    @cached_property
+    def _paths(self) -> dict[str, list[PurePosixPath]]:
+        """Paths of the source files by their suffix, sorted."""
+        found: dict[str, list[PurePosixPath]] = {}
+        for path in map(PurePosixPath, sorted(self._texts)):
+            found.setdefault(path.suffix, []).append(path)
         return found
 
     @cached_property

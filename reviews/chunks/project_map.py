@@ -6,7 +6,7 @@ It names no other files, so that a change elsewhere does not change what models 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from ...models.review.runs import ReadItem
@@ -16,14 +16,14 @@ from .outline import Definition, Outline
 #: Maximum files, and functions and classes of one file.
 MAX_FILES, MAX_SYMBOLS = 40, 30
 _WORD = re.compile(r"[\w-]+")
-#: Names of files that stand for their folder.
+#: Names of files that represent their folder.
 _FOLDER_FILES = frozenset({"__init__", "index", "mod"})
 
 
 def project_map(
     read: ReadItem,
     outline: Outline,
-    files: Mapping[str, Sequence[str]],
+    files: Sequence[PurePosixPath],
     *,
     outline_of_file: Callable[[str], Outline],
 ) -> str:
@@ -32,7 +32,7 @@ def project_map(
     Args:
         read: The item.
         outline: Its outline.
-        files: Lines of all files of the project by path.
+        files: Paths of the files of the project with the suffix of the item, sorted.
         outline_of_file: Returns the outline of one of them.
     """
     lines: list[str] = []
@@ -45,14 +45,14 @@ def project_map(
     return "\n".join(lines)
 
 
-def _near_files(read: ReadItem, outline: Outline, files: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Yield the files that the item imports, then those of its folder, with the suffix of the item."""
+def _near_files(read: ReadItem, outline: Outline, files: Sequence[PurePosixPath]) -> Iterator[str]:
+    """Yield the files that the item imports, then those of its folder."""
     own, text = PurePosixPath(read.item.path), split_lines(read.text)
     imports = (text[number - 1] for number in outline.imports if number <= len(text))
     imported = {word for line in imports for word in _WORD.findall(line)}
-    alike = [it for it in map(PurePosixPath, sorted(files)) if it.suffix == own.suffix and it != own]
-    yield from (str(it) for it in alike if _module_name(it) in imported)
-    yield from (str(it) for it in alike if it.parent == own.parent and _module_name(it) not in imported)
+    others = [it for it in files if it != own]
+    yield from (str(it) for it in others if _module_name(it) in imported)
+    yield from (str(it) for it in others if it.parent == own.parent and _module_name(it) not in imported)
 
 
 def _module_name(path: PurePosixPath) -> str:

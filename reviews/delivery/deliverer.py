@@ -124,7 +124,7 @@ class Deliverer:
             deliveries.deliver(delivery_job.to, payload)
         except (DeliveryFailed, InvalidInput):
             raise
-        except Exception as error:  # a failed attempt like others: otherwise it would be repeated for ever
+        except Exception as error:  # a failed attempt like others: otherwise it would be repeated forever
             log.exception("unexpected error in the delivery of review %s to %s", run.id, delivery_job.to)
             raise DeliveryFailed(f"unexpected {type(error).__name__}") from error
 

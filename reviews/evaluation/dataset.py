@@ -69,21 +69,15 @@ class HowToEvaluate(TypedDict, total=False):
     everything: bool
     #: Files of settings of ruff and bandit instead of those in the data set; None: those; empty: none.
     config: Sequence[str | Path] | None
-    #: A file of panels; default: `panels.toml` in the working folder, if it exists.
-    panels_file: Path | None
 
 
-def request_for_dataset(
-    loaded: LoadedDataset, *, known_agents: frozenset[str] = frozenset(), **how: Unpack[HowToEvaluate]
-) -> ReviewRequest:
+def request_for_dataset(loaded: LoadedDataset, **how: Unpack[HowToEvaluate]) -> ReviewRequest:
     """Return the request to review the files of a data set. Reviewers see the folder of the files only.
 
     Raises:
         InvalidInput: The panel does not exist, or an agent is unknown.
     """
-    panel = resolve_panel(
-        how.get("panel", "code"), how.get("model"), how.get("panels_file"), known_agents=known_agents
-    )
+    panel = resolve_panel(how.get("panel", "code"), how.get("model"), None, known_agents=frozenset())
     chosen = FileSelection(paths=[it.path for it in loaded.dataset.files])
     return ReviewRequest(
         root_name=loaded.dataset.name,

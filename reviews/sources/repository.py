@@ -75,7 +75,7 @@ _DIFF = (
     "--no-renames",
     "--ignore-submodules=all",
 )
-#: Files that git moved between two commits. Names of more than 1,000 files are not compared by content.
+#: Files that git moved between two commits. With more than 1,000 candidates, git does not compare contents.
 _RENAMES = (
     *("--name-status", "-z", "--find-renames", "-l1000", "--diff-filter=R", "--relative"),
     *("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),

@@ -53,7 +53,7 @@ def read_all(
         (
             path
             if isinstance(path, SkippedItem)
-            else _renamed(_read(root, path, caps, kind, changed), renames.get(path, ""))
+            else _read(root, path, caps, kind, changed(path), renamed_from=renames.get(path, ""))
             for path in paths
         ),
         caps,
@@ -89,7 +89,13 @@ def _over(caps: SourceLimits, items: int, total_bytes: int) -> str:
 
 
 def _read(
-    root: SandboxedFolder, path: str, caps: SourceLimits, kind: ItemKind, changed: Callable[[str], Ranges]
+    root: SandboxedFolder,
+    path: str,
+    caps: SourceLimits,
+    kind: ItemKind,
+    changed: Ranges,
+    *,
+    renamed_from: str,
 ) -> ReadItem | SkippedItem:
     data = root.read(path, limit=caps.item_bytes)
     if isinstance(data, SkippedItem):
@@ -102,16 +108,12 @@ def _read(
         return SkippedItem(path=path, reason=f"not UTF-8 from byte {error.start:,}")
     if not text.strip():
         return SkippedItem(path=path, reason="empty")
-    return make_item(text, key=path, path=path, kind=kind, changed=changed(path))
+    return make_item(text, key=path, path=path, kind=kind, changed=changed, renamed_from=renamed_from)
 
 
-def _renamed(read: ReadItem | SkippedItem, earlier: str) -> ReadItem | SkippedItem:
-    if isinstance(read, SkippedItem) or not earlier:
-        return read
-    return read.model_copy(update={"item": read.item.model_copy(update={"renamed_from": earlier})})
-
-
-def make_item(text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges = None) -> ReadItem:
+def make_item(
+    text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges = None, renamed_from: str = ""
+) -> ReadItem:
     """Return a text as an item."""
     data = text.encode()
     item = Item(
@@ -121,5 +123,6 @@ def make_item(text: str, *, key: str, path: str, kind: ItemKind, changed: Ranges
         sha256=hashlib.sha256(data).hexdigest(),
         size=len(data),
         changed=changed,
+        renamed_from=renamed_from,
     )
     return ReadItem(item=item, text=text)

@@ -9,6 +9,7 @@ import pytest
 from redis import Redis
 
 from servers.databases import archive, database_url, postgres, postgres_url
+from sessions.archived_by_hand import hand_with_archive
 from sessions.by_hand import ByHand
 from sessions.table import Table
 from symposia.state.redis.connect import connect
@@ -39,8 +40,5 @@ def hand(
     """A client and a runtime with an archive."""
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
     monkeypatch.setenv("SYMPOSIA_DATABASE_URL", database_url)
-    hand = ByHand.on(redis_url, tmp_path)
-    yield hand
-    for opened in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
-        if opened is not None:
-            opened.close()
+    with hand_with_archive(redis_url, tmp_path) as hand:
+        yield hand

@@ -5,8 +5,8 @@
 --- ANSWERS: claimed(numbers, overdue) stopping(overdue) late exhausted(unit) idle opening closed missing
 --- GUARANTEE: an item is given out once per attempt; at most `parallel` items are running. The spending so far and
 --- what the running items may still spend never exceed a limit together. An item starts only if the rest of a limit
---- is at least what it is estimated to need; items that need more wait, and others go first. `overdue`: running items that no worker has
---- checked for `look_ms`; `idle`: nothing waits and nothing is running.
+--- is at least what it is estimated to need; items that need more wait, and later ones that fit start first. `overdue`: running items that no
+--- worker has checked for `look_ms`; `idle`: nothing waits and nothing is running.
 local state = redis.call('HGET', batch, 'state')
 if not state then return { 'missing' } end
 if state == 'opening' then return { 'opening' } end
@@ -24,9 +24,13 @@ if number_of('deadline_ms') > 0 and number_of('deadline_ms') <= NOW then return 
 local SLACK, PAGE = 1.5, 100 -- estimates are low by up to a half; items that are looked at together
 local free = math.max(number_of('parallel') - running_count, 0)
 
+local known = {}
+
 --- Return what an item is estimated to need of a limit; 1 if it is not known.
 local function needs_of(number, unit)
-  return tonumber(redis.call('HGET', items, number .. ':needs_' .. unit) or nil) or 1
+  local field = number .. ':needs_' .. unit
+  known[field] = known[field] or tonumber(redis.call('HGET', items, field) or nil) or 1
+  return known[field]
 end
 
 --- Return what the item `candidates[at]` may spend of a limit, nil without a limit, or 0 if the rest is less than it

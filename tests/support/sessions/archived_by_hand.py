@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 from sessions.by_hand import ByHand
 from symposia.archive.archive import Archive
 from symposia.jobs.collab import CollabJob
 from symposia.state.redis.keys import ARCHIVE_QUEUE
+
+
+@contextmanager
+def hand_with_archive(redis_url: str, folder: Path) -> Iterator[ByHand]:
+    """Sessions run by hand, in an installation whose settings turn the archive on."""
+    hand = ByHand.on(redis_url, folder)
+    yield hand
+    for archive in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
+        if archive is not None:
+            archive.close()
 
 
 def archive_now(hand: ByHand, job: CollabJob) -> Archive:

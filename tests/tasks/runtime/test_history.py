@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from sessions.archived_by_hand import archive_now
+from sessions.archived_by_hand import archive_now, hand_with_archive
 from sessions.by_hand import ByHand
 from symposia.models.errors import AgentFailed, ArchiveUnavailable
 from symposia.tasks.runtime.history import HistoryReader
@@ -23,11 +23,8 @@ pytestmark = pytest.mark.leaves_keys
 @pytest.fixture
 def hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ByHand]:
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
-    hand = ByHand.on(redis_url, tmp_path)
-    yield hand
-    for archive in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
-        if archive is not None:
-            archive.close()
+    with hand_with_archive(redis_url, tmp_path) as hand:
+        yield hand
 
 
 def ended(hand: ByHand, *messages: str) -> CollabJob:

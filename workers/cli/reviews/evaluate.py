@@ -20,6 +20,7 @@ from .options import (
     NoConfig,
     Parallel,
     Verbose,
+    chosen_config,
 )
 
 
@@ -58,8 +59,7 @@ def evaluate(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review eval examples/review_eval --model house --set tuning[/bold]
     """
-    if config and no_config:
-        raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
+    settings = chosen_config(config, no_config=no_config)
     from ....models.review.panels import BatchLimits
     from ....models.review.runs import RunState
     from ....models.review.scores import score_run
@@ -73,7 +73,7 @@ def evaluate(  # noqa: PLR0913 - each is an option
     loaded = read_dataset(dataset, chosen=defect_set)
     asked = LocalReviewRequest(
         order=lambda _: request_for_dataset(
-            loaded, panel=panel, model=model, everything=everything, config=() if no_config else config
+            loaded, panel=panel, model=model, everything=everything, config=settings
         ),
         limits=BatchLimits(max_tokens=max_tokens, max_usd=max_usd),
         parallel=parallel,

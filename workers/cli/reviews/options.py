@@ -37,6 +37,13 @@ def read_fail_on(name: str) -> str:
         raise typer.BadParameter(f"{name!r} {error}, or {NEVER!r}.") from None
 
 
+def chosen_config(config: Sequence[str] | None, *, no_config: bool) -> Sequence[str] | None:
+    """Return the files of --config; empty with --no-config; None: those of the project. Refuse both together."""
+    if config and no_config:
+        raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
+    return () if no_config else config
+
+
 def _format_names() -> list[str]:
     return [*(it.name for it in formats()), ALL]
 

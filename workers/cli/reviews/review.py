@@ -33,6 +33,7 @@ from .options import (
     PullRequest,
     Verbose,
     WriteBaseline,
+    chosen_config,
 )
 
 #: Name of the default command.
@@ -145,8 +146,7 @@ def files(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
-    if config and no_config:
-        raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
+    settings = chosen_config(config, no_config=no_config)
     from ....config.ci import find_pull_request
     from ....reviews.requests.files import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
@@ -158,7 +158,7 @@ def files(  # noqa: PLR0913 - each is an option
         "base": base,
         "include": include or (),
         "exclude": exclude or (),
-        "config": () if no_config else config,
+        "config": settings,
         "branch": branch,
         "against": against,
         "root_name": root_name,
