@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..agents.registry.registry import Registry
 from ..config.settings import Settings, known_secrets, read_variable
 from ..jobs.replaying import replay_job
 from .broker import urls_in_use
+from .runtime import load_registry
 from .sessions import Sessions
 
 if TYPE_CHECKING:
@@ -22,11 +22,10 @@ def replay(
     sessions: Sessions, settings: Settings, job: ReadableJob, *, rerun: tuple[str, ...] = ()
 ) -> ReplayResult:
     """Replay the session of a job. Raises the errors of `Client.replay`."""
-    registry = Registry.load(
-        settings.agents_file,
+    registry = load_registry(
+        settings,
         getenv=lambda name: read_variable(name) or _PLACEHOLDER,
         local_model=lambda: "http://127.0.0.1",
-        concurrency=settings.worker_concurrency,
     )
     return replay_job(
         job, sessions.reader(), registry, secrets=known_secrets(urls_in_use(settings)), rerun=rerun

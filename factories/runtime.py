@@ -67,16 +67,24 @@ def daily_limits(settings: Settings) -> DailyLimits:
     )
 
 
-def load_registry(settings: Settings, *, objects: Mapping[str, object] = MappingProxyType({})) -> Registry:
+def load_registry(
+    settings: Settings,
+    *,
+    objects: Mapping[str, object] = MappingProxyType({}),
+    getenv: Callable[[str], str | None] = read_variable,
+    local_model: Callable[[], str | None] | None = None,
+) -> Registry:
     """Return the agents of the configured file, and those that are given as objects.
+
+    `getenv` and `local_model` as in `Registry`; by default, the variables of this process and its local model.
 
     Raises:
         RegistryError: The file breaks a rule; the error names file, entry, field and rule.
     """
     return Registry.load(
         settings.agents_file,
-        getenv=read_variable,
-        local_model=lambda: recorded_local_model(settings.data_dir),
+        getenv=getenv,
+        local_model=local_model or (lambda: recorded_local_model(settings.data_dir)),
         concurrency=settings.worker_concurrency,
         objects=objects,
         session_files=SessionFiles(read_session_document, settings.max_subsession_depth),
@@ -114,7 +122,7 @@ def build_runtime(
     registry, agent_times = registry or load_registry(settings), AgentTimes()
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
     if app is not None:
-        on_session_ended = _tell_reviews(ReviewQueue(lambda: app))
+        on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
         graph = graph or TaskGraph(lambda: app, knows_agent=registry.knows, is_fast=agent_times.is_fast)
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")
@@ -148,7 +156,7 @@ def build_runtime(
     )
 
 
-def _tell_reviews(reviews: ReviewQueue) -> Callable[[SessionFacts], None]:
+def _notify_reviews(reviews: ReviewQueue) -> Callable[[SessionFacts], None]:
     return lambda facts: reviews.session_ended(facts.spec.parameters)
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from live import SUPPORT
 from servers.model_stub import completion, refusal
+from sessions.panels import PANEL
 from stub_agents import replay as python_agents
 from symposia.models.errors import InvalidInput, NotRecorded, ReplayDiffers
 from symposia.models.sessions.options import AfterRetries, FailurePolicy, ModeOptions
@@ -85,6 +86,15 @@ def test_continued_session_is_replayed_with_its_history(office, model, recorded)
     asked = len(model.asked)
     assert "Two." in str(model.asked[-1])
     assert (replay(office, second).requests, len(model.asked)) == (2, asked)
+
+
+def test_replay_reads_an_agents_file_with_sessions(make_office, model, agents, tmp_path):
+    (tmp_path / "panel.yaml").write_text(PANEL)
+    office = make_office(agents() + '\n[agents.panel]\nkind = "session"\nfile = "panel.yaml"\n')
+    model.answers(completion("One."))
+    job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
+    office.work()
+    assert replay(office, job).requests == 1
 
 
 def test_fork_after_turn_1_is_refused(office, model, recorded):
