@@ -10,8 +10,9 @@ message is the answer. No worker waits for it: the turn is parked until the sub-
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -44,10 +45,12 @@ class SessionEntry(EntryBase):
         """Return its description for lists."""
         return self.file
 
-    def agents_in_use(self) -> Iterator[str]:
-        """Yield the names of the agents that the session needs; those of its agents are not included."""
-        if self.document:
-            yield from Submission.of_subsession(self.document, "session").agents_in_use()
+    @cached_property
+    def agents_in_use(self) -> tuple[str, ...]:
+        """The names of the agents that the session needs; those of its agents are not included."""
+        if not self.document:
+            return ()
+        return tuple(dict.fromkeys(Submission.of_subsession(self.document, "session").agents_in_use()))
 
 
 @dataclass(frozen=True, slots=True)

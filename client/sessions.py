@@ -306,7 +306,7 @@ class SessionMethods(BaseClient):
         Raises:
             NotRecorded: The session was submitted without `record`.
             ReplayDiffers: The first difference: another prompt, call, message, or planned turn.
-            InvalidInput: `rerun` names somebody who takes no part.
+            InvalidInput: `rerun` contains a name that is no participant.
             SessionNotFound: There is no such session, or it has expired.
             RegistryError: The agents file breaks a rule.
             ArchiveUnavailable: The archive does not answer.

@@ -45,7 +45,7 @@ def replay_job(
 
     Raises:
         NotRecorded: The calls of the session were not recorded.
-        InvalidInput: `rerun` names somebody who takes no part, or the session is a fork after turn 1.
+        InvalidInput: `rerun` contains a name that is no participant, or the session is a fork after turn 1.
         ReplayDiffers: The replay differs from the record.
     """
     session = _read_session(job, reader)

@@ -32,6 +32,7 @@ from ..sessions import SessionEntry, SessionFiles
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
 from .agents_file import AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
 from .built_in import BUILT_IN
+from .session_files import agents_inside
 
 #: Agents file in the working folder, used if the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
@@ -156,11 +157,7 @@ class Registry:
             if name in found:
                 continue
             found.add(name)
-            entry = self._entries.get(name)
-            if isinstance(entry, SessionEntry):
-                waiting += entry.agents_in_use()
-            elif isinstance(entry, LLMEntry):
-                waiting += [it for it in entry.tools if isinstance(self._entries.get(it), SessionEntry)]
+            waiting += agents_inside(self._entries.get(name), self._entries)
         return frozenset(found)
 
     def program_identities(self) -> dict[str, str]:
@@ -222,7 +219,7 @@ class Registry:
         ):
             yield FieldProblem("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
         if isinstance(entry, SessionEntry):
-            for name in entry.agents_in_use():
+            for name in entry.agents_in_use:
                 if name not in self._entries:
                     yield FieldProblem("file", str(UnknownAgent(name, known=self._entries, field="")))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -44,6 +44,15 @@ def read_session_files(path: Path, data: dict[str, Any], session_files: SessionF
         table["document"] = document
 
 
+def agents_inside(entry: object, entries: Mapping[str, object]) -> Sequence[str]:
+    """Return the agents of the session of an entry, or the sessions that a model may call; none in other entries."""
+    if isinstance(entry, SessionEntry):
+        return entry.agents_in_use
+    if isinstance(entry, LLMEntry):
+        return [it for it in entry.tools if isinstance(entries.get(it), SessionEntry)]
+    return ()
+
+
 @dataclass(frozen=True, slots=True)
 class _Nesting:
     """The agents of a file, as they contain each other."""
@@ -59,15 +68,8 @@ class _Nesting:
             self._refuse(chain, f"must not contain itself: {' -> '.join(chain[chain.index(name) :])}")
         if sum(isinstance(self.entries.get(it), SessionEntry) for it in chain) > self.max_depth:
             self._refuse(chain, f"{too_deep_rule()}: {' -> '.join(chain)}")
-        for used in self._used_by(self.entries.get(name)):
+        for used in agents_inside(self.entries.get(name), self.entries):
             self.visit(used, chain)
-
-    def _used_by(self, entry: object) -> list[str]:
-        if isinstance(entry, SessionEntry):
-            return list(dict.fromkeys(entry.agents_in_use()))
-        if isinstance(entry, LLMEntry):
-            return [it for it in entry.tools if isinstance(self.entries.get(it), SessionEntry)]
-        return []
 
     def _refuse(self, chain: tuple[str, ...], rule: str) -> NoReturn:
         raise RegistryError(str(self.path), entry=f"agents.{chain[0]}", field="file", rule=rule)

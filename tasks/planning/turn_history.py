@@ -4,7 +4,7 @@ A planner is a pure function of the results of turns, so the planner runs again 
 record how each turn closed; for a result with more than its outcome (a decision, a hand-off, new items, marks),
 the event also has that part, as `record`.
 
-Two turns that closed at nearly the same time may have been seen by one plan or by two. Events do not tell. So each
+Two turns that closed at nearly the same time may have been seen by one plan or by two. Events do not show which. So each
 step is compared with the turns that really followed; if it differs, the plan is made again after the next turn.
 """
 
@@ -33,13 +33,13 @@ _KINDS = {*OutcomeKind}
 
 def format_record(result: TurnResult) -> str:
     """Return the part of a result that only planners and stop conditions need, as JSON; empty: no such part."""
-    data = result.model_dump(mode="json", exclude=_KNOWN, exclude_defaults=True)
-    return dump_json(data) if data else ""
+    text = result.model_dump_json(exclude=_KNOWN, exclude_defaults=True)
+    return "" if text == "{}" else text
 
 
 @dataclass(frozen=True, slots=True)
 class PastTurns:
-    """What the events of a session tell of its turns."""
+    """The turns of a session, as its events record them."""
 
     #: Participants of the turns that began, by number.
     speakers: Mapping[int, str]
@@ -65,12 +65,19 @@ def read_past_turns(events: Iterable[tuple[int, MapEvent]], board: Iterable[Boar
         if event.event_type is MAPEventType.TURN_DISPATCHED:
             speakers[payload["turn_number"]] = payload["participant_id"]
             began.setdefault(payload["turn_number"], at_ms)
-        elif event.event_type is MAPEventType.TURN_COMPLETED:
-            result = payload.get("result") or {}
-            if result.get("outcome") in _KINDS and not result.get("retried"):
-                closed[payload["turn_number"]] = _result(payload, result)
+        elif (result := written_result(event)) is not None:
+            closed[payload["turn_number"]] = _result(payload, result)
     items = {it.turn_number: it.item.item_id for it in board if it.turn_number is not None}
     return PastTurns(speakers, began, tuple(closed.values()), items)
+
+
+def written_result(event: MapEvent) -> Mapping[str, Any] | None:
+    """Return how a turn was written, if this is the event of that; None: of an attempt that is run again, or another."""
+    if event.event_type is not MAPEventType.TURN_COMPLETED:
+        return None
+    payload: Mapping[str, Any] = event.payload or {}
+    result: Mapping[str, Any] = payload.get("result") or {}
+    return result if result.get("outcome") in _KINDS and not result.get("retried") else None
 
 
 def _result(payload: Mapping[str, Any], result: Mapping[str, Any]) -> TurnResult:

@@ -1,4 +1,4 @@
-"""Call journal of a replayed turn: it answers from the record, and refuses whatever the record does not have."""
+"""Call journal of a replayed turn: it answers from the record, and refuses calls that the record does not have."""
 
 from __future__ import annotations
 

@@ -8,8 +8,7 @@ from typing import Any
 
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.turns.turn import OutcomeKind
-
-_WRITTEN = frozenset(kind.value for kind in OutcomeKind)
+from ..planning.turn_history import written_result
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,17 +43,15 @@ def read_timeline(events: Iterable[MapEvent]) -> Timeline:
         if event.event_type == MAPEventType.TURN_DISPATCHED:
             timeline.participants.setdefault(data["turn_number"], data.get("participant_id") or "")
             timeline.began_at.setdefault(data["turn_number"], at)
-        elif event.event_type == MAPEventType.TURN_COMPLETED:
-            result = data.get("result") or {}
-            if result.get("outcome") in _WRITTEN and not result.get("retried"):
-                timeline.closed.append(
-                    ClosedTurn(
-                        number=data["turn_number"],
-                        participant=data.get("participant_id") or "",
-                        token=data.get("token_id") or "",
-                        kind=OutcomeKind(result["outcome"]),
-                        error=result.get("error"),
-                        at=at,
-                    )
+        elif (result := written_result(event)) is not None:
+            timeline.closed.append(
+                ClosedTurn(
+                    number=data["turn_number"],
+                    participant=data.get("participant_id") or "",
+                    token=data.get("token_id") or "",
+                    kind=OutcomeKind(result["outcome"]),
+                    error=result.get("error"),
+                    at=at,
                 )
+            )
     return timeline

@@ -114,6 +114,7 @@ class GrantServicesFactory:
         self.client = client
         self.secrets = secrets
         self.publisher = DeltaPublisher(client)
+        self.review_files = StoredReviewFiles(client)
         self.model_instrumentation = model_instrumentation
 
     def create(
@@ -149,7 +150,7 @@ class GrantServices:
             self.factory.publisher.writer(self.session_id, self.grant, self.participant),
             notes if self.recorder is None else self.recorder.record_notes(notes),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
-            review_files=StoredReviewFiles(self.factory.client),
+            review_files=self.factory.review_files,
             usage_key=USAGE_KEY_PREFIX + self.grant.token,
             instrumentation=instrument() if instrument else None,
             observer=self.recorder,

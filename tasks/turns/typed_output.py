@@ -32,16 +32,15 @@ def ask_for_output(
         StateError: The journal of the turn cannot be read.
     """
     rule, planned = active_turn.facts.spec.output, active_turn.planned
-    first = active_turn.refused_answer()
+    stored = active_turn.refused_answer()
+    first = ask(context) if stored is None else stored
+    faults = find_output_faults(rule, planned, first)
     before = Usage()  # that of an earlier attempt is an account of its own
-    if first is None:
-        first = ask(context)
-        before = first.usage
-        faults = find_output_faults(rule, planned, first)
+    if stored is None:
         if not faults or not has_budget_to_ask_again(context, first):
             return first
         active_turn.store_refused_answer(first)
-    faults = find_output_faults(rule, planned, first)
+        before = first.usage
     log.info(
         "turn %s of %s: asking again, %s",
         context.turn_number,

@@ -161,11 +161,12 @@ def _child(
     """Return the sub-session that the turn is about to wait for; None: it waits for a person or a remote system."""
     question = waiting.question
     if question.session is not None:
-        agent = find_session(runtime, question.session)
-    elif not (waiting.is_own and isinstance(agent, SessionAgent)):
+        session = find_session(runtime, question.session)
+    elif waiting.is_own and isinstance(agent, SessionAgent):
+        session = agent
+    else:
         return None
-    assert isinstance(agent, SessionAgent)  # noqa: S101 - `find_session` returns no other
-    return plan_child(runtime, turn.active_turn, turn.context, agent, question)
+    return plan_child(runtime, turn.active_turn, turn.context, session, question)
 
 
 def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnOutcome) -> ParkedQuestion:
@@ -189,7 +190,7 @@ def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnO
 
 
 def _asked(turn: TurnToPark, agent: AnyAgent, question: Question, *, is_own: bool) -> tuple[str, ...]:
-    """Return the names of those who may answer; nobody but a sub-session answers for it."""
+    """Return the names of those who may answer; empty if a sub-session answers."""
     if question.session is not None or (is_own and isinstance(agent, SessionAgent)):
         return ()
     return (turn.grant.substitute or turn.context.me.participant_id,) if is_own else (question.to,)

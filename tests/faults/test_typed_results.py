@@ -1,4 +1,4 @@
-"""A required output is given once, by the turn that must give it, whatever befalls its worker."""
+"""A required output is given once, by the turn that must give it, whatever happens to its worker."""
 
 from __future__ import annotations
 

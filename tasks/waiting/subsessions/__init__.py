@@ -1,1 +1,1 @@
-"""Sub-sessions: opening, answers to their parents, and what reaches down to them."""
+"""Sub-sessions: opening, answers to their parents, and changes passed down to them."""

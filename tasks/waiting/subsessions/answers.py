@@ -1,6 +1,6 @@
 """The answer of an ended sub-session to the turn of its parent.
 
-Whoever ends a sub-session gives the answer. If that process dies before it, the sweep of the ended sub-session gives
+The process that ends a sub-session answers its parent. If it dies before that, the sweep of the ended sub-session gives
 it, because the sub-session stays in the due index until then; and the checks of the parked turn would find it, too.
 """
 
@@ -40,7 +40,7 @@ class ChildResult:
 
     session_id: str
     usage: Usage
-    #: Its last message; None: nobody said anything.
+    #: Its last message; None: it has none of its turns.
     text: str | None = None
     #: Data of this message.
     output: JsonValue = None

@@ -43,7 +43,7 @@ _CHECKS_UNTIL_LOST = 8
 
 
 def _lost(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
-    """Take the result of a sub-session that Redis has lost from the archive; else wait, then go on without it."""
+    """Take the result of a sub-session that Redis has lost from the archive; otherwise wait, then answer with an error."""
     archived = None
     if runtime.archiver is not None:
         try:

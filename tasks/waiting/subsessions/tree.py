@@ -1,4 +1,4 @@
-"""What reaches down a tree of sessions: the end of a parent, suspension, and resumption.
+"""Changes passed down to sub-sessions: the end of a parent, suspension, and resumption.
 
 The process that changes the parent changes its sub-sessions, too. If it dies in between, the sweep of each sub-session
 compares it with its parent, within a minute.
