@@ -76,7 +76,7 @@ def _to_agent(name: str, given: Any, threads: DaemonThreadPool) -> AnyAgent:
 
 
 def _ask_function(given: Any) -> AskFunction | None:
-    """Return the function that asks an agent of a known library; None: it is none."""
+    """Return the function that asks an agent of a known library; None: the library is unknown."""
     library = type(given).__module__.partition(".")[0]
     if library == "pydantic_ai" and hasattr(given, "run"):
         return cast("AskFunction", given.run)

@@ -23,7 +23,7 @@ from ..models.errors import InvalidInput
 from ..models.sessions.limits import SpendingBounds
 from ..models.sessions.plan import Totals
 from ..models.sessions.submission import Submission
-from ..models.sessions.subsessions import MAX_DEPTH
+from ..models.sessions.subsession_limits import MAX_DEPTH
 from ..models.turns.turn import Question, TurnContext, TurnOutcome
 from ..models.turns.waiting import WaitPolicy
 from .entry_base import EntryBase, Window

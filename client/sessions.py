@@ -12,6 +12,7 @@ from pydantic import BaseModel, JsonValue
 from ..archive.results import ResultPage, SessionFilter
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
+from ..jobs.reading import facts_of
 from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
 from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab
@@ -252,7 +253,7 @@ class SessionMethods(BaseClient):
         live = {job.id: job for job in self.each_job() if wanted in (job.id, job.spec.thread_id)}
         archived = [it for it in sessions.iterate_archived(SessionFilter(thread_id=wanted)) if it not in live]
         jobs = [*live.values(), *map(sessions.get, archived)]
-        return sorted(jobs, key=lambda job: job.state().opened_ms)
+        return sorted(jobs, key=lambda job: facts_of(job).opened_ms)
 
     def inbox(self, name: str | None = None, *, limit: int = 100) -> list[Pending]:
         """Return the open questions of all sessions, oldest first.

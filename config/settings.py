@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ..models.errors import InvalidInput, invalid_input
-from ..models.sessions.subsessions import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
+from ..models.sessions.subsession_limits import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from redis import Redis
 
 from ..models.errors import NotLive, SessionNotFound
-from ..models.sessions.archived import Documents
-from ..models.text.json_text import parse_json
 from ..state.following.session_follower import SessionUpdate, replay
 from ..state.redis.readers import PAGE, Entry, Stream, StreamReader
 from ..state.redis.scripts import view_fields
@@ -70,7 +68,7 @@ class ArchivedJob(CollabJob):
             return super()._registered_children(root)
 
     def _open_job(self, session_id: str) -> Self:
-        return type(self)(session_id, self._reader, self._connections)
+        return type(self)(session_id, self._reader, self._live_connections)
 
     def queued_for_s(self) -> None:
         """Return None: an archived session has no queued messages."""
@@ -135,9 +133,9 @@ class _ArchivedStreams(StreamReader):
         return self._reader.newest_page(session_id, stream, before=before, count=count)
 
 
-def parent_of(documents: Documents) -> str | None:
+def parent_of(spec: Mapping[str, Any]) -> str | None:
     """Return the id of the session whose turn an archived session answers; None: it is no sub-session."""
-    parent = parse_json(documents.spec).get("parent")
+    parent = spec.get("parent")
     return str(parent["session_id"]) if isinstance(parent, dict) else None
 
 

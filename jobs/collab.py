@@ -14,8 +14,8 @@ from ..models.sessions.options import AgentBinding
 from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id, is_uuid4, new_id
 from ..models.turns.waiting import Pending
-from ..tasks.views.session_views import SessionFacts, read_facts
-from .reading import Connections, ReadableJob
+from ..tasks.views.session_views import SessionFacts
+from .reading import Connections, ReadableJob, read_live_facts
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -326,6 +326,4 @@ def live_job(to: Connections, session_id: str, *, output_type: type[BaseModel] |
     """
     if not is_uuid4(session_id):  # not an id of a session: no Redis key must contain it
         raise SessionNotFound(session_id)
-    state = to.store.state(session_id)
-    facts = read_facts(session_id, to.store.documents(session_id), state.opened_ms)
-    return CollabJob(facts, to, output_type=output_type)
+    return CollabJob(read_live_facts(to, session_id), to, output_type=output_type)

@@ -64,6 +64,13 @@ class Connections:
     watch_workers: Callable[[str], WorkerWatch]
 
 
+def read_live_facts(connections: Connections, session_id: str) -> SessionFacts:
+    """Return the facts of a session that Redis holds. Raises SessionNotFound."""
+    store = connections.store
+    state = store.state(session_id)
+    return read_facts(session_id, store.documents(session_id), state.opened_ms)
+
+
 class ReadableJob:
     """One session, for reading. Every call reads its current state."""
 
@@ -188,11 +195,7 @@ class ReadableJob:
 
     def _open_job(self, session_id: str) -> Self:
         """Return another session of the same Redis."""
-        store = self._connections.store
-        state = store.state(session_id)
-        return type(self)(
-            read_facts(session_id, store.documents(session_id), state.opened_ms), self._connections
-        )
+        return type(self)(read_live_facts(self._connections, session_id), self._connections)
 
     def _registered_children(self, root: str) -> tuple[RegisteredChild, ...]:
         return FamilyStore(self._connections.redis).list_children(root)

@@ -22,7 +22,7 @@ class PairVerdict:
     #: Participant id of the navigator.
     by: str
     approved: bool
-    #: Why it approved, or its last words.
+    #: Why it approved, or the text of its last message.
     reason: str
 
 
@@ -76,7 +76,7 @@ class JobResult:
 
     @property
     def verdict(self) -> PairVerdict | None:
-        """PairVerdict of the navigator of a pair; None: no verdict, or another mode."""
+        """Last verdict of the navigator of a pair; None: no verdict, or another mode."""
         if self.collab.mode is not CollabMode.PAIR:
             return None
         navigator = self.collab.participants[-1].participant_id

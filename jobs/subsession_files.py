@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..models.errors import InvalidInput, InvalidSessionFile
-from ..models.sessions.subsessions import DEEPEST, check_document, session_holders, too_deep_rule
+from ..models.sessions.subsession_limits import DEEPEST, TOO_DEEP
+from ..models.sessions.subsessions import check_document, session_holders
 
 #: Field with the path of a JSON schema, relative to the session file.
 SCHEMA_FILE = "output_schema"
@@ -39,7 +40,7 @@ class FileResolver:
             circle = " -> ".join(it.name for it in (*self.above[self.above.index(whole) :], whole))
             raise InvalidSessionFile(str(path), rule=f"must not contain itself: {circle}")
         if len(self.above) > DEEPEST:
-            raise InvalidSessionFile(str(path), rule=too_deep_rule())
+            raise InvalidSessionFile(str(path), rule=TOO_DEEP)
         inside = FileResolver(self.read, self.read_schema, (*self.above, whole))
         return inside.resolve(self.read(path), path.parent)
 

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 from ...models.errors import InvalidInput, RegistryError
 from ...models.sessions.submission import Submission
-from ...models.sessions.subsessions import too_deep_rule
+from ...models.sessions.subsession_limits import TOO_DEEP
 from ..llm.entries import LLMEntry
 from ..sessions import SessionEntry, SessionFiles
 
@@ -67,7 +67,7 @@ class _Nesting:
         if name in above:
             self._refuse(chain, f"must not contain itself: {' -> '.join(chain[chain.index(name) :])}")
         if sum(isinstance(self.entries.get(it), SessionEntry) for it in chain) > self.max_depth:
-            self._refuse(chain, f"{too_deep_rule()}: {' -> '.join(chain)}")
+            self._refuse(chain, f"{TOO_DEEP}: {' -> '.join(chain)}")
         for used in agents_inside(self.entries.get(name), self.entries):
             self.visit(used, chain)
 

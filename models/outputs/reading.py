@@ -6,11 +6,8 @@ import json
 
 from pydantic import JsonValue
 
+from ..text.code_blocks import json_blocks
 from ..text.json_text import parse_json
-
-_FENCE = "```"
-#: Labels of a code block that may hold JSON.
-_LABELS = ("", "json")
 
 
 def read_json(text: str) -> JsonValue:
@@ -40,14 +37,7 @@ def _parse(text: str) -> JsonValue:
 
 def _last_block(text: str) -> str | None:
     """Return the text of the last closed block of code that may hold JSON."""
-    found, begun = None, None
-    lines = text.splitlines()
-    for at, line in enumerate(lines):
-        mark = line.strip()
-        if begun is None and mark.startswith(_FENCE):
-            begun = at
-        elif begun is not None and mark == _FENCE:
-            if lines[begun].strip().removeprefix(_FENCE).strip().lower() in _LABELS:
-                found = "\n".join(lines[begun + 1 : at])
-            begun = None
+    lines, found = text.splitlines(), None
+    for first, last in json_blocks(lines):
+        found = "\n".join(lines[first + 1 : last])
     return found

@@ -1,8 +1,8 @@
-"""The output that a session must have: its schema and its speaker, and how far it has come. Pure.
+"""The output that a session must have: its schema and its speaker, and its progress. Pure.
 
 The turns in which the output is required:
 
-- a turn after which the session ends for certain, such as the last one of `max_rounds`;
+- a turn after which the session certainly ends, such as the last one of `max_rounds`;
 - the closing turn: it is planned when the session would end otherwise without an output.
 
 In these turns the speaker is held to the schema. In its other turns the speaker may give the output, too, such
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-from pydantic import Field, JsonValue
+from pydantic import JsonValue
 
 from ..turns.turn import Frozen, OutcomeKind, TurnOutcome, TurnResult
 from .reading import read_json
@@ -70,7 +70,7 @@ class OutputProgress(Frozen):
     #: Whether a turn in which the output is required was planned.
     required: bool = False
     #: Why the session ends after the closing turn; None: it was not planned.
-    end: SessionEnd | None = Field(default=None)
+    end: SessionEnd | None = None
 
     def after(self, results: Iterable[TurnResult], rule: RequiredOutput) -> Self:
         """Return the progress after these closed turns: a later message of the speaker replaces its output."""

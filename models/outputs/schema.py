@@ -53,17 +53,25 @@ def read_schema(output: type[BaseModel] | Mapping[str, Any]) -> Schema:
     return given  # type: ignore[no-any-return]
 
 
-def find_faults(schema: Schema, value: JsonValue, *, max_checks: int = MAX_CHECKS) -> tuple[str, ...]:
+def find_faults(schema: Schema, value: JsonValue) -> tuple[str, ...]:
     """Return what is wrong with a value, one line each with its place; empty: it is valid."""
-    from .keywords import TooManyChecks, checks_left
+    from .keywords import TooManyChecks
+
+    try:
+        return _check(schema, value, max_checks=MAX_CHECKS)
+    except TooManyChecks:
+        return (f"$: needs more than {MAX_CHECKS:,} checks",)
+    except RecursionError:
+        return ("$: is nested too deep for this schema",)
+
+
+def _check(schema: Schema, value: JsonValue, *, max_checks: int) -> tuple[str, ...]:
+    """Return what is wrong with a value. Raises TooManyChecks, RecursionError."""
+    from .keywords import checks_left
 
     token = checks_left.set(max_checks)
     try:
         return tuple(_messages(_validator(dump_json(schema)), value))
-    except TooManyChecks:
-        return (f"$: needs more than {max_checks:,} checks",)
-    except RecursionError:
-        return ("$: is nested too deep for this schema",)
     finally:
         checks_left.reset(token)
 
@@ -162,6 +170,8 @@ def _check_references(schema: Schema) -> None:
     """Refuse references to nothing, and those with which no check ends."""
     from referencing.exceptions import Unresolvable
 
+    from .keywords import TooManyChecks
+
     resolver = _validator(dump_json(schema))._resolver  # noqa: SLF001 - there is no other way to look up a reference
     for path, name, value in _entries(schema, ()):
         if name == "$ref" and isinstance(value, str):
@@ -170,9 +180,11 @@ def _check_references(schema: Schema) -> None:
             except Unresolvable:
                 raise InvalidInput(_field([*path, name]), value, "must be a place in the schema") from None
     for value in _TRIALS:
-        faults = find_faults(schema, value, max_checks=_TRIAL_CHECKS)
-        if any("too deep" in fault or "checks" in fault for fault in faults[:1]):
-            raise InvalidInput("output", schema, "must not refer to itself without an end ($ref)")
+        try:
+            _check(schema, value, max_checks=_TRIAL_CHECKS)
+        except (TooManyChecks, RecursionError):
+            rule = "must not refer to itself without an end ($ref)"
+            raise InvalidInput("output", schema, rule) from None
 
 
 def _field(path: Sequence[str | int]) -> str:

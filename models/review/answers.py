@@ -21,6 +21,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from ..severity import Severity
+from ..text.code_blocks import json_blocks
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Finding
 from .tool_outputs import read_tool_output
 
@@ -138,7 +139,7 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
     if text.lstrip()[:1] in ("{", "["):
         yield text, ""
     lines = text.split("\n")
-    for first, last in reversed(list(_blocks(lines))):
+    for first, last in reversed(list(json_blocks(lines))):
         rest = lines[:first] + lines[last + 1 :]
         yield "\n".join(lines[first + 1 : last]), "\n".join(rest)
     for start, end in reversed(list(_objects(text))):
@@ -157,19 +158,6 @@ def _objects(text: str) -> Iterator[tuple[int, int]]:
         else:
             yield found.start(), end
             start = end
-
-
-def _blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Yield the first and last line of fenced blocks that are marked as JSON or not marked."""
-    opened: tuple[int, str] | None = None
-    for number, line in enumerate(lines):
-        mark = line.strip()
-        if opened is None and mark.startswith("```"):
-            opened = number, mark[3:].strip().casefold()
-        elif opened is not None and mark == "```":
-            if opened[1] in ("", "json"):
-                yield opened[0], number
-            opened = None
 
 
 def read_rule(entry: Mapping[str, Any], *names: str) -> str:

@@ -14,15 +14,10 @@ from pydantic import Field
 from ..errors import InvalidInput
 from ..text.ids import Id, derived_id
 from ..turns.turn import Frozen
+from .subsession_limits import DEEPEST, TOO_DEEP
 
 #: Built-in agent of a participant whose binding contains the document of a session.
 SESSION_AGENT = "session"
-#: Default of the maximum number of sessions between a session and its root, itself included.
-MAX_DEPTH = 4
-#: Default of the maximum number of sub-sessions below one root.
-MAX_SUBSESSIONS = 100
-#: Upper bound of the nesting that can be configured.
-DEEPEST = 16
 
 #: Fields of a session file that a sub-session must not have, because it inherits them.
 _INHERITED = ("tenant", "task", "conversation")
@@ -102,11 +97,6 @@ def check_depth(document: Mapping[str, Any], where: str, *, left: int) -> None:
         InvalidInput: The documents are nested deeper.
     """
     if left < 1:
-        raise InvalidInput(where, document.get("title"), too_deep_rule())
+        raise InvalidInput(where, document.get("title"), TOO_DEEP)
     for inner, nested in nested_documents(document):
         check_depth(nested, f"{where}.{inner}", left=left - 1)
-
-
-def too_deep_rule() -> str:
-    """Return the rule that a sub-session breaks that is nested too deep."""
-    return "is nested too deep: see SYMPOSIA_MAX_SUBSESSION_DEPTH"

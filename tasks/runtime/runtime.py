@@ -20,7 +20,7 @@ from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
-from ...models.sessions.subsessions import MAX_DEPTH, MAX_SUBSESSIONS
+from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.queue_progress import QueueProgress
 from ...state.sessions.records import SessionState

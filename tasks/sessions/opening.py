@@ -22,7 +22,8 @@ from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
 from ...models.sessions.submission import Submission
-from ...models.sessions.subsessions import MAX_DEPTH, check_depth
+from ...models.sessions.subsession_limits import MAX_DEPTH
+from ...models.sessions.subsessions import check_depth
 from ...models.text.ids import session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.index import SessionIndex

@@ -57,5 +57,5 @@ def archived_page(
 
 def _row(session: ListedSession) -> CollabRow:
     state = state_of(session.session_id, {**session.fields, "opened_ms": str(session.opened_ms)}, {})
-    facts = CollabFacts.read(session.session_id, session.documents.collab, session.documents.spec)
+    facts = CollabFacts.read_archived(session.session_id, session.documents.collab, session.documents.spec)
     return build_row(state, facts, position=f"{state.updated_ms}-0", archived=True)

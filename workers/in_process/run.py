@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from ...jobs.collab import CollabJob
@@ -42,8 +42,8 @@ async def run_local(
 ) -> JobResult:
     """Run a session in this process, and return its result. A cancelled call cancels the session.
 
-    Nothing is started by hand, named in a file, or kept: an embedded server holds the session while it runs. In a
-    notebook the dialog is shown as it grows.
+    No service, agents file or archive is needed: an embedded server holds the session while it runs. In a notebook the
+    dialog is shown as it grows.
 
     Args:
         collab: The session. Without `participants`, one for each agent, in their order.
@@ -125,10 +125,8 @@ class _LocalRun:
     def cancel(self) -> None:
         self._is_cancelled.set()
         if self._job is not None:
-            try:
+            with suppress(IllegalTransition):  # it has just ended
                 self._job.cancel("the call was cancelled")
-            except IllegalTransition:  # it has just ended
-                return
 
     def _check_people(self) -> None:
         people = self._collab["participants"] if isinstance(self._collab, dict) else self._collab.participants

@@ -210,3 +210,8 @@ VALUES = st.recursive(
 @given(SIMPLE, VALUES)
 def test_bounded_checks_agree_with_those_of_jsonschema(data, value):
     assert (find_faults(read_schema(data), value) == ()) == Draft202012Validator(data).is_valid(value)
+
+
+def test_required_property_may_have_the_name_checks():
+    schema = {"type": "object", "properties": {"checks": {"type": "array"}}, "required": ["checks"]}
+    assert find_faults(read_schema(schema), {"checks": []}) == ()

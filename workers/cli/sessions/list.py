@@ -186,11 +186,12 @@ def _archived(
         page = reader.page(wanted, after=cursor, limit=_PAGE)
         for it in page.items:
             if not is_live(it):
+                spec = parse_json(it.documents.spec)
                 yield SessionListRow(
                     Collab.model_validate_json(it.documents.collab),
                     state_of(it.session_id, it.fields, {}),
-                    parent_of(it.documents),
-                    parse_json(it.documents.spec).get("thread_id"),
+                    parent_of(spec),
+                    spec.get("thread_id"),
                 )
         cursor = page.cursor
         if cursor is None:

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ....jobs.collab import CollabJob
+from ....jobs.reading import facts_of
 from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
 from ....models.sessions.plan import BoardEntry
@@ -234,7 +235,7 @@ def _family(job: CollabJob) -> Iterator[Text]:
         turn = child.parent.turn if child.parent else 0
         state = child.state()
         ended = outcome(state.status, state.reason)
-        yield Text(f"turn {turn}: session {child.id} {ended}: {printable(child.collab().title)}")
+        yield Text(f"turn {turn}: session {child.id} {ended}: {printable(facts_of(child).collab.title)}")
 
 
 def details_json(job: CollabJob) -> dict[str, JsonValue]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 from ....models.sessions.plan import Totals
@@ -82,31 +82,47 @@ class CollabFacts:
     thread: str | None = None
 
     @classmethod
-    def read(cls, session_id: str, collab: str, spec: str | None = None, *, edition: int = 0) -> CollabFacts:
+    def read(cls, session_id: str, collab: str, spec: str, *, edition: int = 0) -> CollabFacts:
         """Return the facts from the documents of a session.
 
         Args:
             session_id: The session.
             collab: The collab as JSON.
-            spec: The spec as JSON; None: neither the limit of turns nor the thread is needed.
+            spec: The spec as JSON.
             edition: Number of changes of these documents.
 
         Raises:
             CorruptSession: A stored record is invalid.
         """
+        stored = read_stored(SessionSpec, spec, session_id=session_id, part="spec")
+        facts = cls._of_collab(session_id, collab)
+        return replace(facts, edition=edition, max_turns=_max_turns(stored), thread=stored.thread_id)
+
+    @classmethod
+    def read_archived(cls, session_id: str, collab: str, spec: str) -> CollabFacts:
+        """Return the facts of a session that has ended, without its limit of turns.
+
+        Only the thread is read from the spec: a page of archived sessions has a hundred of them.
+
+        Args:
+            session_id: The session.
+            collab: The collab as JSON.
+            spec: The spec as JSON.
+
+        Raises:
+            CorruptSession: A stored record is invalid.
+        """
+        thread = read_object(spec, session_id=session_id, part="spec").get("thread_id")
+        return replace(cls._of_collab(session_id, collab), thread=thread if isinstance(thread, str) else None)
+
+    @classmethod
+    def _of_collab(cls, session_id: str, collab: str) -> CollabFacts:
         data = read_object(collab, session_id=session_id, part="collab")
         names = {}
         for it in _objects(data.get("participants")):
             name = str(it.get("participant_id"))
             names[name] = str(it.get("display_name") or name)
-        return cls(
-            edition,
-            str(data.get("title") or ""),
-            str(data.get("mode") or ""),
-            names,
-            None if spec is None else _max_turns(session_id, spec),
-            None if spec is None else _thread(session_id, spec),
-        )
+        return cls(0, str(data.get("title") or ""), str(data.get("mode") or ""), names)
 
 
 def build_row(
@@ -171,13 +187,8 @@ def _since_ms(turn: TurnRecord) -> int | None:
     return turn.parking.parked_ms if turn.parking is not None else turn.began_ms or turn.queued_ms
 
 
-def _thread(session_id: str, spec: str) -> str | None:
-    thread = read_object(spec, session_id=session_id, part="spec").get("thread_id")
-    return thread if isinstance(thread, str) else None
-
-
-def _max_turns(session_id: str, spec: str) -> int | None:
-    limit = read_stored(SessionSpec, spec, session_id=session_id, part="spec").stop.turns_left(Totals())
+def _max_turns(spec: SessionSpec) -> int | None:
+    limit = spec.stop.turns_left(Totals())
     return None if limit is None or limit >= _FAR_LIMIT else limit
 
 
