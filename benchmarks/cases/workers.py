@@ -83,5 +83,5 @@ def waiting(bench: Bench) -> Iterator[Measure]:
         f"{sizes.waiting} sessions of {sizes.wait_s:g} s",
         lambda: percent(run_turns(place, load)),
         lambda: percent(run_bare(place, load)),
-        repeats=WAITING_REPEATS,
+        repeats=min(WAITING_REPEATS, sizes.repeats),
     )

@@ -95,6 +95,7 @@ def test_no_rule_fires_without_a_fault(tmp_path):
     firing(tmp_path, {}, [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cause", [it.name for it in all_causes()], ids=" ".join)
 def test_rule_fires_for_each_of_its_causes(tmp_path, cause):
     firing(tmp_path, FAULTS[cause], [cause[0]])

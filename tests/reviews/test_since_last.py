@@ -67,6 +67,7 @@ def test_since_last_reviews_only_new_changes(tree, archive):
     assert (paths(second), second.is_whole) == (["a.py", "c.py"], False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "other",
     [{"include": ["a.py"]}, {"exclude": ["b.py"]}, {"base": "main"}, {"branch": "other"}, {"since": "HEAD"}],

@@ -179,6 +179,7 @@ def test_endless_tool_calls_are_stopped(speak, model):
     assert (len(model.asked), error.value.retryable) == (4, False)
 
 
+@pytest.mark.long
 def test_server_tools_have_the_server_name_as_a_prefix(speak, model):
     model.answers(completion(tool=("rooms_book", {"room": "blue"})), completion("done"))
     speak("porter", turn_number=4)
@@ -215,6 +216,7 @@ def test_server_tools_are_imported_outside_the_event_loop(tmp_path):
     assert done.stdout.splitlines() == ["False False", "True True"], done.stderr
 
 
+@pytest.mark.long
 def test_unusable_tool_server_fails_without_secrets(speak, variables):
     variables["ROOMS_OWNER"] = ""
     with pytest.raises(AgentFailed, match="environment variable ROOMS_OWNER is not set") as error:

@@ -47,6 +47,7 @@ def test_local_model_answers_through_the_registry(local_model, runner, turn, mes
     assert outcome.usage.input_tokens > 10
 
 
+@pytest.mark.long
 @on_one_worker
 @pytest.mark.usefixtures("local_model")
 def test_local_model_is_found_only_while_it_runs(tmp_path):

@@ -191,6 +191,7 @@ def test_child_processes_end_with_the_program(speak, family):
     until(gone, what="the child is gone")
 
 
+@pytest.mark.long
 def test_program_timeout_kills_the_whole_group(runner, turn, family):
     notes, gone = family
     with pytest.raises(AgentTimeout, match="did not end within 2 s"):
@@ -198,6 +199,7 @@ def test_program_timeout_kills_the_whole_group(runner, turn, family):
     until(gone, what="both are gone")
 
 
+@pytest.mark.long
 def test_deadline_kills_the_whole_process_group(speak, family):
     notes, gone = family
     with pytest.raises(AgentTimeout, match="no answer within 2 s"):

@@ -52,6 +52,7 @@ def test_panel_limits_the_parallel_sessions(shared: ReviewFixture):
     assert len(shared.calls()) == 5
 
 
+@pytest.mark.long
 @pytest.mark.leaves_keys
 def test_known_items_are_not_reviewed_again(desk: ReviewFixture):
     desk.archive = True
@@ -161,6 +162,7 @@ def test_open_session_of_a_stopped_batch_is_settled(desk: ReviewFixture):
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
+@pytest.mark.long
 def test_item_retried_meanwhile_begins_once(desk: ReviewFixture):
     office = desk.client._installation.reviews
     job = desk.review(panel("finds"), texts(1))
@@ -246,6 +248,7 @@ def test_second_interrupt_reports_at_once(desk: ReviewFixture, monkeypatch):
     assert (run.state, job.progress().state) == (RunState.CANCELLED, "stopping")
 
 
+@pytest.mark.long
 def test_cancelled_items_can_be_retried(desk: ReviewFixture):
     job = desk.review(panel("finds", parallel=1), texts(3))
     job.cancel("no worker yet")

@@ -86,6 +86,7 @@ def test_read_file_is_shown_and_decides_what_is_unchanged(
     assert len(model.asked) == count
 
 
+@pytest.mark.long
 def test_changed_file_that_was_read_is_read_again(desk: ReviewFixture, model: StubModel, project: Path):
     (project / "far").mkdir()
     (project / "far" / "d.py").write_text("x = 1\n")
@@ -101,6 +102,7 @@ def test_changed_file_that_was_read_is_read_again(desk: ReviewFixture, model: St
     assert tool_answers(model.asked[-1]) == ["1: x = 2\n"]
 
 
+@pytest.mark.long
 def test_nothing_outside_the_project_is_read(desk: ReviewFixture, model: StubModel, project: Path):
     paths = ["../secret.py", "link.py", str(project / "b.py")]
     model.answers(*(call(path, number) for number, path in enumerate(paths)), ANSWER)
@@ -109,6 +111,7 @@ def test_nothing_outside_the_project_is_read(desk: ReviewFixture, model: StubMod
     assert set(tool_answers(model.asked[-1])) == {"There is no such file, or it cannot be read."}
 
 
+@pytest.mark.long
 def test_reads_of_a_turn_are_limited(desk: ReviewFixture, model: StubModel, project: Path):
     (project / "long.py").write_text("".join(f"x{number} = 1\n" for number in range(3_000)))
     model.answers(call("long.py", 1), call("b.py", 2), ANSWER)
@@ -119,6 +122,7 @@ def test_reads_of_a_turn_are_limited(desk: ReviewFixture, model: StubModel, proj
     assert "At most 1 reads are allowed" in second
 
 
+@pytest.mark.long
 def test_panels_without_the_setting_have_no_tool(desk: ReviewFixture, model: StubModel, project: Path):
     model.answers(ANSWER)
     review(desk, project, read_files=0)

@@ -114,6 +114,7 @@ def reviewed_lines(model: StubModel) -> Counter[tuple[int, str]]:
     )
 
 
+@pytest.mark.long
 def test_each_line_of_a_large_file_is_in_one_request(desk: ReviewFixture, model: StubModel):
     assert len(LARGE) > 250_000
     model.answers(answer())
@@ -133,6 +134,7 @@ def test_each_line_of_a_large_file_is_in_one_request(desk: ReviewFixture, model:
     assert (len(model.asked), len(desk.calls())) == (count, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("line", "quote", "found"),
     [(2, "y = x / 0", [2]), (1, "y = x / 0", [2]), (9, "y = x / 0", []), (2, "z = 1", []), (2, "", [])],
@@ -151,6 +153,7 @@ def test_finding_must_quote_its_line(desk: ReviewFixture, model: StubModel, line
         assert "1 findings dropped" in run.summary
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("said", "reason", "error"),
     [
@@ -177,6 +180,7 @@ def test_unreadable_answer_fails_the_item(
     assert again.results[0].state.value == "done", "a failed item is not taken as unchanged"
 
 
+@pytest.mark.long
 def test_ignore_comment_suppresses_findings_of_models(desk: ReviewFixture, model: StubModel):
     line = "y = x / 0  # symposia: ignore[bug] as in the original"
     model.answers(answer(finding(2, line)))
@@ -193,6 +197,7 @@ VERIFIED_SEATS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("line", [1, 2], ids=["of-the-reviewer", "of-the-quote"])
 def test_verdict_finds_the_finding_with_a_wrong_line(desk: ReviewFixture, model: StubModel, line: int):
     start_worker(desk)
@@ -227,6 +232,7 @@ def test_verifier_decides_what_is_critical(desk: ReviewFixture, model: StubModel
     assert "x = 1 / 0" in prompt(model.asked[1])
 
 
+@pytest.mark.long
 def test_text_that_does_not_fit_fails_the_item(desk: ReviewFixture, model: StubModel):
     set_model(desk, model, tokens=200)
     start_worker(desk, tokens=200)
@@ -236,6 +242,7 @@ def test_text_that_does_not_fit_fails_the_item(desk: ReviewFixture, model: StubM
     assert model.asked == []
 
 
+@pytest.mark.long
 def test_another_window_or_rule_is_reviewed_again(desk: ReviewFixture, model: StubModel):
     start_worker(desk)
     warm_up(desk, model)

@@ -142,6 +142,7 @@ def test_live_text_expires(shared, shared_model):
             assert client.pttl(key) > 0
 
 
+@pytest.mark.long
 def test_nothing_is_published_without_readers(shared, shared_model):
     job = shared.submit("round_robin", {"ann": "model", "bob": "say"}, stop=MaxTurns(1))
     result_of(job, timeout_s=90)

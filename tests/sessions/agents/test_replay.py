@@ -24,6 +24,7 @@ MODES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", MODES)
 def test_replay_sends_no_request(shared, shared_model, mode):
     answers, how = MODES[mode]

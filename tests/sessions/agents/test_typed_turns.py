@@ -48,6 +48,7 @@ def test_model_fills_in_the_schema(stage, model, checked):
     checked(job, result)
 
 
+@pytest.mark.long
 def test_model_is_asked_again_once_with_the_faults(stage, model):
     model.answers(form(BAD), form(GOOD))
     stage.start_worker()
@@ -56,6 +57,7 @@ def test_model_is_asked_again_once_with_the_faults(stage, model):
     assert "$.title: 7 is not of type 'string'" in json.dumps(model.asked[1].body["messages"])
 
 
+@pytest.mark.long
 def test_model_without_structured_output_gets_the_schema_as_text(stage, model):
     model.answers(completion(f"```json\n{json.dumps(GOOD)}\n```"))
     stage.start_worker()
@@ -66,6 +68,7 @@ def test_model_without_structured_output_gets_the_schema_as_text(stage, model):
     )
 
 
+@pytest.mark.long
 def test_orchestrator_gives_it_in_the_closing_turn(stage, model):
     done = {"satisfied": True, "reason": "enough"}
     model.answers(form(done), form(GOOD))
@@ -78,6 +81,7 @@ def test_orchestrator_gives_it_in_the_closing_turn(stage, model):
     assert (result.reason, result.output, result.turns) == ("satisfied", Report(**GOOD), 2)
 
 
+@pytest.mark.long
 def test_spent_budget_allows_no_second_request(stage, model):
     model.answers(form(BAD))
     stage.start_worker()

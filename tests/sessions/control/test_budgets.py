@@ -21,6 +21,7 @@ def test_fifty_concurrent_turns_stay_within_the_budget(stage, checked):
     checked(job, result)
 
 
+@pytest.mark.long
 def test_roster_changes_reach_every_worker(stage, checked):
     stage.start_workers(2)
     gate = stage.folder / "gate"

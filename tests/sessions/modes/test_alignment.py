@@ -84,6 +84,7 @@ def test_judge_scores_the_experts_and_totals_add_up(panel):
     assert len(parse(text).judge) == 3
 
 
+@pytest.mark.long
 def test_added_participant_is_an_expert(stage):
     (stage.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
     agents = dict.fromkeys(EXPERTS, "stubborn")

@@ -188,6 +188,7 @@ def test_verdict_of_a_pair_is_in_the_result(typed):
     assert (verdict.approved, verdict.reason) == (False, "Go on, ada.")
 
 
+@pytest.mark.long
 def test_archive_and_show_keep_the_output(stage, monkeypatch):
     monkeypatch.setenv("SYMPOSIA_ARCHIVE", "true")
     (stage.folder / "agents.toml").write_text(REGISTRY + AGENTS)

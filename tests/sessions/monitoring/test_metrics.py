@@ -31,6 +31,7 @@ def counted(stage, condition) -> Scrape:
     return until(look, what="the counts are written")
 
 
+@pytest.mark.long
 def test_turns_and_sessions_count_by_mode_and_outcome(stage):
     stage.start_worker()
     before = scrape_redis(stage.redis_url)

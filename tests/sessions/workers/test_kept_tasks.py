@@ -55,6 +55,7 @@ def test_fast_turns_of_a_step_share_a_thread(stage):
     assert messages_sent(stage) - before < 12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fast_rounds", [0, 1])
 def test_slow_turns_of_a_step_run_at_once(stage, fast_rounds):
     replies = ["ok"] * fast_rounds + [{"say": "ok", "delay_s": patient(1.0)}]
@@ -71,6 +72,7 @@ def test_slow_turns_of_a_step_run_at_once(stage, fast_rounds):
     assert kinds[-6:] == ["MAPTurnDispatched"] * 3 + ["MAPTurnCompleted"] * 3
 
 
+@pytest.mark.long
 def test_sessions_share_a_thread(stage):
     stage.start_worker(concurrency=1)
     jobs = [run(stage, 400) for _ in range(2)]

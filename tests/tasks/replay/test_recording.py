@@ -150,6 +150,7 @@ class Lost(BaseException):
     """The worker is no more."""
 
 
+@pytest.mark.long
 def test_record_of_a_lost_worker_does_not_count(make_office, model):
     office = make_office(lease_s=3)  # one that no busy machine lets run out
     boundaries = iter([Boundary.BEFORE_COMMIT])

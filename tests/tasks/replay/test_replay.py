@@ -66,6 +66,7 @@ def test_tool_calls_are_answered_from_the_record(office, model, recorded):
     assert (found.requests, found.tool_calls, len(model.asked)) == (3, 2, asked)
 
 
+@pytest.mark.long
 def test_tools_of_servers_are_answered_without_the_server(make_office, model, tmp_path, agents):
     server = SUPPORT / "servers" / "mcp_server.py"
     mcp = f'\n[mcp.rooms]\ncommand = ["{sys.executable}", "{server}"]\n'

@@ -121,6 +121,7 @@ def test_escalate_lets_another_person_answer_too(office, asked):
     assert "no answer in time" in result_of(job).detail
 
 
+@pytest.mark.long
 def test_first_answer_to_an_escalated_question_counts(make_office):
     office = make_office(PEOPLE)
     ben = {"agent": "ben", "wait": {"deadline_s": 3, "then": "escalate", "to": "chief"}}
@@ -134,6 +135,7 @@ def test_first_answer_to_an_escalated_question_counts(make_office):
     assert notes(job, "turn.answered")[0]["by"] == "chief"
 
 
+@pytest.mark.long
 def test_each_reminder_is_recorded_once(office, asked):
     job = asked(deadline_s=LONG, remind_after_s=[0.05, 3])
     office.sweep_until(job, lambda: len(notes(job, "turn.reminded")) == 2)

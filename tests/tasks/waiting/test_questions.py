@@ -133,6 +133,7 @@ def test_default_of_the_person_is_the_answer(office):
     assert said(job)[-1] == ("ann", "agent", "nobody said yes")
 
 
+@pytest.mark.long
 def test_question_may_be_reassigned(office):
     job = ask(office, ben={"agent": "busy", "wait": {"deadline_s": 3, "then": "reassign", "to": "shy"}})
     (before,) = job.pending()

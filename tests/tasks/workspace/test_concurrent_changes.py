@@ -40,6 +40,7 @@ def at_once(*works: Callable[[], None]) -> None:
     assert not any(thread.is_alive() for thread in threads)
 
 
+@pytest.mark.long
 def test_unread_counts_are_right_with_many_writers(room: TaskRoom) -> None:
     names = [f"agent{number}" for number in range(WRITERS)]
     conversation = room.conversation(*names, task=room.task(*names))

@@ -92,6 +92,7 @@ def test_repeated_archiving_delivers_a_message_once(room: TaskRoom, client: Redi
     assert room.said(conversation) == texts
 
 
+@pytest.mark.long
 def test_killed_archiver_delivers_nothing(room: TaskRoom, client: Redis) -> None:
     conversation = room.conversation(ANN, BEN)
     table = table_in(conversation, client)

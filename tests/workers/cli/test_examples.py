@@ -93,6 +93,7 @@ def test_example_with_a_person_runs(busy: Terminal):
     assert said.stdout.splitlines()[-1].endswith("completed: approved (good) after 4 turns")
 
 
+@pytest.mark.long
 def test_planted_findings_are_found_on_their_lines(busy: Terminal):
     said = busy.call("review", str(EXAMPLES / "review"), "--json")
     run = said.json()

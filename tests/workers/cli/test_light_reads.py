@@ -60,6 +60,7 @@ def ended_session(redis_url, tmp_path):
         return job.id
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "unused"),
     [

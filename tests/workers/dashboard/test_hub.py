@@ -200,6 +200,7 @@ def test_unexpected_errors_are_logged(
     assert caplog.text.count("ValueError: an unexpected one") == 1
 
 
+@pytest.mark.long
 def test_hub_continues_when_its_server_is_back(
     redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):

@@ -44,6 +44,7 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.mark.long
 @pytest.mark.leaves_keys
 @pytest.mark.timeout(120)
 def test_review_is_shown_with_findings_and_reports(flower, client, project, worker):

@@ -40,6 +40,7 @@ def test_pages_are_strict_and_complete_below_a_prefix(start_flower):
         assert flower.get(f"/api/{name}?limit=100000", **user).status == 400
 
 
+@pytest.mark.long
 @pytest.mark.leaves_keys
 def test_read_only_flower_accepts_no_action(start_flower, client):
     flower: FlowerServer = start_flower("--read-only", environment={"FLOWER_BASIC_AUTH": CREDENTIALS})

@@ -123,6 +123,7 @@ def test_password_file_is_private(server: EmbeddedServer, tmp_path: Path) -> Non
     assert not any(password in argument for argument in psutil.Process(server.pid).cmdline())
 
 
+@pytest.mark.long
 def test_taken_port_is_reported(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
@@ -130,6 +131,7 @@ def test_taken_port_is_reported(tmp_path: Path) -> None:
             EmbeddedServer(tmp_path, port=port).start()
 
 
+@pytest.mark.long
 def test_port_used_since_the_last_run_is_replaced(tmp_path: Path) -> None:
     with EmbeddedServer(tmp_path, port=own_port(), bound=True) as first:
         port = port_of(first.url)

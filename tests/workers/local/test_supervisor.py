@@ -72,6 +72,7 @@ def test_services_stop_in_reverse_order(noted):
     assert noted.lines()[3:] == ["-c", "-b", "-a"]
 
 
+@pytest.mark.long
 def test_ended_service_is_restarted_after_a_delay(noted):
     with supervisor(noted, noted.program("brief", "echo once >> $DIARY; echo bye; exit 3")) as kept:
         until(lambda: kept.check_services() or len(noted.lines()) >= 3)
@@ -133,6 +134,7 @@ def test_unresponsive_service_is_killed(noted, how):
     program.stop(hurry)
 
 
+@pytest.mark.long
 def test_signal_while_stopping_is_handled(noted, monkeypatch):
     monkeypatch.setattr(services, "_POLL_S", 0.001)
     for moment in range(1, 40):

@@ -115,6 +115,7 @@ class Killed(BaseException):
     """The worker is killed."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "boundary",
     [

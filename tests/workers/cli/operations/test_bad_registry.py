@@ -74,6 +74,7 @@ def test_worker_does_not_start_with_a_bad_agents_file(terminal, registry, text, 
         said.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", ["worker", "up"])
 def test_commands_refuse_a_broken_file_in_one_line(terminal, registry, command):
     text, problem = BROKEN["a program without its arguments"]

@@ -76,6 +76,7 @@ def test_busy_worker_is_not_reported(terminal: Terminal, gated_file: str, gate, 
     assert found["grade"] == "ok"
 
 
+@pytest.mark.long
 def test_missing_broker_is_named_without_its_password(bare: Terminal):
     bare.settings["broker_url"] = "amqp://somebody:hush-hush@127.0.0.1:1//"
     said = bare.call("doctor")

@@ -72,6 +72,7 @@ def test_fail_on_sets_the_failing_severity(worked: Terminal, project):
     assert codes == {"high": 0, "medium": 1, "never": 0}
 
 
+@pytest.mark.long
 def test_only_changed_files_are_reviewed(worked: Terminal, project):
     def git(*arguments: str) -> None:
         command = ["git", "-C", str(project), "-c", "user.name=x", "-c", "user.email=x@localhost", *arguments]
