@@ -44,6 +44,7 @@ from .turns.traced_attempt import run_traced
 from .turns.typed_output import ask_for_output, refuse_output
 from .views.alignment import correct_outcome
 from .views.outputs import find_output_faults, read_output
+from .views.item_results import item_results
 from .views.session_views import decode_planned_turn, granted_window, turn_context
 from .waiting.due_work import handle_due_work
 from .waiting.parking import TurnToPark, park_turn
@@ -210,6 +211,9 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
         timeout_s=timeout_s,
         memory=None if active_turn.recalled_memory is None else active_turn.recalled_memory.view,
     )
+    results = item_results(runtime.store, active_turn.session_id, active_turn.planned)
+    if results:
+        context = context.model_copy(update={"item_results": results})
     waiting = active_turn.waiting
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})

@@ -24,6 +24,10 @@ from .item_links import ItemLinks
 AgentName = Annotated[NonBlank, Field(max_length=200)]
 
 
+#: Maximum number of items on a board at the start.
+MAX_ITEMS = 1_000
+
+
 class Protocol(StrEnum):
     """Format of the turns of a session, beyond plain text."""
 
@@ -46,7 +50,7 @@ class ModeOptions(Frozen):
     #: broadcast: answers that close a round; None: all.
     quorum: int | None = Field(default=None, ge=1)
     #: swarm: the items on the board at the start; none: the purpose is the only item.
-    items: tuple[NewItem, ...] = Field(default=(), max_length=1_000)
+    items: tuple[NewItem, ...] = Field(default=(), max_length=MAX_ITEMS)
     #: swarm: participant that has one more turn when the board is empty, and sees the results of all items.
     reducer: str | None = None
     #: swarm: items the board takes in all; further ones are dropped and shown as such.

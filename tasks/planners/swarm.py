@@ -153,8 +153,9 @@ def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
                 f"options.items[{i}].role", item.role, "must be the role or id of a participant"
             )
     for index, field, rule in link_faults(options.items):
-        value = getattr(options.items[index], field)
-        raise InvalidInput(f"options.items[{index}].{field}", list(value) if field == "after" else value, rule)
+        item = options.items[index]
+        value = item.id if field == "id" else ", ".join(item.after)
+        raise InvalidInput(f"options.items[{index}].{field}", value, rule)
     ids = [p.participant_id for p in roster]
     if options.reducer is not None and options.reducer not in ids:
         raise InvalidInput(

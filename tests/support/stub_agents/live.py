@@ -116,3 +116,14 @@ def claimer(turn: TurnContext) -> TurnOutcome:
     text = turn.item.text if turn.item else "?"
     items = (NewItem(text="build"), NewItem(text="test", role="tester")) if text == "plan" else ()
     return TurnOutcome.say(f"{text} done").model_copy(update={"items": items})
+
+
+def counter(turn: TurnContext) -> TurnOutcome:
+    """Adds the number of its item to the outputs of the results that it is given; `data.add` is a list of new items."""
+    note(turn, results={it.item_id: it.output for it in turn.item_results}, turn_item=turn.item and turn.item.item_id)
+    data = turn.item.data if turn.item and isinstance(turn.item.data, dict) else {}
+    if data.get("fails"):
+        raise RuntimeError("cannot count")
+    total = sum(it.output for it in turn.item_results if isinstance(it.output, int)) + data.get("n", 0)
+    items = tuple(NewItem(**it) for it in data.get("add", ()))
+    return TurnOutcome.say(f"total {total}").model_copy(update={"output": total, "items": items})
