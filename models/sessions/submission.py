@@ -428,7 +428,9 @@ def _options(how: HowToRun) -> ModeOptions | Mapping[str, Any] | None:
     given = {name: value for name in ("items", "reducer") if (value := how.get(name)) is not None}
     if not given:
         return options
-    table = dict(options) if isinstance(options, ModeOptions) else _named(_table(options, "options"), "options")
+    table = (
+        dict(options) if isinstance(options, ModeOptions) else _named(_table(options, "options"), "options")
+    )
     for name, value in given.items():
         if table.get(name):
             raise InvalidInput(name, value, f"must not be set together with options.{name}")

@@ -22,7 +22,6 @@ from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput,
 from .steering import SessionDocuments, read_documents
 from .turn_records import Accounts, format_accounts
 
-
 #: End of the field of a board that holds the place of an item's message in the dialog.
 PLACE = ":message"
 
@@ -269,9 +268,7 @@ class SessionStore:
         Raises:
             SessionNotFound: There is no such session.
         """
-        entries = items_only(
-            cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board")))
-        )
+        entries = items_only(cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board"))))
         if not entries and not self._client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)
         return entries
@@ -281,9 +278,7 @@ class SessionStore:
         if not item_ids:
             return []
         fields = [field for item_id in item_ids for field in (item_id, item_id + PLACE)]
-        values = cast(
-            "list[str | None]", self._client.hmget(session_key(session_id, "board"), fields)
-        )
+        values = cast("list[str | None]", self._client.hmget(session_key(session_id, "board"), fields))
         return list(zip(values[::2], values[1::2], strict=True))
 
     # -- scripts ---------------------------------------------------------------------------------

@@ -197,9 +197,7 @@ class Board:
         """Claim and return the oldest open item that this participant may take."""
         for number, entry in self._oldest_first():
             if entry.claimed_by is None and entry.may_go_to(participant):
-                return self._put(
-                    number, entry.model_copy(update={"claimed_by": participant.participant_id})
-                )
+                return self._put(number, entry.model_copy(update={"claimed_by": participant.participant_id}))
         return None
 
     def _oldest_first(self) -> Iterator[tuple[int, BoardItem]]:
@@ -344,9 +342,7 @@ class Board:
         self._count(done=1)
         for other in self._links.dependants.get(number, ()):
             if contains(self._state.waiting, other) and not self._waits(self._links.after[other]):
-                self._change(
-                    waiting=remove(self._state.waiting, other), ready=add(self._state.ready, other)
-                )
+                self._change(waiting=remove(self._state.waiting, other), ready=add(self._state.ready, other))
 
     def _count(self, **more: int) -> None:
         counts = {name: getattr(self._state, name) + number for name, number in more.items()}

@@ -29,7 +29,9 @@ from .mode import Demo, Mode
 #: Default stop condition: more turns than the limits of the board allow with the default options.
 _DEFAULT_STOP: StopCondition = MaxTurns(10_000)
 
-_REDUCE = "All items of the board are closed. Give the result of the whole work from the results of the items."
+_REDUCE = (
+    "All items of the board are closed. Give the result of the whole work from the results of the items."
+)
 
 
 class _PlannerState(Frozen):

@@ -120,7 +120,11 @@ def claimer(turn: TurnContext) -> TurnOutcome:
 
 def counter(turn: TurnContext) -> TurnOutcome:
     """Adds the number of its item to the outputs of the results that it is given; `data.add` is a list of new items."""
-    note(turn, results={it.item_id: it.output for it in turn.item_results}, turn_item=turn.item and turn.item.item_id)
+    note(
+        turn,
+        results={it.item_id: it.output for it in turn.item_results},
+        turn_item=turn.item and turn.item.item_id,
+    )
     data = turn.item.data if turn.item and isinstance(turn.item.data, dict) else {}
     if data.get("fails"):
         raise RuntimeError("cannot count")

@@ -40,9 +40,7 @@ def last(swarm, name):
 
 def refusal(*items, **options):
     with pytest.raises(InvalidInput) as caught:
-        check_mode_options(
-            CollabMode.SWARM, people(*NAMES), options=ModeOptions(items=items, **options)
-        )
+        check_mode_options(CollabMode.SWARM, people(*NAMES), options=ModeOptions(items=items, **options))
     return str(caught.value)
 
 
@@ -165,7 +163,10 @@ def graphs(draw):
     rank = {index: at for at, index in enumerate(order)}
     lower = {i: [f"n{j}" for j in range(count) if rank[j] < rank[i]] for i in range(count)}
     return [
-        new(f"n{i}", *draw(st.lists(st.sampled_from(lower[i]), unique=True, max_size=4) if lower[i] else st.just([])))
+        new(
+            f"n{i}",
+            *draw(st.lists(st.sampled_from(lower[i]), unique=True, max_size=4) if lower[i] else st.just([])),
+        )
         for i in range(count)
     ]
 
@@ -176,7 +177,9 @@ def test_any_graph_is_worked_on_in_order(data):
     split = data.draw(st.integers(1, len(graph)))
     # The rest is added by agents; only what they may refer to by then stays linked.
     known = {it.id for it in graph[:split]}
-    initial = [it.model_copy(update={"after": tuple(a for a in it.after if a in known)}) for it in graph[:split]]
+    initial = [
+        it.model_copy(update={"after": tuple(a for a in it.after if a in known)}) for it in graph[:split]
+    ]
     rest = list(graph[split:])
     swarm = session(*initial, reducer=data.draw(st.none() | st.just("bob")))
     after = {it.id: it.after for it in (*initial, *rest)}

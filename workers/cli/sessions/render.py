@@ -288,7 +288,9 @@ def _item(screen: Console, item: Item, cast: ParticipantNames) -> Text:
     name = "" if item.id.isdigit() else f" {item.id}"
     line = Text(f"item{name}: {printable(item.text)}: {item.state}{who}{after}{why}")
     if item.result:
-        line.append(f" -> {printable(excerpt(item.result, max(20, screen.width - line.cell_len - 4)))}", style="dim")
+        line.append(
+            f" -> {printable(excerpt(item.result, max(20, screen.width - line.cell_len - 4)))}", style="dim"
+        )
     return line
 
 
