@@ -39,8 +39,8 @@ from ..tasks.sessions.rendering import ChildNode, GraphFormat, draw, ledger_of, 
 from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.views.item_results import last_messages
 from ..tasks.views.session_views import SessionFacts, read_facts
-from .result import JobResult
 from .items import Item, items_of
+from .result import JobResult
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -43,8 +43,8 @@ from .turns.results import PlanNext, TurnEnd, WakeParked
 from .turns.traced_attempt import run_traced
 from .turns.typed_output import ask_for_output, refuse_output
 from .views.alignment import correct_outcome
-from .views.outputs import find_output_faults, read_output
 from .views.item_results import item_results
+from .views.outputs import find_output_faults, read_output
 from .views.session_views import decode_planned_turn, granted_window, turn_context
 from .waiting.due_work import handle_due_work
 from .waiting.parking import TurnToPark, park_turn

@@ -17,8 +17,8 @@ from ..protocol.base import NonBlank
 from ..turns.frozen import Frozen
 from ..turns.items import NewItem
 from ..turns.waiting import WaitPolicy
-from .subsessions import SESSION_AGENT
 from .item_links import ItemLinks
+from .subsessions import SESSION_AGENT
 
 #: Name of a registered agent.
 AgentName = Annotated[NonBlank, Field(max_length=200)]

@@ -14,7 +14,9 @@ from typing import Annotated
 from pydantic import Field, JsonValue, SkipValidation
 
 from ..protocol.collab import CollabMode, Participant
-from ..turns.turn import Expects, Frozen, TurnResult, Usage, WorkItem
+from ..turns.frozen import Frozen
+from ..turns.items import WorkItem
+from ..turns.turn import Expects, TurnResult, Usage
 from .options import ModeOptions
 
 FLOOR_SCOPE = "floor"

@@ -351,7 +351,7 @@ class Submission:
         """Participant id of the speaker of the output; None: the speaker of the last turn.
 
         Without `output_by`, that is the aggregator, the orchestrator or the navigator, or in a broadcast without
-        aggregator the last participant. In the other modes it is the speaker of the last turn.
+        aggregator the last participant; in a swarm the reducer. Without one, and in a round robin, it is the speaker of the last turn.
         """
         if self.output_by is not None:
             return self.output_by
@@ -362,6 +362,8 @@ class Submission:
                 return orchestrator_of(self.collab, self.options.orchestrator)
             case CollabMode.PAIR:
                 return self.collab.participants[-1].participant_id
+            case CollabMode.SWARM:
+                return self.options.reducer
             case _:
                 return None
 
@@ -434,8 +436,9 @@ def _options(how: HowToRun) -> ModeOptions | Mapping[str, Any] | None:
     for name, value in given.items():
         if table.get(name):
             raise InvalidInput(name, value, f"must not be set together with options.{name}")
-    if isinstance(given.get("items"), Iterable) and not isinstance(given["items"], str | Mapping):
-        given["items"] = tuple(islice(given["items"], MAX_ITEMS + 1))
+    items = given.get("items")
+    if isinstance(items, Iterable) and not isinstance(items, str | Mapping):
+        given["items"] = tuple(islice(items, MAX_ITEMS + 1))
     return {**table, **given}
 
 

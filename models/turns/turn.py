@@ -20,11 +20,9 @@ from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import Message, Role
 from ..text.ids import format_timestamp, utcnow
 from ..text.json_text import to_json_data
-from .frozen import Frozen as Frozen
-from .frozen import ShortText as ShortText
-from .items import ItemResult as ItemResult
-from .items import NewItem as NewItem
-from .items import WorkItem as WorkItem
+from .decision_ledger import DecisionLedger
+from .frozen import Frozen, ShortText
+from .items import ItemResult, NewItem, WorkItem
 
 #: Data of a turn beside its text.
 OutputValue = Annotated[JsonValue | None, BeforeValidator(to_json_data)]
@@ -170,6 +168,8 @@ class RemainingBudget(Frozen):
     """Remainder of the session's limits when a turn begins; None: no limit."""
 
     turns: int | None = None
+    #: Rounds that have not ended, the current one included.
+    rounds: int | None = None
     tokens: int | None = None
     cost_micros: int | None = None
     seconds: float | None = None
@@ -200,6 +200,8 @@ class TurnContext(Frozen):
     output_schema: dict[str, JsonValue] | None = None
     #: The window of the dialog this participant may see, oldest first.
     messages: tuple[Message, ...] = ()
+    #: What an orchestrator needs for its decision, also written in its instruction; None: another turn.
+    ledger: DecisionLedger | None = None
     #: The work item of a swarm's turn.
     item: WorkItem | None = None
     #: Results that this turn builds on: of the items that the work item waited for, or, in the turn of a

@@ -14,7 +14,8 @@ from pydantic import JsonValue
 
 from ...models.sessions.plan import Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.turn import Expects, Frozen, TurnResult
+from ...models.turns.frozen import Frozen
+from ...models.turns.turn import Expects, TurnResult
 from .mode import Demo, Mode, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(5)

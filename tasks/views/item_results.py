@@ -20,6 +20,7 @@ MIN_RESULT = 100
 
 def item_results(store: SessionStore, session_id: str, planned: PlannedTurn) -> tuple[ItemResult, ...]:
     """Return the results that a turn builds on; a turn that builds on none costs no request."""
+    entries: dict[str, tuple[BoardEntry, str | None]]
     if planned.reduces:
         entries = {
             name: (_read_entry(session_id, text), None) for name, text in store.board(session_id).items()

@@ -76,7 +76,7 @@ def test_held_result_reaches_the_item_that_waits(shared, tmp_path):
         items=[{"id": "a", "text": "wait", "role": "ann"}, {**numbered("b", 1, "a"), "role": "bob"}],
         parameters={"gate": str(gate)},
     )
-    until(lambda: shared.calls(), what="the first item is in work")
+    until(shared.calls, what="the first item is in work")
     assert [item.state.value for item in job.items()] == ["claimed", "waiting"]
     job.suspend()
     gate.touch()

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scaling import patient
-from symposia.models.turns.turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, Expects, TurnContext, TurnOutcome
 
 
 def note(turn: TurnContext, **more: Any) -> None:
@@ -25,6 +26,7 @@ def note(turn: TurnContext, **more: Any) -> None:
         "instruction": turn.instruction,
         "expects": turn.expects,
         "item": turn.item.text if turn.item else None,
+        "ledger": turn.ledger and turn.ledger.model_dump(mode="json"),
         "pid": os.getpid(),
         **more,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -13,7 +14,8 @@ from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.models.turns.turn import NewItem, OutcomeKind
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import OutcomeKind
 from symposia.tasks.planners import check_mode_options
 from symposia.tasks.planners.number_ranges import add, contains, numbers_in, remove
 
@@ -218,4 +220,4 @@ def test_number_ranges_are_sets(changes):
         (expected.add if adds else expected.discard)(number)
         assert list(numbers_in(ranges)) == sorted(expected)
         assert all(contains(ranges, n) == (n in expected) for n in range(32))
-        assert all(a[1] + 1 < b[0] for a, b in zip(ranges, ranges[1:], strict=False)), "neighbours are joined"
+        assert all(a[1] + 1 < b[0] for a, b in pairwise(ranges)), "neighbours are joined"

@@ -12,12 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ....jobs.collab import CollabJob
+from ....jobs.items import Item, ItemState
 from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
 from ....models.sessions.spec import SessionSpec
 from ....models.text.ids import timestamp_from_ms
 from ....models.text.json_text import dump_json
-from ....jobs.items import Item, ItemState
 from ....models.text.redact import excerpt
 from ....state.sessions.records import SessionState
 from ....tasks.sessions.rendering import output_of
