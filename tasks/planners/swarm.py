@@ -23,7 +23,8 @@ from ...models.sessions.stop_conditions import MaxTurns, StopCondition
 from ...models.turns.frozen import Frozen
 from ...models.turns.items import NewItem
 from ...models.turns.turn import OutcomeKind
-from .board import Board, BoardItem, BoardState
+from .board import Board
+from .board_state import BoardItem, BoardState
 from .mode import Demo, Mode
 
 #: Default stop condition: more turns than the limits of the board allow with the default options.

@@ -34,8 +34,8 @@ def budget_json(facts: SessionFacts, state: SessionState) -> list[JsonValue]:
 def decisions_json(log: DecisionLog) -> Json:
     """Return the decisions of an orchestrator so far."""
     return {
-        "decisions": log.decision_lines(),
-        "hand_offs": list(log.hand_offs),
+        "decisions": [*log.decision_lines()],
+        "hand_offs": [*log.hand_off_lines()],
         "stalls": log.stalls,
         "replans": log.replans,
         "invalid": log.invalid,
