@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ...models.protocol.dialog import Message
 from ...models.sessions.plan import BoardEntry, PlannedTurn
@@ -18,8 +18,21 @@ MAX_RESULT = 8_000
 MIN_RESULT = 100
 
 
-def item_results(store: SessionStore, session_id: str, planned: PlannedTurn) -> tuple[ItemResult, ...]:
-    """Return the results that a turn builds on; a turn that builds on none costs no request."""
+def item_results(
+    store: SessionStore,
+    session_id: str,
+    planned: PlannedTurn,
+    *,
+    earlier: Callable[[], Iterable[Message]] = tuple,
+) -> tuple[ItemResult, ...]:
+    """Return the results that a turn builds on; a turn that builds on none costs no request.
+
+    Args:
+        store: The sessions.
+        session_id: Id of the session.
+        planned: The turn.
+        earlier: Reads the messages before those of the session; called if a turn is not in its dialog, as in a fork.
+    """
     entries: dict[str, tuple[BoardEntry, str | None]]
     if planned.reduces:
         entries = {
@@ -33,7 +46,10 @@ def item_results(store: SessionStore, session_id: str, planned: PlannedTurn) -> 
         return ()
     board = sorted((entry for entry, _ in entries.values()), key=lambda entry: entry.order)
     places = {entry.turn_number: place for entry, place in entries.values() if entry.turn_number and place}
-    messages = _read_messages(StreamReader(store.client), session_id, _turns_of(board), places)
+    turns = _turns_of(board)
+    messages = _read_messages(StreamReader(store.client), session_id, turns, places)
+    if not turns.issubset(messages):
+        messages = _earlier_messages(board, earlier()) | messages
     return cut_results(board, messages)
 
 
@@ -76,6 +92,17 @@ def _read_messages(
     found = last_messages(_read_message(session_id, text) for text in texts if text is not None)
     found = {turn: message for turn, message in found.items() if turn in turns}
     return found | dict(_search(streams, session_id, turns - found.keys()))
+
+
+def _earlier_messages(board: Iterable[BoardEntry], earlier: Iterable[Message]) -> dict[int, Message]:
+    """Return the messages with the turns and speakers of closed items, from messages of an earlier session."""
+    speakers = {entry.turn_number: entry.participant for entry in board if entry.status == "done"}
+    found: dict[int, Message] = {}
+    for message in earlier:
+        turn, speaker = message.history.get("turn_number"), message.history.get("participant_id")
+        if isinstance(turn, int) and turn in speakers and speakers[turn] == speaker:
+            found[turn] = message
+    return found
 
 
 def _search(streams: StreamReader, session_id: str, turns: set[int]) -> Iterator[tuple[int, Message]]:

@@ -86,6 +86,19 @@ def test_held_result_reaches_the_item_that_waits(shared, tmp_path):
     assert list(shared.calls()[-1]["results"]) == ["a"]
 
 
+def test_fork_sees_the_results_of_items_before_it(shared):
+    job = shared.submit(
+        "swarm",
+        {"ann": "counter"},
+        items=[numbered("a", 1), numbered("b", 2, "a"), numbered("c", 3, "b")],
+        reducer="ann",
+    )
+    result_of(job)
+    forked = result_of(job.fork(at_turn=2))
+    assert [call["results"] for call in shared.calls()[-3:]] == [{"a": 1}, {"b": 3}, {"a": 1, "b": 3, "c": 6}]
+    assert forked.detail == "3 items done, closed by ann"
+
+
 @pytest.mark.parametrize(
     ("how", "said"),
     [
