@@ -58,7 +58,7 @@ kind = "python"
 callable = "stub_agents.live:navigator"
 window = 1000
 
-[agents.counter]
+[agents.accountant]
 kind = "python"
 callable = "stub_agents.live:counter"
 

@@ -23,7 +23,7 @@ def by_id(items):
 def test_item_sees_the_results_of_items_before_it(shared, checked):
     job = shared.submit(
         "swarm",
-        {"ann": "counter", "bob": "counter"},
+        {"ann": "accountant", "bob": "accountant"},
         items=[numbered("sum", 100, "a", "b"), numbered("a", 1), numbered("b", 2)],
         reducer="ann",
     )
@@ -47,7 +47,7 @@ def test_item_sees_the_results_of_items_before_it(shared, checked):
 
 def test_agent_adds_items_that_wait(shared, checked):
     more = [numbered("c", 10, "a"), numbered("d", 100, "c"), numbered("lost", 0, "ghost")]
-    job = shared.submit("swarm", {"ann": "counter"}, items=[numbered("a", 1, add=more)])
+    job = shared.submit("swarm", {"ann": "accountant"}, items=[numbered("a", 1, add=more)])
     result = result_of(job)
 
     items = by_id(result.items)
@@ -59,7 +59,7 @@ def test_agent_adds_items_that_wait(shared, checked):
 
 def test_item_after_a_failed_one_is_dropped(shared, checked):
     items = [numbered("a", 1, fails=True), numbered("b", 2, "a"), numbered("c", 3)]
-    job = shared.submit("swarm", {"ann": "counter"}, items=items, policy=SKIP)
+    job = shared.submit("swarm", {"ann": "accountant"}, items=items, policy=SKIP)
     result = result_of(job)
 
     items = by_id(result.items)
@@ -72,7 +72,7 @@ def test_held_result_reaches_the_item_that_waits(shared, tmp_path):
     gate = tmp_path / "gate"
     job = shared.submit(
         "swarm",
-        {"ann": "gated", "bob": "counter"},
+        {"ann": "gated", "bob": "accountant"},
         items=[{"id": "a", "text": "wait", "role": "ann"}, {**numbered("b", 1, "a"), "role": "bob"}],
         parameters={"gate": str(gate)},
     )
@@ -89,7 +89,7 @@ def test_held_result_reaches_the_item_that_waits(shared, tmp_path):
 def test_fork_sees_the_results_of_items_before_it(shared):
     job = shared.submit(
         "swarm",
-        {"ann": "counter"},
+        {"ann": "accountant"},
         items=[numbered("a", 1), numbered("b", 2, "a"), numbered("c", 3, "b")],
         reducer="ann",
     )
@@ -115,6 +115,6 @@ def test_fork_sees_the_results_of_items_before_it(shared):
 )
 def test_wrong_items_get_one_line(shared, how, said):
     with pytest.raises(InvalidInput) as caught:
-        shared.submit("swarm", {"ann": "counter"}, **how)
+        shared.submit("swarm", {"ann": "accountant"}, **how)
     assert str(caught.value).startswith(said)
     assert "\n" not in str(caught.value)
