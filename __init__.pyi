@@ -17,6 +17,8 @@ from .jobs.collab import CollabJob as CollabJob
 from .jobs.comparing import SessionComparison as SessionComparison
 from .jobs.result import JobResult as JobResult
 from .jobs.result import PairVerdict as PairVerdict
+from .jobs.items import Item as Item
+from .jobs.items import ItemState as ItemState
 from .models.errors import (
     AgentError as AgentError,
     AgentFailed as AgentFailed,
@@ -117,9 +119,13 @@ from .models.turns.deltas import (
     Delta as Delta,
     Drafts as Drafts,
 )
+from .models.turns.items import (
+    ItemResult as ItemResult,
+    NewItem as NewItem,
+    WorkItem as WorkItem,
+)
 from .models.turns.turn import (
     Decision as Decision,
-    NewItem as NewItem,
     Question as Question,
     TurnContext as TurnContext,
     TurnOutcome as TurnOutcome,

@@ -27,7 +27,8 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..models.errors import AgentFailed
 from ..models.memory.learned import Learned
 from ..models.memory.recall import MemoryView
-from ..models.turns.turn import Decision, DraftMessage, NewItem, OutputValue, TurnContext, TurnOutcome, Usage
+from ..models.turns.items import NewItem
+from ..models.turns.turn import Decision, DraftMessage, OutputValue, TurnContext, TurnOutcome, Usage
 from .agent import AnyAgent
 
 #: Number of messages in which a script with several replies counts its own turns.

@@ -21,6 +21,7 @@ from ..models.sessions.limits import TurnLimits
 from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import HowToRun, Submission
+from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
 from .base import BaseClient
 
@@ -39,6 +40,8 @@ class SessionMethods(BaseClient):
         agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
         stop: StopCondition | Mapping[str, Any] | None = None,
         options: ModeOptions | Mapping[str, Any] | None = None,
+        items: Iterable[NewItem | Mapping[str, Any]] | None = None,
+        reducer: str | None = None,
         policy: FailurePolicy | Mapping[str, Any] | None = None,
         policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None = None,
         limits: TurnLimits | Mapping[str, Any] | None = None,
@@ -71,6 +74,9 @@ class SessionMethods(BaseClient):
                 participant's own name, `human` for a person.
             stop: Stop condition in addition to the rules of the mode: a condition, or `{"max_rounds": 3}`.
             options: Options of the mode.
+            items: Swarm: the work items at the start, instead of `options["items"]`.
+            reducer: Swarm: the participant that closes the board with one more turn, instead of
+                `options["reducer"]`.
             policy: Failure policy.
             policies: Failure policies of single participants, by id.
             limits: Limits of one turn, such as `{"turn_tokens": 2_000, "turn_usd": 0.05}`.
@@ -107,6 +113,8 @@ class SessionMethods(BaseClient):
             agents=_with_session_files(agents),
             stop=stop,
             options=options,
+            items=items,
+            reducer=reducer,
             policy=policy,
             policies=policies,
             limits=limits,

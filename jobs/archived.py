@@ -15,7 +15,7 @@ from ..state.redis.scripts import view_fields
 from ..state.sessions.family import RegisteredChild, read_children
 from ..state.sessions.records import SessionState
 from ..state.sessions.steering import SessionDocuments
-from ..state.sessions.store import SessionStore
+from ..state.sessions.store import SessionStore, items_only
 from ..tasks.views.session_views import read_facts
 from .collab import CollabJob
 from .reading import Connections
@@ -105,7 +105,7 @@ class _ArchivedStore(SessionStore):
         return self._reader.snapshot(session_id).fields.get("start")
 
     def board(self, session_id: str) -> dict[str, str]:
-        return dict(self._reader.snapshot(session_id).board)
+        return items_only(self._reader.snapshot(session_id).board)
 
     def _run(self, _verb: str, session_id: str, *_args: Any, **_more: Any) -> NoReturn:  # type: ignore[override]
         raise _not_live(self.state(session_id))

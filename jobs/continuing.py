@@ -22,7 +22,7 @@ from ..models.sessions.steering import AnyBinding, read_binding
 from ..models.sessions.stop_conditions import AnyOf, StopCondition, TextSeen
 from ..models.sessions.submission import HowToRun, Submission
 from ..models.text.ids import new_id, utcnow
-from ..models.turns.turn import NewItem
+from ..models.turns.items import NewItem
 from ..state.redis.readers import converting_to_corrupt, read_stored
 from ..tasks.planning.moment import Moment
 from ..tasks.planning.turn_history import PastTurns, read_past_turns, state_before

@@ -14,7 +14,7 @@ from ..agents.execution.running import refuse_wait_in_turn
 from ..models.alignment.ledger import Ledger
 from ..models.errors import InvalidInput, SessionNotFound
 from ..models.protocol.base import Event
-from ..models.protocol.collab import Collab, CollabStatus, Participant
+from ..models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
 from ..models.protocol.dialog import Dialog, Message
 from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
@@ -37,7 +37,9 @@ from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.rendering import ChildNode, GraphFormat, draw, ledger_of, output_of, transcript_of
 from ..tasks.sessions.task_tree import last_spoken
+from ..tasks.views.item_results import last_messages
 from ..tasks.views.session_views import SessionFacts, read_facts
+from .items import Item, items_of
 from .result import JobResult
 
 M = TypeVar("M", bound=BaseModel)
@@ -169,9 +171,15 @@ class ReadableJob:
         return transcript_of(self._facts, state, self._collab(state), self._dialog(state))
 
     def board(self) -> tuple[BoardEntry, ...]:
-        """Return the work items of a swarm in the order of their ids; none in other modes."""
+        """Return the work items of a swarm in the order of the board; none in other modes."""
         entries = self._connections.store.board(self.id)
-        return tuple(self._read(BoardEntry, entries[item_id], "board") for item_id in sorted(entries))
+        board = (self._read(BoardEntry, text, "board") for text in entries.values())
+        return tuple(sorted(board, key=lambda entry: entry.order))
+
+    def items(self) -> tuple[Item, ...]:
+        """Return the work items of a swarm with their results, in the order of the board; none in other modes."""
+        board = self.board()
+        return items_of(board, last_messages(self.messages()) if board else {})
 
     @property
     def parent(self) -> ParentRef | None:
@@ -333,6 +341,7 @@ class ReadableJob:
 
     def _result(self) -> JobResult:
         state = self.state()
+        board = self.board() if self._facts.collab.mode is CollabMode.SWARM else ()
         dialog = self._dialog(state)
         return JobResult(
             collab=self._collab(state),
@@ -344,6 +353,7 @@ class ReadableJob:
             rounds=state.rounds,
             output_data=output_of(state, dialog.messages),
             output_type=self._output_type,
+            items=items_of(board, last_messages(dialog.messages)) if board else (),
         )
 
 

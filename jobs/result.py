@@ -12,6 +12,7 @@ from ..models.protocol.collab import Collab, CollabMode, CollabStatus
 from ..models.protocol.dialog import Dialog
 from ..models.text.json_text import dump_json
 from ..models.turns.turn import Usage
+from .items import Item
 from .notebook import dialog_html
 
 
@@ -42,6 +43,8 @@ class JobResult:
     output_data: JsonValue = None
     #: Class of the output, as given to `submit`; None: a JSON schema, or a job of `get_job`.
     output_type: type[BaseModel] | None = None
+    #: Work items of a swarm with their results; none in other modes.
+    items: tuple[Item, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -25,7 +25,7 @@ from ..models.errors import InvalidInput, invalid_input
 from ..models.review.answers import UNNAMED_RULE
 from ..models.review.findings import Finding, FindingStatus, normalise_message
 from ..models.review.runs import ReviewRun
-from ..models.turns.turn import Frozen
+from ..models.turns.frozen import Frozen
 from .rule_groups import is_same_cause, normalise_rule
 
 #: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.

@@ -43,6 +43,7 @@ from .turns.results import PlanNext, TurnEnd, WakeParked
 from .turns.traced_attempt import run_traced
 from .turns.typed_output import ask_for_output, refuse_output
 from .views.alignment import correct_outcome
+from .views.item_results import item_results
 from .views.outputs import find_output_faults, read_output
 from .views.session_views import decode_planned_turn, granted_window, turn_context
 from .waiting.due_work import handle_due_work
@@ -50,6 +51,8 @@ from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
 
+#: Maximum number of messages of a fork's history in which the results of work items are looked for.
+MAX_EARLIER = 10_000
 #: Number of lost workers after which a turn counts as failed, because it may be the cause.
 TAKEOVERS = 8
 
@@ -210,6 +213,16 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
         timeout_s=timeout_s,
         memory=None if active_turn.recalled_memory is None else active_turn.recalled_memory.view,
     )
+    history = active_turn.facts.spec.history
+    is_fork = history is not None and history.before_turn is not None
+    results = item_results(
+        runtime.store,
+        active_turn.session_id,
+        active_turn.planned,
+        earlier=partial(runtime.history.before, active_turn.facts, MAX_EARLIER) if is_fork else tuple,
+    )
+    if results:
+        context = context.model_copy(update={"item_results": results})
     waiting = active_turn.waiting
     if waiting is not None:
         context = context.model_copy(update={"answers": waiting.answers})

@@ -19,6 +19,7 @@ from ...models.memory.services import service_names
 from ...models.protocol.collab import CollabMode, Participant, ParticipantKind
 from ...models.protocol.dialog import Message
 from ...models.text.json_text import dump_json
+from ...models.turns.items import ItemResult
 from ...models.turns.turn import Expects, GivenAnswer, TurnContext
 
 _MEMORY_FORM = """\
@@ -98,8 +99,7 @@ def system_prompt(turn: TurnContext, instructions: str, *, structured: bool) -> 
 def turn_prompt(turn: TurnContext) -> str:
     """Return the request of this turn, which is the last part of the prompt."""
     asked = [turn.instruction.strip()]
-    if turn.item is not None:
-        asked.append(f"Your work item: {turn.item.text}")
+    asked += item_lines(turn)
     asked = [part for part in asked if part]
     if not asked and not turn.messages:
         asked.append(opening_prompt(turn))
@@ -137,7 +137,29 @@ def plain_prompt(turn: TurnContext, messages: Sequence[Message]) -> str:
     """Return the dialog and the question in one prompt: a small model answers what comes last."""
     said = [attribute_message(message, turn.roster) for message in messages]
     asked = turn.instruction.strip() or turn.purpose
-    return "\n".join([*said, "", turn.item.text if turn.item else asked, output_request(turn)]).strip()
+    lines = item_lines(turn, label="") if turn.item else [asked, *item_lines(turn)]
+    return "\n".join([*said, "", *lines, output_request(turn)]).strip()
+
+
+def item_lines(turn: TurnContext, *, label: str = "Your work item: ") -> list[str]:
+    """Return the results that the turn builds on, and its work item with its data."""
+    lines = [_format_item_result(result) for result in turn.item_results]
+    if lines:
+        lines.insert(0, "Results of the items before:")
+    if turn.item is not None:
+        lines.append(f"{label}{turn.item.text}")
+        if turn.item.data is not None:
+            lines.append(f"Data of the item: {to_compact_json(turn.item.data)}")
+    return lines
+
+
+def _format_item_result(result: ItemResult) -> str:
+    by = f", {result.participant}" if result.participant else ""
+    parts = [result.text or result.reason or "no message"]
+    if result.output is not None and to_compact_json(result.output) != result.text:
+        parts.append(f"(data: {to_compact_json(result.output)})")
+    cut = " …" if result.is_cut else ""
+    return f"- {result.item_id} ({result.status}{by}): {' '.join(parts)}{cut}"
 
 
 def opening_prompt(turn: TurnContext) -> str:

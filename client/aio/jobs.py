@@ -77,6 +77,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     ledger = async_method(CollabJob.ledger)
     transcript = async_method(CollabJob.transcript)
     board = async_method(CollabJob.board)
+    items = async_method(CollabJob.items)
     usage = async_method(CollabJob.usage)
     descendants = async_method(CollabJob.descendants)
     graph = async_method(CollabJob.graph)

@@ -16,7 +16,8 @@ from typing import Self
 
 from pydantic import JsonValue
 
-from ..turns.turn import Frozen, OutcomeKind, TurnOutcome, TurnResult
+from ..turns.frozen import Frozen
+from ..turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from .reading import read_json
 from .schema import find_faults
 

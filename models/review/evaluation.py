@@ -22,7 +22,7 @@ from pydantic import Field, model_validator
 from ..errors import InvalidInput
 from ..protocol.base import NonBlank
 from ..text.numbered_lines import split_lines
-from ..turns.turn import Frozen
+from ..turns.frozen import Frozen
 from .defect_set import DefectSet
 from .findings import MAX_PATH, Finding
 

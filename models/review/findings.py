@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from ..protocol.base import NonBlank, Text
 from ..severity import Severity
 from ..text.numbered_lines import split_lines
-from ..turns.turn import Frozen
+from ..turns.frozen import Frozen
 
 #: Characters of a rule's name, of what is said of a finding, and of what is put in place of it.
 MAX_RULE = 200

@@ -38,7 +38,7 @@ from ..protocol.collab import CollabMode
 from ..sessions.limits import TurnLimits
 from ..sessions.options import AfterRetries, AgentName, FailurePolicy, ModeOptions, Protocol
 from ..sessions.stop_syntax import read_stop
-from ..turns.turn import Frozen, ShortText
+from ..turns.frozen import Frozen, ShortText
 
 #: Seats of a panel.
 MAX_SEATS = 50

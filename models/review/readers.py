@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..turns.turn import Frozen
+from ..turns.frozen import Frozen
 from .panels import Panel
 
 

@@ -16,7 +16,8 @@ from ..severity import Severity
 from ..text.ids import Id, Timestamp
 from ..text.numbered_lines import format_ranges
 from ..text.redact import one_line
-from ..turns.turn import Frozen, Usage
+from ..turns.frozen import Frozen
+from ..turns.turn import Usage
 from .documents.facts import RepositoryFacts
 from .findings import MAX_PATH, Finding, FindingStatus, format_counts, summarise_findings
 

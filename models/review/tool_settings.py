@@ -18,7 +18,7 @@ from pathlib import PurePosixPath
 from pydantic import Field, JsonValue
 
 from ..protocol.base import Text
-from ..turns.turn import Frozen
+from ..turns.frozen import Frozen
 from .runs import SkippedItem
 
 #: Words after `from` and `import`, also in a text with line numbers, and the names of modules in them.

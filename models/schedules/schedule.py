@@ -16,7 +16,8 @@ from pydantic import AfterValidator, Field, model_validator
 from ..gate import Gate
 from ..protocol.base import NonBlank, ProtocolObject
 from ..text.ids import Id, derived_id
-from ..turns.turn import Frozen, Usage
+from ..turns.frozen import Frozen
+from ..turns.turn import Usage
 from .recurrence import Recurrence
 
 #: Name of a schedule, root, job, panel or delivery.

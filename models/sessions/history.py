@@ -10,7 +10,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ..text.ids import Id
-from ..turns.turn import Frozen
+from ..turns.frozen import Frozen
 
 #: Position of a dialog without messages.
 NO_MESSAGE = "0-0"

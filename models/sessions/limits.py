@@ -18,7 +18,8 @@ from ..protocol.base import Event
 from ..protocol.collab import Collab
 from ..protocol.dialog import Message
 from ..protocol.events import MapEvent, MAPEventType
-from ..turns.turn import Frozen, Usage
+from ..turns.frozen import Frozen
+from ..turns.turn import Usage
 
 _Tokens = Annotated[int, Field(ge=1, le=10**12)]
 _Usd = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Self
 
 from pydantic import Field, JsonValue, model_validator
 
 from ..protocol.base import NonBlank
-from ..turns.turn import Frozen, NewItem
+from ..turns.frozen import Frozen
+from ..turns.items import NewItem
 from ..turns.waiting import WaitPolicy
+from .item_links import ItemLinks
 from .subsessions import SESSION_AGENT
 
 #: Name of a registered agent.
 AgentName = Annotated[NonBlank, Field(max_length=200)]
+
+
+#: Maximum number of items on a board at the start.
+MAX_ITEMS = 1_000
 
 
 class Protocol(StrEnum):
@@ -43,13 +50,20 @@ class ModeOptions(Frozen):
     #: broadcast: answers that close a round; None: all.
     quorum: int | None = Field(default=None, ge=1)
     #: swarm: the items on the board at the start; none: the purpose is the only item.
-    items: tuple[NewItem, ...] = Field(default=(), max_length=1_000)
+    items: tuple[NewItem, ...] = Field(default=(), max_length=MAX_ITEMS)
+    #: swarm: participant that has one more turn when the board is empty, and sees the results of all items.
+    reducer: str | None = None
     #: swarm: items the board takes in all; further ones are dropped and shown as such.
     max_items: int = Field(default=100, ge=1, le=10_000)
     #: swarm: hand-offs of one item before it stays with its participant.
     max_hand_offs: int = Field(default=8, ge=0, le=1_000)
     #: swarm: times one item may go back and forth between the same two roles.
     max_ping_pong: int = Field(default=2, ge=0, le=1_000)
+
+    @cached_property
+    def links(self) -> ItemLinks:
+        """Links between the initial items of a swarm; computed once, because planners use them at every turn."""
+        return ItemLinks.of(self.items)
 
 
 class AfterRetries(StrEnum):

@@ -14,7 +14,9 @@ from typing import Annotated
 from pydantic import Field, JsonValue, SkipValidation
 
 from ..protocol.collab import CollabMode, Participant
-from ..turns.turn import Expects, Frozen, TurnResult, Usage, WorkItem
+from ..turns.frozen import Frozen
+from ..turns.items import WorkItem
+from ..turns.turn import Expects, TurnResult, Usage
 from .options import ModeOptions
 
 FLOOR_SCOPE = "floor"
@@ -31,6 +33,10 @@ class PlannedTurn(Frozen):
     item: WorkItem | None = None
     #: The output of the session is required in this turn.
     output: bool = False
+    #: The place of its message in the dialog is recorded, because other items may wait for its item.
+    indexed: bool = False
+    #: The last turn of a swarm: it sees the results of all items.
+    reduces: bool = False
     #: Sees nothing that is written after the step was planned.
     snapshot: bool = False
     #: An answer to a broadcast: closing it is recorded as received.
@@ -103,6 +109,13 @@ class BoardEntry(Frozen):
     turn_number: int | None = None
     #: Why it was dropped.
     reason: str = ""
+    #: Number of the item, if its id is another one.
+    number: int | None = None
+
+    @property
+    def order(self) -> int:
+        """Position of the item on the board, from 1."""
+        return int(self.item.item_id) if self.number is None else self.number
 
 
 class RefusedHandOff(Frozen):

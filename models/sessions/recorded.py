@@ -16,7 +16,8 @@ from pydantic import Field, JsonValue
 
 from ..text.json_text import dump_json, parse_json
 from ..text.redact import HIDDEN, names_secret, scrub_secrets
-from ..turns.turn import Frozen, TurnOutcome, TurnResult
+from ..turns.frozen import Frozen
+from ..turns.turn import TurnOutcome, TurnResult
 from .options import AgentBinding
 from .plan import PlannedTurn
 

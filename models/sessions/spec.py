@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from ..memory.learned import MemoryOptions
 from ..outputs.required import RequiredOutput
 from ..text.ids import Id, new_id
-from ..turns.turn import Frozen
+from ..turns.frozen import Frozen
 from .history import History
 from .limits import Tenant, TurnLimits
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol

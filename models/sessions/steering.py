@@ -54,8 +54,12 @@ class SessionParticipants:
         """
         self._require_participant(name)
         spec = self.spec
-        if name in (spec.orchestrator, spec.options.aggregator):
-            part = "orchestrator" if name == spec.orchestrator else "aggregator"
+        parts = {
+            "orchestrator": spec.orchestrator,
+            "aggregator": spec.options.aggregator,
+            "reducer": spec.options.reducer,
+        }
+        for part in (part for part, holder in parts.items() if holder == name):
             raise InvalidInput("participant", name, f"must not be the {part} of the session")
         if any(isinstance(leaf, Converged) and name in leaf.experts for leaf in spec.stop.leaves()):
             raise InvalidInput("participant", name, "must not be an expert of the stop condition `converged`")

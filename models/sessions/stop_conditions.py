@@ -21,7 +21,8 @@ from pydantic.dataclasses import dataclass
 
 from ..alignment.ledger import Ledger
 from ..outputs.required import OutputProgress
-from ..turns.turn import Frozen, RemainingBudget, TurnResult
+from ..turns.frozen import Frozen
+from ..turns.turn import RemainingBudget, TurnResult
 from .plan import Totals
 
 _CLOSED = ConfigDict(extra="forbid")
@@ -68,6 +69,7 @@ class _Limits(TypedDict, total=False):
     """The fields of a `RemainingBudget` that are bounded."""
 
     turns: int
+    rounds: int
     tokens: int
     cost_micros: int
     seconds: float
@@ -168,6 +170,9 @@ class MaxRounds(Condition):
 
     rounds: _Count
     kind: Literal["max_rounds"] = field(default="max_rounds", kw_only=True, repr=False)
+
+    def limits(self, totals: Totals) -> _Limits:
+        return _Limits(rounds=max(0, self.rounds - totals.rounds))
 
     def evaluate(self, facts: _Evaluation) -> StopReason | None:
         return _limit(self.kind, facts.totals.rounds, self.rounds, unit="rounds")

@@ -20,10 +20,11 @@ from ..outputs.schema import read_schema
 from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
+from ..turns.items import NewItem
 from ..turns.waiting import TimeoutAction
 from .history import History
 from .limits import MAX_MESSAGES, TurnLimits, check_sizes
-from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
+from .options import MAX_ITEMS, AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .spec import SessionSpec
 from .stop_conditions import Condition, Converged, StopCondition
 from .stop_syntax import check_size, read_stop
@@ -51,6 +52,8 @@ _RUN_FIELDS = (
         "output",
         "output_by",
         "record",
+        "items",
+        "reducer",
     ),
     *MemoryChoices.__annotations__,
 )
@@ -136,6 +139,10 @@ class HowToRun(MemoryChoices, total=False):
     stop: StopCondition | Mapping[str, Any] | None
     #: Options of the mode.
     options: ModeOptions | Mapping[str, Any] | None
+    #: swarm: the items on the board at the start, instead of `options.items`.
+    items: Iterable[NewItem | Mapping[str, Any]] | None
+    #: swarm: the participant that closes the board, instead of `options.reducer`.
+    reducer: str | None
     #: Policy for failing agents.
     policy: FailurePolicy | Mapping[str, Any] | None
     #: Participant id -> its own failure policy instead of `policy`.
@@ -219,7 +226,7 @@ class Submission:
             collab=collab,
             agents={str(name): _read_binding(it, f"agents.{name}") for name, it in agents.items()},
             stop=_read_stop(how.get("stop")),
-            options=_read(ModeOptions, how.get("options"), "options"),
+            options=_read(ModeOptions, _options(how), "options"),
             policy=_read(FailurePolicy, how.get("policy"), "policy"),
             policies={
                 str(name): _read(FailurePolicy, it, f"policies.{name}") for name, it in policies.items()
@@ -344,7 +351,7 @@ class Submission:
         """Participant id of the speaker of the output; None: the speaker of the last turn.
 
         Without `output_by`, that is the aggregator, the orchestrator or the navigator, or in a broadcast without
-        aggregator the last participant. In the other modes it is the speaker of the last turn.
+        aggregator the last participant; in a swarm the reducer. Without one, and in a round robin, it is the speaker of the last turn.
         """
         if self.output_by is not None:
             return self.output_by
@@ -355,6 +362,8 @@ class Submission:
                 return orchestrator_of(self.collab, self.options.orchestrator)
             case CollabMode.PAIR:
                 return self.collab.participants[-1].participant_id
+            case CollabMode.SWARM:
+                return self.options.reducer
             case _:
                 return None
 
@@ -413,6 +422,24 @@ class Submission:
             raise InvalidInput("output_by", self.output_by, rule)
         if self.output_by is not None and self.output is None:
             raise InvalidInput("output_by", self.output_by, "must be set together with `output`")
+
+
+def _options(how: HowToRun) -> ModeOptions | Mapping[str, Any] | None:
+    """Return the options of the mode with the items and the reducer that are given beside them."""
+    options = how.get("options")
+    given = {name: value for name in ("items", "reducer") if (value := how.get(name)) is not None}
+    if not given:
+        return options
+    table = (
+        dict(options) if isinstance(options, ModeOptions) else _named(_table(options, "options"), "options")
+    )
+    for name, value in given.items():
+        if table.get(name):
+            raise InvalidInput(name, value, f"must not be set together with options.{name}")
+    items = given.get("items")
+    if isinstance(items, Iterable) and not isinstance(items, str | Mapping):
+        given["items"] = tuple(islice(items, MAX_ITEMS + 1))
+    return {**table, **given}
 
 
 def _default_room(how: HowToRun) -> str | None:

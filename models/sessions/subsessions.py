@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ..errors import InvalidInput
 from ..text.ids import Id, derived_id
-from ..turns.turn import Frozen
+from ..turns.frozen import Frozen
 from .subsession_limits import DEEPEST, TOO_DEEP
 
 #: Built-in agent of a participant whose binding contains the document of a session.

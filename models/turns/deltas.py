@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from .turn import Frozen
+from .frozen import Frozen
 
 #: Placeholder for output that a reader has missed.
 MISSED = "…"

@@ -39,7 +39,8 @@ from ..protocol.collab import (
     find_participant_or_role,
     find_participants,
 )
-from .turn import Decision, DraftMessage, Expects, NewItem, Question, TurnContext, TurnOutcome
+from .items import NewItem
+from .turn import Decision, DraftMessage, Expects, Question, TurnContext, TurnOutcome
 
 _WORD = "ASK "
 #: Decoration that people and models put around a directive or a name.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from ..alignment.marks import Scores, TurnMarks
 from ..memory.learned import Learned, MemoryUpdate
@@ -20,19 +20,12 @@ from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import Message, Role
 from ..text.ids import format_timestamp, utcnow
 from ..text.json_text import to_json_data
-
-#: How an agent names someone: by participant id, role id or display name.
-ShortText = Annotated[str, Field(max_length=1_000)]
-
+from .decision_ledger import DecisionLedger
+from .frozen import Frozen, ShortText
+from .items import ItemResult, NewItem, WorkItem
 
 #: Data of a turn beside its text.
 OutputValue = Annotated[JsonValue | None, BeforeValidator(to_json_data)]
-
-
-class Frozen(BaseModel):
-    """Base of the values that travel: immutable, closed to unknown fields."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Expects(StrEnum):
@@ -107,24 +100,6 @@ def _check_turn_usage(usage: Usage) -> Usage:
 TurnUsage = Annotated[Usage, AfterValidator(_check_turn_usage)]
 
 
-class WorkItem(Frozen):
-    """An item on the board of a swarm, as its worker sees it."""
-
-    item_id: str
-    text: str = Field(min_length=1, max_length=8_000)
-    #: Role id or participant id that may take it; None: anyone.
-    role: str | None = None
-    #: How often the item was handed from one role to another.
-    hand_offs: int = 0
-
-
-class NewItem(Frozen):
-    """An item an agent adds to the board."""
-
-    text: str = Field(min_length=1, max_length=8_000)
-    role: ShortText | None = None
-
-
 class Decision(Frozen):
     """Decision of an orchestrator, or verdict of a navigator (only `satisfied` and `reason` count there)."""
 
@@ -193,6 +168,8 @@ class RemainingBudget(Frozen):
     """Remainder of the session's limits when a turn begins; None: no limit."""
 
     turns: int | None = None
+    #: Rounds that have not ended, the current one included.
+    rounds: int | None = None
     tokens: int | None = None
     cost_micros: int | None = None
     seconds: float | None = None
@@ -223,8 +200,13 @@ class TurnContext(Frozen):
     output_schema: dict[str, JsonValue] | None = None
     #: The window of the dialog this participant may see, oldest first.
     messages: tuple[Message, ...] = ()
+    #: What an orchestrator needs for its decision, also written in its instruction; None: another turn.
+    ledger: DecisionLedger | None = None
     #: The work item of a swarm's turn.
     item: WorkItem | None = None
+    #: Results that this turn builds on: of the items that the work item waited for, or, in the turn of a
+    #: reducer, of all items.
+    item_results: tuple[ItemResult, ...] = ()
     #: Questions of this turn to people with their answers, oldest first.
     answers: tuple[GivenAnswer, ...] = ()
     #: Data of the session and of this participant's binding (never code, files or hosts).

@@ -13,7 +13,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from .turn import DraftMessage, Expects, Frozen, GivenAnswer, Question
+from .frozen import Frozen
+from .turn import DraftMessage, Expects, GivenAnswer, Question
 
 #: Seconds: a week.
 DEFAULT_DEADLINE_S = 604_800

@@ -12,7 +12,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:events` | stream | MAP events (field `e`) |
 | `symposia:{id}:journal` | stream | embedded events, for facts without a MAP event type (field `e`) |
 | `symposia:{id}:turns` | hash | open turns, and closed ones until a plan consumes them |
-| `symposia:{id}:board` | hash | work items of a swarm |
+| `symposia:{id}:board` | hash | work items of a swarm; `ID:message`: place of an item's result in the dialog |
 | `symposia:{id}:spare` | stream | copy of another stream; exists only while a script compacts it |
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
 | `symposia:{id}:deltas` | stream | live text of running turns (field `d`); capped, TTL ten minutes |

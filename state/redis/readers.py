@@ -172,6 +172,14 @@ class StreamReader:
         high = "+" if before is None else f"({before}"
         return read_entries(self._client.xrevrange(session_key(session_id, stream), max=high, count=count))
 
+    def at(self, session_id: str, stream: Stream, places: Sequence[str]) -> list[str | None]:
+        """Return the entries with these cursors, in one round trip; None: there is no such entry."""
+        pipe = self._client.pipeline(transaction=False)
+        for place in places:
+            pipe.xrange(session_key(session_id, stream), min=place, max=place, count=1)
+        found = [read_entries(raw) for raw in (pipe.execute() if places else ())]
+        return [entries[0][1] if entries else None for entries in found]
+
     def length(self, session_id: str, stream: Stream) -> int:
         """Return the number of entries of a stream."""
         return int(self._client.xlen(session_key(session_id, stream)))

@@ -13,7 +13,7 @@ from ...models.review.readers import ReaderModel
 from ...models.review.runs import Item, ItemState, SkippedItem
 from ...models.review.tool_settings import ToolSettings
 from ...models.text.ids import Id
-from ...models.turns.turn import Frozen
+from ...models.turns.frozen import Frozen
 
 #: Maximum number of items of a batch.
 MAX_ITEMS = 10_000

@@ -182,6 +182,8 @@ def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
         "snapshot": planned.snapshot,
         "parent": frame.parent,
     }
+    if planned.indexed:
+        record["indexed"] = True
     return {"record": record, "plan": planned.model_dump_json(exclude_defaults=True)}
 
 
@@ -194,7 +196,7 @@ def _announcement(step: Step, frame: PlanFrame) -> dict[str, Any]:
 
 
 def _board(entries: tuple[BoardEntry, ...]) -> dict[str, str]:
-    return {entry.item.item_id: entry.model_dump_json(exclude_none=True) for entry in entries}
+    return {entry.item.item_id: entry.model_dump_json(exclude_defaults=True) for entry in entries}
 
 
 def _refusal(hand_off: RefusedHandOff) -> JournalNote:

@@ -22,6 +22,14 @@ from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput,
 from .steering import SessionDocuments, read_documents
 from .turn_records import Accounts, format_accounts
 
+#: End of the field of a board that holds the place of an item's message in the dialog.
+PLACE = ":message"
+
+
+def items_only(board: Mapping[str, str]) -> dict[str, str]:
+    """Return the fields of a board that are work items."""
+    return {name: entry for name, entry in board.items() if not name.endswith(PLACE)}
+
 
 class SessionStore:
     """Sessions in one Redis (or Valkey, or cluster). The client must decode responses."""
@@ -260,10 +268,18 @@ class SessionStore:
         Raises:
             SessionNotFound: There is no such session.
         """
-        entries = cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board")))
+        entries = items_only(cast("dict[str, str]", self._client.hgetall(session_key(session_id, "board"))))
         if not entries and not self._client.exists(session_key(session_id, "session")):
             raise SessionNotFound(session_id)
         return entries
+
+    def items(self, session_id: str, item_ids: Sequence[str]) -> list[tuple[str | None, str | None]]:
+        """Return work items of a swarm: each as `BoardEntry` in JSON, and the place of its message in the dialog."""
+        if not item_ids:
+            return []
+        fields = [field for item_id in item_ids for field in (item_id, item_id + PLACE)]
+        values = cast("list[str | None]", self._client.hmget(session_key(session_id, "board"), fields))
+        return list(zip(values[::2], values[1::2], strict=True))
 
     # -- scripts ---------------------------------------------------------------------------------
 

@@ -17,7 +17,8 @@ from ...models.protocol.collab import Participant
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.turn import Frozen, OutcomeKind
+from ...models.turns.frozen import Frozen
+from ...models.turns.turn import OutcomeKind
 from .mode import Demo, Mode
 
 _DEFAULT_STOP: StopCondition = MaxRounds(1)

@@ -11,6 +11,7 @@ from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry, Plan, RefusedHandOff, SessionView
 from ...models.sessions.stop_conditions import StopCondition
 from ...models.text.redact import excerpt
+from ...models.turns.decision_ledger import DecisionLedger
 from ...models.turns.turn import TurnResult
 
 #: Function that returns why a mode refuses a hand-off to the participants that its name may mean; empty:
@@ -58,6 +59,10 @@ OptionCheck = Callable[[Sequence[Participant], ModeOptions], None]
 #: Function that returns the remaining work items when the session is ended by something other than the
 #: planner.
 BoardAtEnd = Callable[[SessionView, str], tuple[BoardEntry, ...]]
+
+
+#: Function that returns the ledger for the open turn of an orchestrator.
+LedgerOfTurn = Callable[[SessionView], DecisionLedger]
 
 
 def _accept(_roster: Sequence[Participant], _options: ModeOptions) -> None:
@@ -108,4 +113,6 @@ class Mode:
     one_turn_each: bool = False
     check: OptionCheck = _accept
     board_at_end: BoardAtEnd = _no_board
+    #: Ledger for the turn of an orchestrator; None: the mode has none.
+    ledger: LedgerOfTurn | None = None
     demo: Demo | None = None

@@ -1,22 +1,37 @@
 """Pair: a driver works and a navigator reviews, strictly in turn, until the navigator approves.
 
-The first participant of the roster is the driver. A round is one piece of work and its review.
+The first participant of the roster is the driver. A round is one piece of work and its review. A driver that
+hands off changes roles with its partner, who continues the work.
 
 Source: Collab module, section 3.1.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
 from ...models.sessions.plan import Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.turn import Expects, Frozen
-from .mode import Demo, Mode
+from ...models.turns.frozen import Frozen
+from ...models.turns.turn import Expects, TurnResult
+from .mode import Demo, Mode, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(5)
 
 
 class _PlannerState(Frozen):
     driver_spoke: bool = False
+    #: True: the second participant of the roster drives.
+    swapped: bool = False
+    #: True: the driver's turn continues work that was handed off and not reviewed yet.
+    handed_off: bool = False
+
+    def drivers(self, ids: Sequence[str]) -> tuple[str, str]:
+        """Return driver and navigator."""
+        first, second = ids
+        return (second, first) if self.swapped else (first, second)
 
 
 def plan(view: SessionView) -> Plan:
@@ -26,15 +41,34 @@ def plan(view: SessionView) -> Plan:
     """
     if view.open:
         return Wait()
-    driver, navigator = view.ids()
+    memory = _PlannerState.model_validate(view.state)
+    driver, navigator = memory.drivers(view.ids())
     for result in view.results:
         verdict = result.decision
         if result.participant == navigator and verdict and verdict.satisfied:
             return Finish(reason="approved", detail=verdict.reason or f"{navigator} approved")
-    if _PlannerState.model_validate(view.state).driver_spoke:
-        review = PlannedTurn(participant=navigator, expects=Expects.REVIEW)
-        return Step(turns=(review,), state={"driver_spoke": False}, ends_round=True)
-    return Step(turns=(PlannedTurn(participant=driver),), state={"driver_spoke": True})
+    if not memory.driver_spoke:
+        following = memory.model_copy(update={"driver_spoke": True})
+        return Step(turns=(PlannedTurn(participant=driver),), state=_dump(following))
+    if any(result.hand_off == navigator for result in view.results):
+        following = _PlannerState(driver_spoke=True, swapped=not memory.swapped, handed_off=True)
+        return Step(turns=(PlannedTurn(participant=navigator),), state=_dump(following))
+    review = PlannedTurn(participant=navigator, expects=Expects.REVIEW)
+    return Step(turns=(review,), state=_dump(_PlannerState(swapped=memory.swapped)), ends_round=True)
+
+
+def _dump(memory: _PlannerState) -> dict[str, JsonValue]:
+    return {"driver_spoke": memory.driver_spoke, **memory.model_dump(mode="json", exclude_defaults=True)}
+
+
+def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) -> str:
+    """Return why a hand-off is refused; empty: driver and navigator change roles."""
+    if fault := refuse_unless_one_other(view, result, to):
+        return fault
+    memory = _PlannerState.model_validate(view.state)
+    if result.participant != memory.drivers(view.ids())[0] or not memory.driver_spoke:
+        return "after a review the driver has the next turn"
+    return "the work was handed off before, and must be reviewed first" if memory.handed_off else ""
 
 
 MODE = Mode(
@@ -43,6 +77,7 @@ MODE = Mode(
     prompt="You work as a pair: one drives, the other navigates and reviews.",
     plan=plan,
     default_stop=_DEFAULT_STOP,
+    refuses=refuse_hand_off,
     one_turn_each=True,
     demo=Demo(
         title="A line above the door",

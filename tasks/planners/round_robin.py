@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.turn import Frozen, TurnResult
+from ...models.turns.frozen import Frozen
+from ...models.turns.turn import TurnResult
 from .mode import Demo, Mode, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(3)

@@ -1,8 +1,9 @@
 """Swarm: a free participant takes the oldest item on the board that it may take.
 
 Items are worked on in parallel, one turn each. A turn may add items, or hand its own item to
-another role or participant. The session ends when the board is empty and no turn is open.
-A swarm has no rounds.
+another role or participant. An item that waits for others begins when all of them are done. The session
+ends when the board is empty and no turn is open; with a reducer, after one more turn, which sees the results
+of all items. A swarm has no rounds.
 
 Source: Collab module, section 3.1.
 """
@@ -15,15 +16,23 @@ from pydantic import Field
 
 from ...models.errors import InvalidInput
 from ...models.protocol.collab import Participant, find_participant_or_role
+from ...models.sessions.item_links import ItemLinks, link_faults
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxTurns, StopCondition
-from ...models.turns.turn import Frozen, NewItem
-from .board import Board, BoardItem, BoardState
+from ...models.turns.frozen import Frozen
+from ...models.turns.items import NewItem
+from ...models.turns.turn import OutcomeKind
+from .board import Board
+from .board_state import BoardItem, BoardState
 from .mode import Demo, Mode
 
 #: Default stop condition: more turns than the limits of the board allow with the default options.
 _DEFAULT_STOP: StopCondition = MaxTurns(10_000)
+
+_REDUCE = (
+    "All items of the board are closed. Give the result of the whole work from the results of the items."
+)
 
 
 class _PlannerState(Frozen):
@@ -32,16 +41,20 @@ class _PlannerState(Frozen):
     #: Participant id -> number of items that all participants had claimed when this one claimed its last.
     worked: dict[str, int] = Field(default_factory=dict)
     claims: int = 0
+    #: True: the reducer's turn is planned, and nothing follows it.
+    reduced: bool = False
 
 
 def plan(view: SessionView) -> Plan:
     """Apply the closed turns; then the free participants claim items, the longest idle first."""
     memory = _PlannerState.model_validate(view.state)
+    if memory.reduced:
+        return Wait() if view.open else _finish_reduced(view, memory)
     board = _apply_closed_turns(view, memory)
     claimed = _claim(view, board, memory)
     board.drop_orphans()
     if board.is_empty and not view.open:
-        return _finish(board)
+        return _reduce(view, board, memory) if _has_reducer(view) else _finish(board)
     if not claimed and not board.changes:
         return Wait()
     count = memory.claims
@@ -50,7 +63,7 @@ def plan(view: SessionView) -> Plan:
         board=board.state, seeded=True, worked={**memory.worked, **worked}, claims=count + len(claimed)
     )
     return Step(
-        turns=tuple(_turn(who, entry) for who, entry in claimed.items()),
+        turns=tuple(_turn(who, entry, indexed=board.is_linked) for who, entry in claimed.items()),
         state=remembered.model_dump(mode="json", exclude_defaults=True),
         board=board.changes,
     )
@@ -66,7 +79,8 @@ def board_at_end(view: SessionView, why: str) -> tuple[BoardEntry, ...]:
 def _apply_closed_turns(view: SessionView, memory: _PlannerState) -> Board:
     """Return the board after the turns that have just closed, before any new claim."""
     seeds = view.options.items or (NewItem(text=view.purpose[:8_000]),)
-    board = Board(memory.board, roster=view.roster, options=view.options, seeds=seeds)
+    links = view.options.links if view.options.items else ItemLinks.of(seeds)
+    board = Board(memory.board, roster=view.roster, options=view.options, seeds=seeds, links=links)
     if not memory.seeded:
         board.seed()
         for more in seeds[view.options.max_items :]:
@@ -89,10 +103,39 @@ def _claim(view: SessionView, board: Board, memory: _PlannerState) -> dict[str, 
     return claimed
 
 
-def _turn(participant: str, entry: BoardItem) -> PlannedTurn:
+def _has_reducer(view: SessionView) -> bool:
+    return view.options.reducer in view.ids() and view.turns_left != 0
+
+
+def _reduce(view: SessionView, board: Board, memory: _PlannerState) -> Step:
+    """Plan the last turn, which sees the results of all items."""
+    turn = PlannedTurn(participant=str(view.options.reducer), instruction=_REDUCE, reduces=True)
+    remembered = memory.model_copy(update={"board": board.state, "seeded": True, "reduced": True})
+    return Step(
+        turns=(turn,), state=remembered.model_dump(mode="json", exclude_defaults=True), board=board.changes
+    )
+
+
+def _finish_reduced(view: SessionView, memory: _PlannerState) -> Finish:
+    """Return the end after the reducer's turn; items that it adds are dropped."""
+    board = _apply_closed_turns(view, memory)
+    board.drop_all("the board is closed")
+    end = _finish(board)
+    spoke = any(result.kind is OutcomeKind.MESSAGE for result in view.results)
+    how = f"closed by {view.options.reducer}" if spoke else f"{view.options.reducer} gave no result"
+    return end.model_copy(update={"detail": f"{end.detail}, {how}"})
+
+
+def _turn(participant: str, entry: BoardItem, *, indexed: bool) -> PlannedTurn:
     item = entry.item
     stays = f"This item was handed off {item.hand_offs} times: it now stays with you." if entry.stays else ""
-    return PlannedTurn(participant=participant, scope=f"item:{item.item_id}", item=item, instruction=stays)
+    return PlannedTurn(
+        participant=participant,
+        scope=f"item:{item.item_id}",
+        item=item,
+        instruction=stays,
+        indexed=indexed,
+    )
 
 
 def _finish(board: Board) -> Finish:
@@ -112,6 +155,15 @@ def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
             raise InvalidInput(
                 f"options.items[{i}].role", item.role, "must be the role or id of a participant"
             )
+    for index, field, rule in link_faults(options.items):
+        item = options.items[index]
+        value = item.id if field == "id" else ", ".join(item.after)
+        raise InvalidInput(f"options.items[{index}].{field}", value, rule)
+    ids = [p.participant_id for p in roster]
+    if options.reducer is not None and options.reducer not in ids:
+        raise InvalidInput(
+            "options.reducer", options.reducer, f"must be the id of a participant: {', '.join(ids)}"
+        )
 
 
 MODE = Mode(

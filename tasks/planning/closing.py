@@ -74,6 +74,8 @@ def _is_last(view: SessionView, step: Step, will_stop: Callable[[Totals], StopRe
     """Return whether the session ends for certain after this step of one turn."""
     if len(step.turns) != 1 or not {turn.number for turn in view.open}.issubset(step.drop):
         return False
+    if step.turns[0].reduces:
+        return True
     totals = view.totals
     after = replace(totals, turns=totals.turns + 1, rounds=totals.rounds + step.ends_round)
     return will_stop(after) is not None

@@ -17,7 +17,8 @@ from ...models.protocol.dialog import Message
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
-from ...models.turns.turn import OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
+from ...models.turns.decision_ledger import DecisionLedger
+from ...models.turns.turn import Expects, OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
 from ...models.turns.waiting import ParkedQuestion
 from ...state.redis.readers import converting_to_corrupt, read_all_stored, read_object, read_stored
 from ...state.sessions.records import Grant, SessionState
@@ -204,6 +205,27 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
     )
 
 
+def _ledger(
+    facts: SessionFacts, state: SessionState, planned: PlannedTurn, totals: Totals
+) -> DecisionLedger | None:
+    """Return the ledger for the turn of an orchestrator; None: another turn."""
+    ledger_of_turn = mode_of(facts.collab.mode).ledger
+    if ledger_of_turn is None or planned.expects is not Expects.DECISION:
+        return None
+    view = SessionView(
+        mode=facts.collab.mode,
+        purpose=facts.collab.purpose,
+        roster=facts.participants,
+        orchestrator=facts.spec.orchestrator,
+        options=facts.spec.options,
+        state=read_object(state.planner, session_id=state.session_id, part="planner"),
+        totals=totals,
+    )
+    rounds_left = facts.spec.stop.remaining(totals).rounds
+    with converting_to_corrupt(state.session_id, "planner"):
+        return ledger_of_turn(view).model_copy(update={"rounds_left": rounds_left})
+
+
 def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> RemainingBudget:
     """Return the budget of this turn: in each limited unit, at most its reservation."""
     left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
@@ -271,6 +293,7 @@ def turn_context(
         scoring=facts.spec.protocol is not None,
         output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
         messages=(*earlier, *read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")),
+        ledger=_ledger(facts, state, planned, totals),
         item=planned.item,
         parameters={**facts.spec.parameters, **binding.parameters},
         memory=memory,

@@ -18,7 +18,8 @@ from symposia.agents.scripted import (
 )
 from symposia.models.errors import AgentFailed
 from symposia.models.protocol.collab import CollabMode, Participant
-from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutcome, Usage, WorkItem
+from symposia.models.turns.items import NewItem, WorkItem
+from symposia.models.turns.turn import Decision, TurnContext, TurnOutcome, Usage
 
 
 def script(*replies, at_end=AtEnd.REPEAT):

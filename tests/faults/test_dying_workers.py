@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import signal
 from contextlib import suppress
+from random import Random
 
 import pytest
 
 from chaos.faults import workers
+from chaos.plays import linked_swarm
 from chaos.worker.orders import Act
 from live import until
 from symposia.tasks.runtime.runtime import Boundary
@@ -80,3 +82,12 @@ def test_fault_order_is_carried_out_once(arena, survives):
         order.release()
 
     survives(waits)
+
+
+@pytest.mark.parametrize("boundary", [Boundary.AFTER_BEGIN, Boundary.BEFORE_COMMIT, Boundary.AFTER_COMMIT])
+def test_reducer_closes_the_board_once_after_kills(arena, boundary):
+    plays = [linked_swarm(Random(f"{boundary}{number}")) for number in range(6)]
+    arena.crew.wait_ready()
+    outcome = arena.run(plays, [workers.kill_at(boundary)] * 3, seed=1, timeout_s=30)
+    assert not outcome.findings, "\n".join(map(str, outcome.findings[:10]))
+    arena.crew.wait_ready()

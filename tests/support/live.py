@@ -58,6 +58,10 @@ kind = "python"
 callable = "stub_agents.live:navigator"
 window = 1000
 
+[agents.accountant]
+kind = "python"
+callable = "stub_agents.live:counter"
+
 [agents.claimer]
 kind = "python"
 callable = "stub_agents.live:claimer"

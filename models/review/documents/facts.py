@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from ...protocol.base import Text
-from ...turns.turn import Frozen
+from ...turns.frozen import Frozen
 
 #: Maximum number of differences of one kind.
 MAX_FACTS = 100

@@ -2,9 +2,15 @@
 --- USES: clock events accounts grants limits posts
 
 --- Write and close one turn: messages, counters, events. The only place that appends to a dialog in progress.
+--- If the turn is `indexed`, its scope is `item:ID`, and `ID:message` on the board becomes the place of its
+--- last message; readers look for the message of a turn without a place.
 local function write_turn(keys, number, turn, outcome)
+  local last
   for _, message in ipairs(outcome.messages) do
-    redis.call('XADD', keys.dialog, '*', 'm', message)
+    last = redis.call('XADD', keys.dialog, '*', 'm', message)
+  end
+  if turn.indexed and last and keys.board then
+    redis.call('HSET', keys.board, string.sub(turn.scope, 6) .. ':message', last)
   end
   redis.call('HINCRBY', keys.session, 'closed', 1)
   if outcome.kind == 'skipped' then redis.call('HINCRBY', keys.session, 'skipped', 1) end

@@ -15,7 +15,8 @@ from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.protocol.collab import CollabMode
-from symposia.models.turns.turn import Decision, Expects, TurnOutcome, Usage, WorkItem
+from symposia.models.turns.items import WorkItem
+from symposia.models.turns.turn import Decision, Expects, TurnOutcome, Usage
 
 pytestmark = pytest.mark.real_models
 

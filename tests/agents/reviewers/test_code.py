@@ -12,7 +12,8 @@ from symposia.agents.registry.registry import Registry
 from symposia.agents.reviewers.code import extract_code, fence_text, review_turn
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import AgentBinding
-from symposia.models.turns.turn import Expects, WorkItem
+from symposia.models.turns.items import WorkItem
+from symposia.models.turns.turn import Expects
 
 CLEAN = "Here it is:\n```python app.py\nprint('hello')\n```\nAll done."
 WASTEFUL = "```python app.py\nimport os\n\nprint('hello')\n```"

@@ -24,15 +24,8 @@ from symposia.models.sessions.stop_conditions import (
     TextSeen,
     TokenBudget,
 )
-from symposia.models.turns.turn import (
-    Decision,
-    NewItem,
-    OutcomeKind,
-    RemainingBudget,
-    TurnResult,
-    Usage,
-    WorkItem,
-)
+from symposia.models.turns.items import NewItem, WorkItem
+from symposia.models.turns.turn import Decision, OutcomeKind, RemainingBudget, TurnResult, Usage
 
 counts = st.integers(1, 50)
 leaves = st.one_of(

@@ -8,15 +8,8 @@ from hypothesis import strategies as st
 
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.turns.directives import read_directives
-from symposia.models.turns.turn import (
-    Decision,
-    DraftMessage,
-    Expects,
-    NewItem,
-    TurnContext,
-    TurnOutcome,
-    Usage,
-)
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome, Usage
 
 ROSTER = (
     Participant(participant_id="lead", role_id="orchestrator"),

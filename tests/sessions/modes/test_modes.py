@@ -75,6 +75,22 @@ def test_orchestrator_choices_are_followed(shared, checked):
     checked(job, result)
 
 
+def test_orchestrator_gets_the_ledger_as_data(shared):
+    agents = {"orchestrator": "lead", "coder": "say", "tester": "say", "writer": "say"}
+    result_of(shared.submit("orchestrated", agents, stop=MaxRounds(4)))
+
+    calls = [call for call in shared.calls() if call["expects"] == "decision"]
+    assert all(call["ledger"] is None for call in shared.calls() if call["expects"] != "decision")
+    first, second = (call["ledger"] for call in calls[:2])
+    assert (first["round"], first["rounds_left"], first["decisions"]) == (1, 4, [])
+    assert (second["round"], second["rounds_left"]) == (2, 3)
+    assert [it["participant_id"] for it in second["participants"]] == ["coder", "tester", "writer"]
+    decided = second["decisions"][0]
+    assert decided["round"] == 1
+    closed = [(it["number"], it["participant"], it["outcome"]) for it in second["turns"]]
+    assert closed[:2] == [(1, "orchestrator", "message"), (2, decided["next"][0], "message")]
+
+
 def test_pair_alternates_until_the_navigator_approves(shared, checked):
     job = shared.submit("pair", {"driver": "say", "navigator": "navigator"})
     result = result_of(job)

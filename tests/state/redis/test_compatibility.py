@@ -12,7 +12,8 @@ import pytest
 from checks import ledger
 from sessions.table import Table, turn, until
 from symposia.models.sessions.plan import BoardEntry, Step
-from symposia.models.turns.turn import Usage, WorkItem
+from symposia.models.turns.items import WorkItem
+from symposia.models.turns.turn import Usage
 from symposia.state.following.event_follower import follow
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from scaling import scaled_examples
 from sessions.table import Table, turn
 from symposia.models.sessions.plan import BoardEntry, Finish, PlannedTurn, Step
-from symposia.models.turns.turn import MOST_SPENT, Usage, WorkItem
+from symposia.models.turns.items import WorkItem
+from symposia.models.turns.turn import MOST_SPENT, Usage
 
 modest = settings(
     max_examples=scaled_examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture]

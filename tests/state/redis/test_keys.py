@@ -2,7 +2,7 @@
 
 from sessions.table import turn
 from symposia.models.sessions.plan import BoardEntry
-from symposia.models.turns.turn import WorkItem
+from symposia.models.turns.items import WorkItem
 from symposia.state.redis.keys import PERMANENT, calls_key, lock_key, review_key, session_key
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"

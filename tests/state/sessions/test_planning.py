@@ -7,7 +7,7 @@ import pytest
 
 from sessions.table import Table, turn
 from symposia.models.sessions.plan import BoardEntry, Finish, Step
-from symposia.models.turns.turn import WorkItem
+from symposia.models.turns.items import WorkItem
 
 
 def test_turn_numbers_start_at_one_and_never_repeat(table):

@@ -124,6 +124,19 @@ def swarm(random: Random) -> Play:
     return Play(script, agents, roles={"tess": "tester"}, how={"options": options})
 
 
+def linked_swarm(random: Random) -> Play:
+    """Items that wait for others, some of them added by an agent; a reducer closes the board."""
+    items = ("paint", "plan", "build", "test", "sell")
+    script = Script(_id(random), "swarm", reason="board_empty", items=items, reducer="bob")
+    agents = dict.fromkeys(("ann", "bob", "tess"), "claimer")
+    board = [
+        {"text": "paint", "after": ["plan"]},
+        {"text": "plan", "id": "plan"},
+        {"text": "sell", "after": ["1"]},
+    ]
+    return Play(script, agents, roles={"tess": "tester"}, how={"items": board, "reducer": "bob"})
+
+
 def moody(random: Random, *, mood: str | None = None) -> Play:
     """One of the three never speaks as it should, and is skipped each time."""
     mood = mood or random.choice(["raises", "returns rubbish", "returns 50 MB", "exits"])
@@ -202,7 +215,8 @@ def _team(session: str, names: tuple[str, str], below: Play | None) -> Play:
     return Play(script, agents, how={"stop": MaxTurns(2)}, children=children)
 
 
-#: The five modes; a broadcast in both its forms, a session with a person, one with a required output, and one with sub-sessions.
+#: The five modes; broadcast and swarm in both their forms, a session with a person, one with a required output,
+#: and one with sub-sessions.
 MODES: tuple[Callable[[Random], Play], ...] = (
     round_robin,
     pair,
@@ -210,6 +224,7 @@ MODES: tuple[Callable[[Random], Play], ...] = (
     broadcast,
     quorum,
     swarm,
+    linked_swarm,
     with_a_person,
     typed,
     nested,

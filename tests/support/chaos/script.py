@@ -18,6 +18,8 @@ class Script:
     groups: tuple[tuple[str, ...], ...] = ()
     #: Texts of the work items, each to be done once (swarm).
     items: tuple[str, ...] = ()
+    #: Participant that speaks once more after all items.
+    reducer: str | None = None
     #: Answers that close a group; the others may be dropped.
     quorum: int | None = None
     #: Participants whose turns are skipped, each time.

@@ -28,7 +28,8 @@ from symposia.models.sessions.plan import (
     Wait,
 )
 from symposia.models.sessions.stop_conditions import StopCondition
-from symposia.models.turns.turn import Decision, NewItem, OutcomeKind, TurnResult, Usage
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, OutcomeKind, TurnResult, Usage
 from symposia.tasks.planners import effective_stop
 from symposia.tasks.planning.decide import decide
 from symposia.tasks.planning.moment import Moment

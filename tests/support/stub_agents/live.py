@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from scaling import patient
-from symposia.models.turns.turn import Decision, Expects, NewItem, TurnContext, TurnOutcome
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, Expects, TurnContext, TurnOutcome
 
 
 def note(turn: TurnContext, **more: Any) -> None:
@@ -25,6 +26,7 @@ def note(turn: TurnContext, **more: Any) -> None:
         "instruction": turn.instruction,
         "expects": turn.expects,
         "item": turn.item.text if turn.item else None,
+        "ledger": turn.ledger and turn.ledger.model_dump(mode="json"),
         "pid": os.getpid(),
         **more,
     }
@@ -116,3 +118,18 @@ def claimer(turn: TurnContext) -> TurnOutcome:
     text = turn.item.text if turn.item else "?"
     items = (NewItem(text="build"), NewItem(text="test", role="tester")) if text == "plan" else ()
     return TurnOutcome.say(f"{text} done").model_copy(update={"items": items})
+
+
+def counter(turn: TurnContext) -> TurnOutcome:
+    """Adds the number of its item to the outputs of the results that it is given; `data.add` is a list of new items."""
+    note(
+        turn,
+        results={it.item_id: it.output for it in turn.item_results},
+        turn_item=turn.item and turn.item.item_id,
+    )
+    data = turn.item.data if turn.item and isinstance(turn.item.data, dict) else {}
+    if data.get("fails"):
+        raise RuntimeError("cannot count")
+    total = sum(it.output for it in turn.item_results if isinstance(it.output, int)) + data.get("n", 0)
+    items = tuple(NewItem(**it) for it in data.get("add", ()))
+    return TurnOutcome.say(f"total {total}").model_copy(update={"output": total, "items": items})

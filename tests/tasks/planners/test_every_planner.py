@@ -13,7 +13,8 @@ from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import FLOOR_SCOPE
 from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
-from symposia.models.turns.turn import Decision, Expects, NewItem, OutcomeKind
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, Expects, OutcomeKind
 
 NAMES = ("ann", "bob", "cyd", "dan")
 ROLES = ("maker", "tester")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sessions.simulation import Simulation, people
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
-from symposia.models.turns.turn import OutcomeKind
+from symposia.models.turns.turn import Expects, OutcomeKind
 
 NAMES = ("ann", "bob", "cyd", "dan")
 
@@ -70,14 +70,39 @@ def test_hand_off_without_another_target_is_refused(mode, to, reason):
     assert session.next.participant == ("bob" if mode is CollabMode.ROUND_ROBIN else "lead")
 
 
-@pytest.mark.parametrize("mode", [CollabMode.PAIR, CollabMode.BROADCAST])
-def test_a_pair_and_a_broadcast_refuse_every_hand_off(mode):
-    session = Simulation(mode, people("ann", "bob"), stop=MaxRounds(1))
+def test_broadcast_refuses_every_hand_off():
+    session = Simulation(CollabMode.BROADCAST, people("ann", "bob"), stop=MaxRounds(1))
     session.say("ann", hand_off="bob")
     session.say("bob", hand_off="ghost")
-    refusal = f"mode {mode.value} does not allow hand-offs"
+    refusal = "mode broadcast does not allow hand-offs"
     assert reasons(session) == [("ann", "bob", refusal), ("bob", "ghost", refusal)]
     assert session.finish.reason == "max_rounds"
+
+
+def test_driver_that_hands_off_changes_roles():
+    session = Simulation(CollabMode.PAIR, people("ann", "bob"), stop=MaxRounds(2))
+    session.say("ann", hand_off="bob")
+    assert (session.next.participant, session.next.expects) == ("bob", Expects.MESSAGE)
+    session.say("bob")
+    assert (session.next.participant, session.next.expects) == ("ann", Expects.REVIEW)
+    session.say("ann")
+    assert (session.next.participant, session.next.expects) == ("bob", Expects.MESSAGE)
+    session.say("bob")
+    session.decide(satisfied=True)
+    assert (session.finish.reason, session.finish.detail) == ("approved", "ann approved")
+    assert not session.refused
+
+
+def test_handed_off_work_is_reviewed_before_the_next_hand_off():
+    session = Simulation(CollabMode.PAIR, people("ann", "bob"), stop=MaxRounds(2))
+    session.say("ann", hand_off="bob")
+    session.say("bob", hand_off="ann")
+    assert (session.next.participant, session.next.expects) == ("ann", Expects.REVIEW)
+    session.say("ann", hand_off="bob")
+    assert reasons(session) == [
+        ("bob", "ann", "the work was handed off before, and must be reviewed first"),
+        ("ann", "bob", "after a review the driver has the next turn"),
+    ]
 
 
 def test_orchestrator_sees_a_hand_off_until_it_decides():
@@ -150,6 +175,6 @@ def test_hand_off_is_taken_or_refused_once(mode, data):
         session.plan_on()
     if mode is CollabMode.SWARM:
         assert session.refused == []
-    elif mode in (CollabMode.PAIR, CollabMode.BROADCAST):
+    elif mode is CollabMode.BROADCAST:
         assert len(session.refused) == asked
     assert len({it.number for it in session.refused}) == len(session.refused) <= asked

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from sessions.simulation import Simulation, people
@@ -9,6 +11,7 @@ from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
 from symposia.models.turns.turn import Decision, Expects, OutcomeKind
+from symposia.tasks.planners import mode_of
 
 
 def session(*workers, stop=None, **options):
@@ -316,3 +319,34 @@ def test_satisfied_counts_on_the_last_allowed_turn():
     team = session(stop=MaxTurns(1))
     team.say(decision=Decision(satisfied=True))
     assert team.finish.reason == "satisfied"
+
+
+def test_ledger_has_turns_errors_and_hand_offs_as_data():
+    team = session()
+    team.decide("coder", instruction="write it")
+    team.turn_out(OutcomeKind.SKIPPED, "coder", error="no disk", hand_off="tester")
+    ledger = mode_of(CollabMode.ORCHESTRATED).ledger(team.view())
+    assert [(it.participant, it.outcome, it.error) for it in ledger.turns] == [
+        ("lead", "message", ""),
+        ("coder", "skipped", "no disk"),
+    ]
+    assert [(it.by, it.to) for it in ledger.hand_offs] == [("coder", "tester")]
+    assert [(it.next, it.instruction) for it in ledger.decisions] == [(("coder",), "write it")]
+    assert "- coder hands off to tester" in team.next.instruction
+
+
+def test_state_of_an_earlier_version_is_continued():
+    team = session()
+    team.decide("coder")
+    team.say("coder")
+    state = json.loads(team.state)
+    state["ledger"] |= {
+        "decisions": ["round 1: coder"],
+        "hand_offs": ["coder hands off to tester"],
+        "turns": [],
+    }
+    team.state = json.dumps(state)
+    team.decide("tester")
+    assert team.next.participant == "tester"
+    team.say("tester")
+    assert "- round 1: coder\n- round 2: tester" in team.next.instruction

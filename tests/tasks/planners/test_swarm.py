@@ -7,7 +7,8 @@ from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.turns.turn import OutcomeKind, TurnResult
-from symposia.tasks.planners.board import Board, BoardState
+from symposia.tasks.planners.board import Board
+from symposia.tasks.planners.board_state import BoardState
 
 
 def session(*names, items=(), stop=None, roles=None, **options):

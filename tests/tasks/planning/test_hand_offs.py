@@ -52,8 +52,15 @@ def test_round_robin_follows_and_refuses_hand_offs(office, caplog):
 def test_other_modes_record_each_refusal_once(office, mode):
     job = office.submit(mode, {"ann": "to_ghost", "bob": "to_cyd"}, stop={"max_rounds": 1})
     office.work()
-    refused = f"mode {mode} does not allow hand-offs"
-    told = [(1, "ann", "ghost", refused)]
+    refused = "mode broadcast does not allow hand-offs"
+    told = [(1, "ann", "ghost", refused if mode == "broadcast" else "no participant has this name")]
     # The second turn of a pair is a review, whose text is read for an approval only.
     told += [(2, "bob", "Cyd", refused)] if mode == "broadcast" else []
     assert refusals(job) == told
+
+
+def test_driver_of_a_pair_hands_off_to_its_partner(office):
+    job = office.submit("pair", {"ann": "to_cyd", "cyd": "say"}, stop={"max_rounds": 1})
+    office.work()
+    assert [message.speaker for message in job.messages()] == ["ann", "cyd", "ann"]
+    assert (job.state().reason, refusals(job)) == ("max_rounds", [])

@@ -15,7 +15,8 @@ from symposia.models.protocol.events import MapEvent
 from symposia.models.sessions.plan import SessionView
 from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
 from symposia.models.text.ids import new_id
-from symposia.models.turns.turn import Decision, NewItem, TurnResult
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, TurnResult
 from symposia.tasks.planning.moment import Moment
 from symposia.tasks.planning.turn_history import format_record, read_past_turns, state_before
 

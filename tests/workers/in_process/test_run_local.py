@@ -17,7 +17,8 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 from live import until
 from scaling import patient
 from symposia import AgentBinding, InvalidInput, LocalClient, ResultTimeout, run_local, run_local_sync
-from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutcome
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, TurnContext, TurnOutcome
 
 COLLAB = {"title": "Doors", "purpose": "choose a door", "mode": "round_robin"}
 

@@ -12,13 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ....jobs.collab import CollabJob
+from ....jobs.items import Item, ItemState
 from ....jobs.reading import facts_of
 from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
-from ....models.sessions.plan import BoardEntry
 from ....models.sessions.spec import SessionSpec
 from ....models.text.ids import timestamp_from_ms
 from ....models.text.json_text import dump_json
+from ....models.text.redact import excerpt
 from ....state.sessions.records import SessionState
 from ....tasks.sessions.rendering import output_of
 from ..common.arguments import relative_age, shortest_ids
@@ -213,8 +214,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield Text(
             f"queued for {queued_s:.0f} s: no worker has taken it; see symposia doctor", style="yellow"
         )
-    for entry in job.board():
-        yield _item(entry, cast)
+    for item in job.items():
+        yield _item(screen, item, cast)
     yield from _family(job)
     messages = list(job.messages())
     if len(messages) > last:
@@ -255,6 +256,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),
         "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
+        "items": [item.to_json_data() for item in job.items()],
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
         "parent": None if job.parent is None else job.parent.model_dump(mode="json"),
         "descendants": [it._asdict() for it in job.descendants()],
@@ -280,10 +282,17 @@ def _facts(state: SessionState) -> Iterator[str]:
     yield f"opened {timestamp_from_ms(state.opened_ms)}"
 
 
-def _item(entry: BoardEntry, cast: ParticipantNames) -> Text:
-    who = f" by {cast.name(entry.participant)}" if entry.participant else ""
-    why = f" ({printable(entry.reason)})" if entry.reason else ""
-    return Text(f"item: {printable(entry.item.text)}: {entry.status}{who}{why}")
+def _item(screen: Console, item: Item, cast: ParticipantNames) -> Text:
+    who = f" by {cast.name(item.claimant)}" if item.claimant else ""
+    after = f" (after {printable(', '.join(item.after))})" if item.state is ItemState.WAITING else ""
+    why = f" ({printable(item.reason)})" if item.reason else ""
+    name = "" if item.id.isdigit() else f" {item.id}"
+    line = Text(f"item{name}: {printable(item.text)}: {item.state}{who}{after}{why}")
+    if item.result:
+        line.append(
+            f" -> {printable(excerpt(item.result, max(20, screen.width - line.cell_len - 4)))}", style="dim"
+        )
+    return line
 
 
 def print_transcript(job: CollabJob) -> None:

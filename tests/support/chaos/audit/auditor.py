@@ -158,7 +158,11 @@ class _Audit:
         return next(found, len(self.script.groups))
 
     def _items(self) -> Said:
-        done = Counter(self.calls[nonce].item for nonce in self._nonces() if nonce in self.calls)
+        calls = [self.calls[nonce] for nonce in self._nonces() if nonce in self.calls]
+        closers = [call.participant for call in calls if not call.item]
+        if closers != [name for name in (self.script.reducer,) if name]:
+            yield "lost", f"the board was closed by {closers}, not by {self.script.reducer}"
+        done = Counter(call.item for call in calls if call.item)
         if done != Counter(self.script.items):
             kind = "doubled" if done - Counter(self.script.items) else "lost"
             yield kind, f"items worked on: {dict(done)}"

@@ -138,7 +138,7 @@ class Evidence:
             _entries(raw, field) for raw, field in zip(answers[1:4], "mee", strict=True)
         )
         self.turns: dict[str, str] = answers[4]
-        self.board = {name: json.loads(text) for name, text in answers[5].items()}
+        self.board = {name: json.loads(text) for name, text in answers[5].items() if ":" not in name}
         #: Milliseconds to live by key; -2 is a key that is not there.
         self.ttl_ms: dict[str, int] = dict(zip(names, answers[6:11], strict=True))
         self.is_due = answers[11] is not None

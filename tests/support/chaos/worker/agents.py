@@ -15,7 +15,8 @@ from pathlib import Path
 from uuid import uuid4
 
 from scaling import patient
-from symposia.models.turns.turn import Decision, NewItem, TurnContext, TurnOutcome, Usage
+from symposia.models.turns.items import NewItem
+from symposia.models.turns.turn import Decision, TurnContext, TurnOutcome, Usage
 
 REGISTRY = "".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "chaos.worker.agents:{name}"\nwindow = 1000\n'

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 from .....models.alignment.ledger import Ledger
 from .....models.sessions.plan import BoardEntry, Totals
 from .....state.sessions.records import SessionState
-from .....tasks.planners.orchestrated import DecisionLog
+from .....tasks.planners.decision_log import DecisionLog
 from .....tasks.views.session_views import SessionFacts
 
 Json = dict[str, JsonValue]
@@ -34,8 +34,8 @@ def budget_json(facts: SessionFacts, state: SessionState) -> list[JsonValue]:
 def decisions_json(log: DecisionLog) -> Json:
     """Return the decisions of an orchestrator so far."""
     return {
-        "decisions": list(log.decisions),
-        "hand_offs": list(log.hand_offs),
+        "decisions": [*log.decision_lines()],
+        "hand_offs": [*log.hand_off_lines()],
         "stalls": log.stalls,
         "replans": log.replans,
         "invalid": log.invalid,

@@ -10,7 +10,7 @@ from .....models.protocol.collab import CollabMode
 from .....state.redis.keys import lock_key
 from .....state.redis.readers import converting_to_corrupt, read_object
 from .....state.sessions.records import SessionState
-from .....tasks.planners.orchestrated import DecisionLog
+from .....tasks.planners.decision_log import DecisionLog
 from .....tasks.sessions.rendering import ledger_of
 from .snapshot import SessionParts
 from .usage import UsageTotals

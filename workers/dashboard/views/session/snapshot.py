@@ -20,7 +20,7 @@ from .....state.sessions.family import RegisteredChild
 from .....state.sessions.queue_progress import queued_for_s
 from .....state.sessions.records import SessionState
 from .....state.sessions.turn_records import TurnRecord
-from .....tasks.planners.orchestrated import DecisionLog
+from .....tasks.planners.decision_log import DecisionLog
 from .....tasks.views.session_views import SessionFacts
 from ..questions import build_question
 from ..visible import make_fields_visible

@@ -1,0 +1,126 @@
+"""Results of work items for a turn that builds on them: read from the dialog, and cut to a bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from ...models.protocol.dialog import Message
+from ...models.sessions.plan import BoardEntry, PlannedTurn
+from ...models.text.json_text import dump_json
+from ...models.text.redact import excerpt
+from ...models.turns.items import ItemResult
+from ...state.redis.readers import StreamReader, read_stored
+from ...state.sessions.store import SessionStore
+
+#: Maximum characters of all results of a turn together, of one result, and of one result among very many.
+MAX_TOTAL = 100_000
+MAX_RESULT = 8_000
+MIN_RESULT = 100
+
+
+def item_results(
+    store: SessionStore,
+    session_id: str,
+    planned: PlannedTurn,
+    *,
+    earlier: Callable[[], Iterable[Message]] = tuple,
+) -> tuple[ItemResult, ...]:
+    """Return the results that a turn builds on; a turn that builds on none costs no request.
+
+    Args:
+        store: The sessions.
+        session_id: Id of the session.
+        planned: The turn.
+        earlier: Reads the messages before those of the session; called if a turn is not in its dialog, as in a fork.
+    """
+    entries: dict[str, tuple[BoardEntry, str | None]]
+    if planned.reduces:
+        entries = {
+            name: (_read_entry(session_id, text), None) for name, text in store.board(session_id).items()
+        }
+    elif planned.item is not None and planned.item.after:
+        names = planned.item.after
+        found = zip(names, store.items(session_id, names), strict=True)
+        entries = {name: (_read_entry(session_id, text), place) for name, (text, place) in found if text}
+    else:
+        return ()
+    board = sorted((entry for entry, _ in entries.values()), key=lambda entry: entry.order)
+    places = {entry.turn_number: place for entry, place in entries.values() if entry.turn_number and place}
+    turns = _turns_of(board)
+    messages = _read_messages(StreamReader(store.client), session_id, turns, places)
+    if not turns.issubset(messages):
+        messages = _earlier_messages(board, earlier()) | messages
+    return cut_results(board, messages)
+
+
+def cut_results(board: Sequence[BoardEntry], messages: Mapping[int, Message]) -> tuple[ItemResult, ...]:
+    """Return the results of items with the last messages of their turns, cut to a bounded size. Pure."""
+    share = max(MIN_RESULT, min(MAX_RESULT, MAX_TOTAL // max(len(board), 1)))
+    return tuple(_cut(entry, messages.get(entry.turn_number or 0), share) for entry in board)
+
+
+def _cut(entry: BoardEntry, message: Message | None, share: int) -> ItemResult:
+    text = "" if message is None else message.content
+    output = None if message is None else message.output
+    fits = output is None or len(dump_json(output)) <= share
+    return ItemResult(
+        item_id=entry.item.item_id,
+        item=excerpt(entry.item.text),
+        status=entry.status,
+        participant=entry.participant,
+        text=text[:share],
+        output=output if fits else None,
+        is_cut=len(text) > share or not fits,
+        reason=entry.reason,
+    )
+
+
+def last_messages(messages: Iterable[Message]) -> dict[int, Message]:
+    """Return the last message of each turn, from messages in the order of the dialog."""
+    return {message.turn_number: message for message in messages if message.turn_number is not None}
+
+
+def _turns_of(board: Iterable[BoardEntry]) -> set[int]:
+    return {entry.turn_number for entry in board if entry.status == "done" and entry.turn_number}
+
+
+def _read_messages(
+    streams: StreamReader, session_id: str, turns: set[int], places: Mapping[int, str]
+) -> dict[int, Message]:
+    """Return the last message of each turn, by its place; those without a place are looked for."""
+    texts = streams.at(session_id, "dialog", list(places.values()))
+    found = last_messages(_read_message(session_id, text) for text in texts if text is not None)
+    found = {turn: message for turn, message in found.items() if turn in turns}
+    return found | dict(_search(streams, session_id, turns - found.keys()))
+
+
+def _earlier_messages(board: Iterable[BoardEntry], earlier: Iterable[Message]) -> dict[int, Message]:
+    """Return the messages with the turns and speakers of closed items, from messages of an earlier session."""
+    speakers = {entry.turn_number: entry.participant for entry in board if entry.status == "done"}
+    found: dict[int, Message] = {}
+    for message in earlier:
+        turn, speaker = message.history.get("turn_number"), message.history.get("participant_id")
+        if isinstance(turn, int) and turn in speakers and speakers[turn] == speaker:
+            found[turn] = message
+    return found
+
+
+def _search(streams: StreamReader, session_id: str, turns: set[int]) -> Iterator[tuple[int, Message]]:
+    """Yield the last message of each turn, newest first, from the whole dialog if need be."""
+    if not turns:
+        return
+    for _, text in streams.newest_first(session_id, "dialog", page=200):
+        message = _read_message(session_id, text)
+        if message.turn_number in turns:
+            turns = turns - {message.turn_number}
+            yield message.turn_number, message
+        if not turns:
+            return
+
+
+def _read_entry(session_id: str, text: str | None) -> BoardEntry:
+    return read_stored(BoardEntry, text or "{}", session_id=session_id, part="board")
+
+
+def _read_message(session_id: str, text: str) -> Message:
+    return read_stored(Message, text, session_id=session_id, part="dialog")
