@@ -10,7 +10,10 @@ import atexit
 import gc
 import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from ...patches.redis_sdk_import import refuse_sdk_to_redis
 
@@ -32,18 +35,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # processor time of a short command. It does not scan frozen objects.
     atexit.register(gc.freeze)
     refuse_sdk_to_redis()
-    try:
-        # Inside the `try`: most of the run time of `--help` is imports, so Ctrl-C often arrives here.
-        from .app import build_app
-        from .common.exit_codes import run_command_line
+    with _noted_interrupts() as interrupts:
+        try:
+            # Inside the `try`: most of the run time of `--help` is imports, so Ctrl-C often arrives here.
+            from .app import build_app
+            from .common.exit_codes import run_command_line
 
-        given = sys.argv[1:] if arguments is None else list(arguments)
-        code = run_command_line(build_app(given), given)
-    except KeyboardInterrupt:
-        code = INTERRUPTED
-    except RuntimeError as error:
-        if not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
-        # Before Python 3.12 an exception in `__set_name__` during an import becomes a RuntimeError.
-        code = INTERRUPTED
+            given = sys.argv[1:] if arguments is None else list(arguments)
+            code = run_command_line(build_app(given), given)
+        except KeyboardInterrupt:
+            code = INTERRUPTED
+        except Exception:
+            # During an import, an interrupt becomes another exception: in `__set_name__` a RuntimeError before
+            # Python 3.12, while pydantic builds a model its SchemaError.
+            if not interrupts:
+                raise
+            code = INTERRUPTED
     sys.exit(code)
+
+
+@contextmanager
+def _noted_interrupts() -> Iterator[list[int]]:
+    """Yield a list to which each SIGINT is added that Python turns into KeyboardInterrupt."""
+    interrupts: list[int] = []
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
+        signal.default_int_handler(number, frame)
+
+    is_main = threading.current_thread() is threading.main_thread()
+    # A shell lets background jobs ignore the signal, and only the main thread may set a handler.
+    if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+        yield interrupts
+        return
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield interrupts
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -54,10 +54,10 @@ def test_json_with_long_lists_is_streamed(count):
 
 def lengthen(dashboard, job) -> None:
     """Adds copies of a long message to an ended session."""
-    reader = until(dashboard.client.archived, what="there is an archive")
-    until(lambda: reader.has_ended(job.id), what="the session is archived, so that no worker reads it")
     key = session_key(job.id, "dialog")
     with connect(dashboard.settings["redis_url"]) as redis:
+        is_kept = lambda: redis.hget(session_key(job.id, "session"), "archive") == "kept"  # noqa: E731
+        until(is_kept, what="the whole session is archived, so that no worker reads it again")
         ((_, fields),) = redis.xrange(key, count=1)
         name, text = next(iter(fields.items()))
         message = json.loads(text) | {"content": "x" * 1_000}
