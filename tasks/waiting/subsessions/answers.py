@@ -23,6 +23,7 @@ from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
 from ....state.turns.parked import Reply, ReplyRule
 from ...turns.results import TurnEnd
+from ...views.outputs import describe_faults
 from ...views.session_views import read_facts
 from ..parked_turn import OpenQuestion, read_question
 from ..parked_work import fail_parked_turn
@@ -121,6 +122,8 @@ def give_answer(context: ReplyContext, asked: OpenQuestion, result: ChildResult)
         return answer_call(context, asked, result.text, output=result.output, error=result.error)
     if result.error:
         return fail_parked_turn(context, asked, result.error, rule=ReplyRule.CHILD)
+    if result.text is not None and (faults := asked.find_output_faults(result.text, result.output)):
+        return fail_parked_turn(context, asked, describe_faults(faults), rule=ReplyRule.CHILD)
     if result.text is None:
         reply = asked.build_closing(OutcomeKind.PASSED, rule=ReplyRule.CHILD)
     else:
