@@ -27,7 +27,8 @@ from ..state.redis.readers import converting_to_corrupt, read_stored
 from ..tasks.planning.moment import Moment
 from ..tasks.planning.turn_history import PastTurns, read_past_turns, state_before
 from ..tasks.views.session_views import SessionFacts, initial_view
-from .reading import ReadableJob, connections_of, facts_of, streams_of
+from .history import start_of
+from .reading import ReadableJob, facts_of, streams_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +143,7 @@ def _arguments(spec: SessionSpec) -> dict[str, Any]:
         "protocol": spec.protocol,
         "output": spec.output.json_schema if spec.output else None,
         "output_by": spec.output.by if spec.output else None,
+        "record": spec.record or None,
     }
 
 
@@ -176,10 +178,8 @@ def _past_turns(job: ReadableJob) -> PastTurns:
 
 
 def _state_before(job: ReadableJob, facts: SessionFacts, past: PastTurns, at_turn: int) -> Moment:
-    start = connections_of(job).store.start(job.id)
-    moment = Moment.from_start(start) if start else Moment()
     return state_before(
-        at_turn, past, moment, view=initial_view(facts), stop=facts.spec.stop, output=facts.spec.output
+        at_turn, past, start_of(job), view=initial_view(facts), stop=facts.spec.stop, output=facts.spec.output
     )
 
 
