@@ -60,10 +60,10 @@ def find_id(
 
     Raises:
         AmbiguousId: Several ids start with this.
-        InvalidInput: It is too short.
+        InvalidInput: It is too short, or not text.
         SymposiaError: No id starts with it (from `not_found`), or `ids_of` failed.
     """
-    wanted = text.strip().lower()
+    wanted = text.strip().lower() if isinstance(text, str) else ""
     if is_uuid4(wanted):
         return wanted
     if len(wanted) < SHORTEST_ID:
@@ -252,7 +252,7 @@ class Sessions:
 
         Raises:
             AmbiguousId: Several sessions have ids that start with this.
-            InvalidInput: It is too short.
+            InvalidInput: It is too short, or not text.
             SessionNotFound: No session has an id that starts with it.
             RedisUnavailable: Redis does not answer, and the archive has no such id.
         """

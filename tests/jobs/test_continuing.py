@@ -9,6 +9,7 @@ import pytest
 
 from sessions.inline_runtime import InlineRuntime
 from sessions.panels import AGENTS, PANEL
+from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.sessions.stop_conditions import MaxRounds
 
@@ -123,6 +124,56 @@ def test_output_of_another_schema_fails_the_turn(office):
     job = run(office, {"ann": "ann", "panel": other}, output=NUMBER, output_by="panel")
     assert (job.status(), job.state().reason) == (CollabStatus.CANCELLED, "failed")
     assert "$: {'title': 'given'} is not of type 'integer'" in job.state().detail
+
+
+def test_output_before_the_last_message_is_that_of_the_turn(office):
+    typed = {"output": SCHEMA, "output_by": "cat"}
+    panel = {"session": {**DOCUMENT, **typed, "agents": {"cat": "giver", "dan": "talker"}}}
+    job = run(office, {"ann": "ann", "panel": panel}, output=SCHEMA, output_by="panel")
+    assert job.result().output_data == {"title": "given"}
+    assert job.result().text == "I only talk."
+
+
+def test_bad_values_get_one_line(office):
+    job = run(office, PAIR)
+    fork = job.fork(at_turn=2)
+    office.work()
+    continuing = {"session": {**DOCUMENT, "continues": job.id}}
+    cases = [
+        (lambda: fork.fork(at_turn=1), "at_turn: must be the number of a turn, 2 to 2 (got 1)"),
+        (lambda: job.fork(at_turn=1, agents=["ann"]), "agents: must be a table of participant ids"),
+        (lambda: job.fork(at_turn=1, instruct="x"), "instruct: must be a table of participant ids"),
+        (lambda: job.continue_with("x", agents=3), "agents: must be a table of participant ids"),
+        (lambda: office.client.submit(continues=3, messages=["x"]), "id: must be a session id"),
+        (lambda: office.client.thread(3), "id: must be a session id"),
+        (lambda: office.client.compare(job.id, 3), "id: must be a session id"),
+        (lambda: office.client.replay(None), "id: must be a session id"),
+        (
+            lambda: run(office, {"ann": "ann", "panel": continuing}),
+            "agents.panel.session.continues: must not be set in a sub-session",
+        ),
+    ]
+    for act, line in cases:
+        with pytest.raises(InvalidInput) as caught:
+            act()
+        assert str(caught.value).startswith(line)
+        assert "\n" not in str(caught.value)
+
+
+def test_sessions_go_on_without_their_origin(office):
+    """`symposia prune` keeps no session because a later one continues it."""
+    job = run(office, PAIR, stop=MaxRounds(2))
+    fork = job.fork(at_turn=3)
+    office.work()
+    client = office.runtime.store.client
+    client.delete(*client.keys(f"symposia:{{{job.id}}}:*"))
+    again, other = fork.continue_with("More?"), fork.fork(at_turn=4)
+    office.work()
+    assert again.result().ok
+    assert other.result().ok
+    assert office.client.compare(fork.id, other.id).is_same
+    with pytest.raises(SessionNotFound):
+        job.continue_with("x")
 
 
 def test_fork_equals_its_origin_in_a_comparison(office):
