@@ -44,7 +44,7 @@ _ID_START = re.compile(r"[0-9a-f-]+")
 
 
 def find_id(
-    text: str,
+    text: object,
     ids_of: Callable[[str], Sequence[str]],
     *,
     kind: str,
@@ -72,7 +72,7 @@ def find_id(
     if len(ids) > 1:
         raise AmbiguousId(wanted, ids, kind=f"{kind}s")
     if not ids:
-        raise not_found(text)
+        raise not_found(wanted)
     return ids[0]
 
 
