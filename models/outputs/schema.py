@@ -23,7 +23,7 @@ MAX_DEPTH = 64
 #: Maximum number of faults of a value that are reported, and characters of each.
 MOST_FAULTS = 10
 MAX_FAULT = 300
-#: Maximum number of keyword checks of one value, about a second of processor time.
+#: Maximum number of keyword checks of one value, at most a few seconds of processor time.
 MAX_CHECKS = 200_000
 #: Values with which a schema is tried, and the maximum number of checks of each, to find a schema without an end.
 _TRIAL_CHECKS = 20_000
