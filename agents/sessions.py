@@ -83,16 +83,18 @@ class SessionAgent:
         asked = turn.instruction.strip() or (turn.item.text if turn.item else "")
         if not asked and not messages:
             asked = turn.purpose
-        return self._opening(turn, [*messages, asked] if asked else messages)
+        # The speaker of an output is a session that must have it, unless it has an output of its own.
+        output = {"output": turn.output_schema} if turn.output_schema is not None else {}
+        return self._opening(turn, [*messages, asked] if asked else messages, output)
 
     def opening_of_call(self, turn: TurnContext, text: str) -> str:
         """Return what is opened for a call of another agent, as a JSON document."""
-        return self._opening(turn, [text])
+        return self._opening(turn, [text], {})
 
-    def _opening(self, turn: TurnContext, messages: list[Any]) -> str:
+    def _opening(self, turn: TurnContext, messages: list[Any], defaults: Mapping[str, JsonValue]) -> str:
         own = self.document.get("messages") or []
         parameters = self.document.get("parameters") or {}
-        whole = {**self.document, "messages": [*own, *messages]}  # type: ignore[misc]
+        whole = {**defaults, **self.document, "messages": [*own, *messages]}  # type: ignore[misc]
         if turn.parameters:
             whole["parameters"] = {**parameters, **turn.parameters}  # type: ignore[dict-item]
         return to_json(whole).decode()

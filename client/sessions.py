@@ -342,7 +342,7 @@ class SessionMethods(BaseClient):
         """
         from ..jobs.comparing import compare_jobs
 
-        return compare_jobs(self.get_job(first), self.get_job(second))
+        return compare_jobs(self.get_job(first), self.get_job(second), self._parts.sessions.reader())
 
     def restore(self, session_id: str) -> CollabJob:
         """Continue an unfinished session that Redis has lost, from its last archived turn.

@@ -44,7 +44,7 @@ _ID_START = re.compile(r"[0-9a-f-]+")
 
 
 def find_id(
-    text: str,
+    text: object,
     ids_of: Callable[[str], Sequence[str]],
     *,
     kind: str,
@@ -60,10 +60,10 @@ def find_id(
 
     Raises:
         AmbiguousId: Several ids start with this.
-        InvalidInput: It is too short.
+        InvalidInput: It is too short, or not text.
         SymposiaError: No id starts with it (from `not_found`), or `ids_of` failed.
     """
-    wanted = text.strip().lower()
+    wanted = text.strip().lower() if isinstance(text, str) else ""
     if is_uuid4(wanted):
         return wanted
     if len(wanted) < SHORTEST_ID:
@@ -72,7 +72,7 @@ def find_id(
     if len(ids) > 1:
         raise AmbiguousId(wanted, ids, kind=f"{kind}s")
     if not ids:
-        raise not_found(text)
+        raise not_found(wanted)
     return ids[0]
 
 
@@ -252,7 +252,7 @@ class Sessions:
 
         Raises:
             AmbiguousId: Several sessions have ids that start with this.
-            InvalidInput: It is too short.
+            InvalidInput: It is too short, or not text.
             SessionNotFound: No session has an id that starts with it.
             RedisUnavailable: Redis does not answer, and the archive has no such id.
         """

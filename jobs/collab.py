@@ -59,9 +59,10 @@ class CollabJob(ReadableJob):
             InvalidInput: This session has not ended, or a value breaks a rule; nothing was written.
             RedisUnavailable: Nothing was written.
         """
-        from .continuing import check_text, continued_submission
+        from .continuing import check_table, check_text, continued_submission
 
         check_text("text", text)
+        check_table("agents", agents)
         self.state()
         given = {"messages": [text], "agents": {**self._facts.spec.agents, **(agents or {})}}
         return submit_session(self._live_connections, continued_submission(self, given))

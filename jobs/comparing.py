@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import chain, zip_longest
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from ..models.protocol.collab import CollabStatus
 from ..models.protocol.dialog import Message
 from ..models.turns.turn import Usage
+from .history import earlier_messages
 from .reading import ReadableJob
+
+if TYPE_CHECKING:
+    from ..archive.sessions.reader import ArchiveReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,7 @@ class SessionFigures:
 class DialogDifference:
     """The first message in which two dialogs differ."""
 
-    #: Position in the dialog, from 1.
+    #: Position in the dialog with its history, from 1.
     position: int
     #: The message of each session; None: the dialog has ended before.
     first: Message | None
@@ -89,11 +94,17 @@ class SessionComparison:
         }
 
 
-def compare_jobs(first: ReadableJob, second: ReadableJob) -> SessionComparison:
-    """Compare two sessions, live or archived, as they are now."""
-    return SessionComparison(
-        _figures(first), _figures(second), find_difference(first.messages(), second.messages())
-    )
+def compare_jobs(first: ReadableJob, second: ReadableJob, reader: ArchiveReader | None) -> SessionComparison:
+    """Compare two sessions, live or archived, as they are now, with the messages of their histories.
+
+    Args:
+        first: A session.
+        second: Another one.
+        reader: Reader of the archive; None: there is none.
+    """
+    figures = _figures(first), _figures(second)
+    said = (chain(earlier_messages(job, reader), job.messages()) for job in (first, second))
+    return SessionComparison(*figures, find_difference(*said))
 
 
 def find_difference(first: Iterable[Message], second: Iterable[Message]) -> DialogDifference | None:

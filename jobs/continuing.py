@@ -27,7 +27,8 @@ from ..state.redis.readers import converting_to_corrupt, read_stored
 from ..tasks.planning.moment import Moment
 from ..tasks.planning.turn_history import PastTurns, read_past_turns, state_before
 from ..tasks.views.session_views import SessionFacts, initial_view
-from .reading import ReadableJob, connections_of, facts_of, streams_of
+from .history import start_of
+from .reading import ReadableJob, facts_of, streams_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,10 +93,13 @@ def fork_submission(job: ReadableJob, at_turn: int, changes: ForkChanges) -> Sub
     Raises:
         InvalidInput: There is no such turn or participant, the record is not complete, or the roster changed.
     """
-    state = job.state()
+    state, first = job.state(), start_of(job).next_number
     facts = facts_of(job)
-    if type(at_turn) is not int or not 0 < at_turn < state.next_number:
-        raise InvalidInput("at_turn", at_turn, f"must be the number of a turn, 1 to {state.next_number - 1}")
+    if type(at_turn) is not int or not first <= at_turn < state.next_number:
+        rule = f"must be the number of a turn, {first} to {state.next_number - 1}"
+        if first == state.next_number:
+            rule = "must be the number of a turn, and the session has none yet"
+        raise InvalidInput("at_turn", at_turn, rule)
     _check_roster_unchanged(job)
     past = _past_turns(job)
     moment = _state_before(job, facts, past, at_turn)
@@ -142,6 +146,7 @@ def _arguments(spec: SessionSpec) -> dict[str, Any]:
         "protocol": spec.protocol,
         "output": spec.output.json_schema if spec.output else None,
         "output_by": spec.output.by if spec.output else None,
+        "record": spec.record or None,
     }
 
 
@@ -176,10 +181,8 @@ def _past_turns(job: ReadableJob) -> PastTurns:
 
 
 def _state_before(job: ReadableJob, facts: SessionFacts, past: PastTurns, at_turn: int) -> Moment:
-    start = connections_of(job).store.start(job.id)
-    moment = Moment.from_start(start) if start else Moment()
     return state_before(
-        at_turn, past, moment, view=initial_view(facts), stop=facts.spec.stop, output=facts.spec.output
+        at_turn, past, start_of(job), view=initial_view(facts), stop=facts.spec.stop, output=facts.spec.output
     )
 
 
@@ -204,6 +207,8 @@ def _ms(entry_id: str) -> int:
 
 def _changed_agents(facts: SessionFacts, changes: ForkChanges) -> dict[str, Any]:
     agents = dict(facts.spec.agents)
+    check_table("agents", changes.agents)
+    check_table("instruct", changes.instruct)
     for field, names in (("agents", changes.agents or {}), ("instruct", changes.instruct or {})):
         for name in names:
             if name not in agents:
@@ -219,6 +224,12 @@ def _changed_agents(facts: SessionFacts, changes: ForkChanges) -> dict[str, Any]
         data = {**dict(agents[name]), "instructions": f"{before}\n\n{text}" if before else text}
         agents[name] = read_binding(data)
     return agents
+
+
+def check_table(field: str, value: object) -> None:
+    """Raise InvalidInput for a value that is not a table; None is no value."""
+    if value is not None and not isinstance(value, Mapping):
+        raise InvalidInput(field, value, "must be a table of participant ids")
 
 
 def check_text(field: str, text: object) -> None:

@@ -15,15 +15,12 @@ from ..tasks.replay.dialog import RecordedDialog
 from ..tasks.replay.replay import RecordedSession, ReplayResult, SessionReplay
 from ..tasks.replay.timeline import read_timeline
 from ..tasks.replay.turns import TurnReplay
-from ..tasks.runtime.history import HistoryReader
+from .history import earlier_messages, start_of
 from .reading import ReadableJob, connections_of, facts_of
 
 if TYPE_CHECKING:
     from ..agents.registry.registry import Registry
     from ..archive.sessions.reader import ArchiveReader
-
-#: Maximum messages of the history that a turn may have seen: the largest window of an agent.
-_MOST_EARLIER = 10_000
 
 
 def replay_job(
@@ -45,7 +42,7 @@ def replay_job(
 
     Raises:
         NotRecorded: The calls of the session were not recorded.
-        InvalidInput: `rerun` contains a name that is no participant, or the session is a fork after turn 1.
+        InvalidInput: `rerun` contains a name that is no participant.
         ReplayDiffers: The replay differs from the record.
     """
     session = _read_session(job, reader)
@@ -66,14 +63,9 @@ def _read_session(job: ReadableJob, reader: ArchiveReader | None) -> RecordedSes
     facts = facts_of(job)
     if not facts.spec.record:
         raise NotRecorded(job.id)
-    if (history := facts.spec.history) is not None and (history.before_turn or 1) > 1:
-        raise InvalidInput(
-            "session", job.id, "must not be a fork after turn 1: its first state is not recorded"
-        )
     # The messages before the records: the record of a turn is older than its messages.
     timeline = read_timeline(job.events())
-    earlier = HistoryReader(connections_of(job).store, archive=lambda: reader).before(facts, _MOST_EARLIER)
-    messages = (*earlier, *job.messages())
+    messages = (*earlier_messages(job, reader), *job.messages())
     journal = job.collab().events or ()
     return RecordedSession(
         facts=facts,
@@ -81,6 +73,7 @@ def _read_session(job: ReadableJob, reader: ArchiveReader | None) -> RecordedSes
         timeline=timeline,
         dialog=RecordedDialog(messages),
         records=_read_records(job, reader),
+        start=start_of(job),
         has_other_roster=any(it.event_type == "roster.changed" for it in journal),
     )
 

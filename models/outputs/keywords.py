@@ -2,7 +2,8 @@
 
 jsonschema checks `pattern` with `re`, whose time may grow exponentially, and `uniqueItems` in quadratic time. It
 follows references as often as a schema says, which may be exponential as well, and it may load a schema from the
-network. Here patterns run in linear time, the number of checks is limited, and no reference leaves the document.
+network. Here patterns run in linear time, the number of checks is limited (a check of a long list, table or text
+counts as several), and no reference leaves the document.
 """
 
 from __future__ import annotations
@@ -57,6 +58,17 @@ class TooManyChecks(Exception):
 
 #: Number of checks that are left for the value that is being checked.
 checks_left: ContextVar[int] = ContextVar("checks_left", default=0)
+#: Entries of a list or a table that count as one check: those that a keyword passes on to a schema, and others.
+_PASSED_ON = 2
+_ENTRIES = 8
+#: Characters of a message, or of an item that must be unique, that count as one check.
+_CHARACTERS = 100
+#: Keywords that pass each entry of a value on to a schema.
+_FOR_EACH = frozenset({"items", "additionalItems", "contains", "additionalProperties", "propertyNames"})
+#: Keywords that take the same time for every value.
+_CONSTANT_TIME = frozenset(
+    {"type", "minItems", "maxItems", "minProperties", "maxProperties", "minLength", "maxLength"}
+)
 
 
 @cache
@@ -64,18 +76,35 @@ def validator_class(dialect: str | None) -> Any:
     """Return jsonschema's validator class of a dialect, with bounded keywords."""
     known = DIALECTS[dialect]
     keywords = {**known.VALIDATORS, "pattern": _pattern, "uniqueItems": _unique_items, "format": _format}
-    return extend(known, {name: _counted(check) for name, check in keywords.items()})
+    # An unsupported keyword is refused before; if it ever came through, its cost would have no limit.
+    checks = {name: _ignore if name in UNSUPPORTED else _counted(name, keywords[name]) for name in keywords}
+    return extend(known, checks)
 
 
-def _counted(check: Keyword) -> Keyword:
+def _counted(name: str, check: Keyword) -> Keyword:
     def counted(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
-        left = checks_left.get()
-        if left <= 0:
-            raise TooManyChecks
-        checks_left.set(left - 1)
-        yield from check(validator, value, instance, schema) or ()
+        length = 0 if name in _CONSTANT_TIME else _length(value) + _length(instance)
+        _count(1 + length // (_PASSED_ON if name in _FOR_EACH else _ENTRIES))
+        for error in check(validator, value, instance, schema) or ():
+            _count(len(error.message) // _CHARACTERS)  # the message contains the instance
+            yield error
 
     return counted
+
+
+def _ignore(_validator: Any, _value: Any, _instance: Any, _schema: Any) -> None:
+    return None
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list | dict | str) else 0
+
+
+def _count(checks: int) -> None:
+    left = checks_left.get()
+    if left < checks:
+        raise TooManyChecks
+    checks_left.set(left - checks)
 
 
 @cache
@@ -98,7 +127,11 @@ def _pattern(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iter
 
 def _unique_items(_validator: Any, wanted: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:
     if wanted and isinstance(instance, list):
-        different = {json.dumps(_comparable(item), sort_keys=True) for item in instance}
+        different = set()
+        for item in instance:
+            text = json.dumps(_comparable(item), sort_keys=True)
+            _count(1 + len(text) // _CHARACTERS)
+            different.add(text)
         if len(different) < len(instance):
             yield ValidationError("has items that are equal")
 

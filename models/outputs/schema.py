@@ -23,12 +23,15 @@ MAX_DEPTH = 64
 #: Maximum number of faults of a value that are reported, and characters of each.
 MOST_FAULTS = 10
 MAX_FAULT = 300
-#: Maximum number of keyword checks of one value, about half a second of processor time.
+#: Maximum number of keyword checks of one value, at most a few seconds of processor time.
 MAX_CHECKS = 200_000
 #: Values with which a schema is tried, and the maximum number of checks of each, to find a schema without an end.
 _TRIAL_CHECKS = 20_000
 _TRIALS: tuple[JsonValue, ...] = (None, True, 0, "", [], {}, [{}], {"": []})
 _IDENTITY = ("$id", "$schema")
+#: Keywords whose tables have names as keys, and keywords whose values are data.
+_HOLDS_NAMES = ("properties", "$defs", "definitions", "dependentSchemas", "dependentRequired", "dependencies")
+_PLAIN_DATA = ("const", "enum", "default", "examples")
 
 Schema = dict[str, Any]
 
@@ -109,8 +112,6 @@ def _dialect(schema: Schema) -> str | None:
 
 
 def _check_schema(schema: Schema) -> None:
-    from jsonschema.exceptions import SchemaError
-
     from .keywords import DIALECTS
 
     if depth_of(schema) > MAX_DEPTH:
@@ -124,34 +125,53 @@ def _check_schema(schema: Schema) -> None:
     dialect = _dialect(schema)
     if dialect not in [*DIALECTS]:  # it may be of any type
         raise InvalidInput("output.$schema", dialect, "must be draft 2020-12 or draft-07, or absent")
-    for path, name, value in _entries(schema, ()):
-        _check_entry(path, name, value)
+    _check_part(schema, dialect, ())
+    _check_references(schema, dialect)
+
+
+def _check_part(part: Any, dialect: str | None, path: Sequence[str | int]) -> None:
+    """Check a schema, or the part of one to which a reference points, at its place."""
+    from jsonschema.exceptions import SchemaError
+
+    from .keywords import DIALECTS
+
+    for inside, name, value in _entries(part, ()):
+        _check_keyword((*path, *inside), name, value)
     try:
-        DIALECTS[dialect].check_schema(schema)
+        DIALECTS[dialect].check_schema(part)
     except SchemaError as error:
         rule = f"must be a JSON schema: {excerpt(error.message)}"
-        raise InvalidInput(_field(list(error.path)), error.instance, rule) from None
-    _check_references(schema)
+        raise InvalidInput(_field([*path, *error.path]), error.instance, rule) from None
 
 
-def _entries(data: Any, path: Sequence[str | int]) -> Iterator[tuple[Sequence[str | int], str, Any]]:
-    """Yield every key of a schema with its value and its place; the depth is limited before."""
-    if isinstance(data, dict):
-        for name, value in data.items():
-            yield path, name, value
-            yield from _entries(value, (*path, name))
-    elif isinstance(data, list):
+def _entries(
+    data: Any, path: Sequence[str | int], *, holds_names: bool = False
+) -> Iterator[tuple[Sequence[str | int], str, Any]]:
+    """Yield every keyword of a schema with its value and its place; the depth is limited before.
+
+    Args:
+        data: The schema, or a part of it.
+        path: Its place.
+        holds_names: The keys of `data` are names of properties or definitions, which may look like keywords.
+    """
+    if isinstance(data, list):
         for index, value in enumerate(data):
             yield from _entries(value, (*path, index))
+    elif isinstance(data, dict):
+        for name, value in data.items():
+            if not holds_names:
+                yield path, name, value
+            if holds_names or name not in _PLAIN_DATA:
+                inner_names = not holds_names and name in _HOLDS_NAMES
+                yield from _entries(value, (*path, name), holds_names=inner_names)
 
 
-def _check_entry(path: Sequence[str | int], name: str, value: Any) -> None:
-    """Refuse a keyword that is not supported; a property may have the name of a keyword."""
+def _check_keyword(path: Sequence[str | int], name: str, value: Any) -> None:
+    """Refuse a keyword that is not supported."""
     from .keywords import UNSUPPORTED, compile_pattern
 
     field = _field([*path, name])
-    is_property = bool(path) and path[-1] in ("properties", "$defs", "definitions")
-    if name in UNSUPPORTED and not is_property:
+    if name in UNSUPPORTED:
         raise InvalidInput(field, value, "is not supported")
     if not isinstance(value, str):
         return
@@ -166,25 +186,38 @@ def _check_entry(path: Sequence[str | int], name: str, value: Any) -> None:
             raise InvalidInput(field, value, str(error)) from None
 
 
-def _check_references(schema: Schema) -> None:
-    """Refuse references to nothing, and those with which no check ends."""
-    from referencing.exceptions import Unresolvable
-
+def _check_references(schema: Schema, dialect: str | None) -> None:
+    """Refuse references to what is no schema, and those with which no check ends."""
     from .keywords import TooManyChecks
 
     resolver = _validator(dump_json(schema))._resolver  # noqa: SLF001 - there is no other way to look up a reference
-    for path, name, value in _entries(schema, ()):
-        if name == "$ref" and isinstance(value, str):
-            try:
-                resolver.lookup(value)
-            except Unresolvable:
-                raise InvalidInput(_field([*path, name]), value, "must be a place in the schema") from None
+    parts: list[tuple[Sequence[str | int], Any]] = [((), schema)]
+    known = {"#"}
+    while parts:
+        path, part = parts.pop()
+        for inside, name, value in _entries(part, ()):
+            if name == "$ref" and isinstance(value, str) and value not in known:
+                known.add(value)
+                place = (*path, *inside, name)
+                # A reference may point to what is no schema in its own place, such as plain data.
+                target = _look_up(resolver, value, place)
+                _check_part(target, dialect, place)
+                parts.append((place, target))
     for value in _TRIALS:
         try:
             _check(schema, value, max_checks=_TRIAL_CHECKS)
         except (TooManyChecks, RecursionError):
             rule = "must not refer to itself without an end ($ref)"
             raise InvalidInput("output", schema, rule) from None
+
+
+def _look_up(resolver: Any, reference: str, place: Sequence[str | int]) -> Any:
+    from referencing.exceptions import Unresolvable
+
+    try:
+        return resolver.lookup(reference).contents
+    except (Unresolvable, LookupError, TypeError, ValueError):
+        raise InvalidInput(_field(place), reference, "must be a place in the schema") from None
 
 
 def _field(path: Sequence[str | int]) -> str:

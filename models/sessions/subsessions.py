@@ -64,6 +64,9 @@ def check_document(document: object, where: str = "session") -> Mapping[str, Any
         if document.get(name) is not None:
             rule = "must not be set in a sub-session, which inherits it from its parent"
             raise InvalidInput(f"{where}.{name}", document[name], rule)
+    if document.get("continues") is not None:
+        rule = "must not be set in a sub-session, which begins with messages of its parent"
+        raise InvalidInput(f"{where}.continues", document["continues"], rule)
     return document
 
 

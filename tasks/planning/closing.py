@@ -27,6 +27,14 @@ def read_progress(stop_state: _State) -> OutputProgress:
     return OutputProgress.model_validate(stop_state.get(_KEY) or {})
 
 
+def forget_output(stop_state: _State) -> _State:
+    """Return the state of the stop conditions for a fork, whose dialog does not have the output given so far."""
+    if _KEY not in stop_state:
+        return stop_state
+    kept = OutputProgress(speaker=read_progress(stop_state).speaker)
+    return {**stop_state, _KEY: kept.model_dump(mode="json", exclude_defaults=True)}
+
+
 def end_after_closing_turn(view: SessionView, stop_state: _State, met: StopReason | None) -> Plan | None:
     """Return the plan while, or after, the closing turn runs; None: there is no closing turn yet.
 

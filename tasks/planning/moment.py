@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Step, Totals
 from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import OutcomeKind, TurnResult, Usage
+from .closing import forget_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +116,11 @@ class Moment:
             seen=self.seen | {result.number},
         )
 
-    def without_open_turns(self) -> Moment:
-        """Return the moment for a session in which no turn is open: those of this moment were never planned."""
-        return replace(self, open={})
+    def for_fork(self) -> Moment:
+        """Return the moment for a fork: the open turns were never planned, and no turn has given the output."""
+        return replace(
+            self,
+            open={},
+            stop_state=forget_output(self.stop_state),
+            results=tuple(result.model_copy(update={"has_output": False}) for result in self.results),
+        )

@@ -154,13 +154,16 @@ class _Rerun:
         while True:
             step, stop_state = self._next_step(turn)
             if turn < self._now.next_number + len(step.turns):
-                return self._now.without_open_turns()
+                return self._now.for_fork()
             self._now = self._now.after_step(step, stop_state)
 
     def _next_step(self, turn: int) -> tuple[Step, dict[str, JsonValue]]:
         """Close turns until the planned step is that of the session; return it with the state of the stop conditions."""
         while True:
             decided = self._plan()
+            if self._output is not None and not self._is_planned(decided):
+                closing = self._plan(stop_requested=True)
+                decided = closing if self._is_planned(closing) else decided
             if isinstance(step := decided.plan, Step):
                 if self._is_true(step):
                     return step, decided.stop_state
@@ -182,10 +185,15 @@ class _Rerun:
         self._now, self._next = late.before, late.next_result
         return late.step, late.stop_state
 
-    def _plan(self) -> PlanDecision:
+    def _is_planned(self, decided: PlanDecision) -> bool:
+        return isinstance(decided.plan, Step) and self._is_true(decided.plan)
+
+    def _plan(self, *, stop_requested: bool = False) -> PlanDecision:
         # Without usage and time: their limits did not end the session before a turn that it planned.
         view = self._now.view(self._view, usage=Usage())
-        return decide(view, self._stop, self._now.stop_state, output=self._output)
+        return decide(
+            view, self._stop, self._now.stop_state, stop_requested=stop_requested, output=self._output
+        )
 
     def _is_true(self, step: Step) -> bool:
         """Return whether the turns of a step, and those it drops, are those of the session."""

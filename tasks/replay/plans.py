@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...models.sessions.plan import Finish, PlannedTurn, Step, Wait
+from ...models.sessions.plan import Finish, Plan, PlannedTurn, Wait
 from ...models.sessions.recorded import RecordedTurn, scrub_data
 from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import TurnResult, Usage
-from ..planning.decide import decide
+from ..planning.decide import PlanDecision, decide
 from ..planning.moment import Moment
 from ..views.session_views import SessionFacts, initial_view
 from .differences import data_differences, value_difference
@@ -31,11 +31,18 @@ class PlanReplay:
     timeline: Timeline
     #: Records by turn number.
     records: Mapping[int, RecordedTurn]
+    #: State in which the session began.
+    start: Moment = field(default_factory=Moment)
+    #: The session was asked to stop, at a time that is not recorded.
+    stop_requested: bool = False
     finish: Finish | None = None
-    _now: Moment = field(default_factory=Moment)
+    _now: Moment = field(init=False)
     _usage: Usage = field(default_factory=Usage)
     #: First differences of a plan that was put off.
     _put_off: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._now = self.start
 
     @property
     def open(self) -> Mapping[int, PlannedTurn]:
@@ -55,11 +62,14 @@ class PlanReplay:
     def plan(self, *, closed: int) -> list[str]:
         """Plan what follows the first `closed` closed turns; return what differs from the record."""
         for _ in range(_MOST_EMPTY_STEPS):
-            view = self._now.view(initial_view(self.facts), usage=self._usage)
-            decided = decide(view, self.facts.spec.stop, self._now.stop_state, output=self.facts.spec.output)
+            decided = self._decide()
+            found = self._differences(decided.plan, closed)
+            if found and self.stop_requested:
+                stopped = self._decide(stop_requested=True)
+                if not (differences := self._differences(stopped.plan, closed)):
+                    decided, found = stopped, differences
             if isinstance(decided.plan, Wait):
                 return []
-            found = self._differences(decided.plan, closed)
             if found:
                 self._put_off = self._put_off or found
                 return [] if self._may_put_off(closed) else self._put_off
@@ -74,7 +84,19 @@ class PlanReplay:
                 return []
         return ["the plan: steps without turns do not end"]
 
-    def _differences(self, plan: Step | Finish, closed: int) -> list[str]:
+    def _decide(self, *, stop_requested: bool = False) -> PlanDecision:
+        view = self._now.view(initial_view(self.facts), usage=self._usage)
+        return decide(
+            view,
+            self.facts.spec.stop,
+            self._now.stop_state,
+            stop_requested=stop_requested,
+            output=self.facts.spec.output,
+        )
+
+    def _differences(self, plan: Plan, closed: int) -> list[str]:
+        if isinstance(plan, Wait):
+            return []
         if isinstance(plan, Finish):
             if closed == len(self.timeline.closed):
                 return []

@@ -8,7 +8,7 @@ written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...models.errors import ReplayDiffers
 from ...models.sessions.plan import PlannedTurn
@@ -16,6 +16,7 @@ from ...models.sessions.recorded import RecordedTurn
 from ...models.turns.directives import read_directives
 from ...models.turns.turn import DraftMessage, TurnContext, TurnOutcome, TurnResult
 from ...state.sessions.records import SessionState
+from ..planning.moment import Moment
 from ..turns.results import MessageBuilder
 from ..views.session_views import SessionFacts
 from .dialog import RecordedDialog
@@ -61,6 +62,8 @@ class RecordedSession:
     records: Mapping[str, RecordedTurn]
     #: The roster was changed while the session ran.
     has_other_roster: bool = False
+    #: State in which it began.
+    start: Moment = field(default_factory=Moment)
 
     @property
     def by_number(self) -> dict[int, RecordedTurn]:
@@ -80,7 +83,13 @@ class SessionReplay:
     def __init__(self, session: RecordedSession, turns: TurnReplay) -> None:
         self._session = session
         self._turns = turns
-        self._plans = PlanReplay(session.facts, session.timeline, session.by_number)
+        self._plans = PlanReplay(
+            session.facts,
+            session.timeline,
+            session.by_number,
+            start=session.start,
+            stop_requested=session.state.stop_requested,
+        )
 
     def run(self) -> ReplayResult:
         """Replay the session.

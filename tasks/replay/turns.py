@@ -16,7 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ...agents.agent import AnyAgent, InMemoryNotes, TurnServices
-from ...agents.deferred import ExternalAgent, HumanAgent
+from ...agents.deferred import DeferredAgent
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
 from ...agents.scripted import ScriptedAgent, SlowScriptedAgent
@@ -88,7 +88,7 @@ class TurnReplay:
         return replayed
 
     def _runs_again(self, agent: AnyAgent, participant: str) -> bool:
-        if isinstance(agent, HumanAgent | ExternalAgent):
+        if isinstance(agent, DeferredAgent):
             return False
         return isinstance(agent, ScriptedAgent | SlowScriptedAgent) or participant in self.rerun
 

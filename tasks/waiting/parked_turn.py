@@ -93,11 +93,16 @@ class OpenQuestion:
         kind = OutcomeKind.MESSAGE if outcome.messages else OutcomeKind.PASSED
         return self.build_closing(kind, outcome, by=by, rule=rule)
 
-    def find_output_faults(self, text: str) -> tuple[str, ...]:
-        """Return what is wrong with an answer as the output of the session; empty: nothing, or it need not be."""
+    def find_output_faults(self, text: str, output: JsonValue = None) -> tuple[str, ...]:
+        """Return what is wrong with an answer as the output of the session; empty: nothing, or it need not be.
+
+        Args:
+            text: The answer.
+            output: Data beside the text, of a sub-session.
+        """
         if not self.waiting.is_own:
             return ()
-        said = TurnOutcome(messages=(self._draft(text),))
+        said = TurnOutcome(messages=(self._draft(text),), output=output)
         return find_output_faults(self.facts.spec.output, self.planned, said)
 
     def build_closing(

@@ -7,7 +7,7 @@ it, because the sub-session stays in the due index until then; and the checks of
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,11 +18,13 @@ from ....models.protocol.collab import CollabStatus
 from ....models.protocol.dialog import Message
 from ....models.sessions.subsessions import ParentRef
 from ....models.turns.turn import OutcomeKind, Usage
-from ....state.redis.readers import StreamReader, read_stored
+from ....state.redis.readers import StreamReader, converting_to_corrupt, read_object, read_stored
 from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
 from ....state.turns.parked import Reply, ReplyRule
+from ...planning.closing import read_progress
 from ...turns.results import TurnEnd
+from ...views.outputs import describe_faults
 from ...views.session_views import read_facts
 from ..parked_turn import OpenQuestion, read_question
 from ..parked_work import fail_parked_turn
@@ -42,7 +44,7 @@ class ChildResult:
     usage: Usage
     #: Its last message; None: it has none of its turns.
     text: str | None = None
-    #: Data of this message.
+    #: Its output, or the data of this message.
     output: JsonValue = None
     #: Why it failed; empty: it was completed.
     error: str = ""
@@ -83,18 +85,28 @@ def _result(state: SessionState, newest_first: Iterable[tuple[str, str]]) -> Chi
     if state.status is not CollabStatus.COMPLETED:
         why = ": ".join(filter(None, (state.reason, state.detail))) or "cancelled"
         return ChildResult(session_id, state.usage, error=f"sub-session {session_id[:8]} failed: {why}"[:500])
-    last = _last_message(session_id, newest_first)
+    said = _messages_of_turns(session_id, newest_first)
+    last = next(said, None)
     if last is None:
         return ChildResult(session_id, state.usage)
-    return ChildResult(session_id, state.usage, last.content, last.output)
+    turn, output = _output_turn(state), last.output
+    if turn not in (None, last.turn_number):  # its output was given before its last message
+        output = next((it.output for it in said if it.turn_number == turn and it.output is not None), None)
+    return ChildResult(session_id, state.usage, last.content, output)
 
 
-def _last_message(session_id: str, newest_first: Iterable[tuple[str, str]]) -> Message | None:
+def _messages_of_turns(session_id: str, newest_first: Iterable[tuple[str, str]]) -> Iterator[Message]:
     for _, text in newest_first:
         message = read_stored(Message, text, session_id=session_id, part="dialog")
         if message.turn_number is not None:
-            return message
-    return None
+            yield message
+
+
+def _output_turn(state: SessionState) -> int | None:
+    """Return the number of the turn that gave the output of a session; None: it has none."""
+    kept = read_object(state.stop, session_id=state.session_id, part="stop")
+    with converting_to_corrupt(state.session_id, "stop"):
+        return read_progress(kept).turn
 
 
 def read_archived_result(archive: Archive, session_id: str) -> ChildResult | None:
@@ -121,6 +133,8 @@ def give_answer(context: ReplyContext, asked: OpenQuestion, result: ChildResult)
         return answer_call(context, asked, result.text, output=result.output, error=result.error)
     if result.error:
         return fail_parked_turn(context, asked, result.error, rule=ReplyRule.CHILD)
+    if result.text is not None and (faults := asked.find_output_faults(result.text, result.output)):
+        return fail_parked_turn(context, asked, describe_faults(faults), rule=ReplyRule.CHILD)
     if result.text is None:
         reply = asked.build_closing(OutcomeKind.PASSED, rule=ReplyRule.CHILD)
     else:

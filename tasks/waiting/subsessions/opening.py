@@ -52,6 +52,7 @@ def child_submission(asked: OpenQuestion, child: ChildSession) -> Submission:
         collab=given.collab.changed(collab_id=ref.child_id, context_id=facts.collab.context_id),
         stop=_stop(asked, child, given.stop or mode_of(given.collab.mode).default_stop),
         tenant=facts.spec.tenant,
+        record=(facts.spec.record or None) if given.record is None else given.record,
         parent=ref,
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from pydantic import BaseModel, Field
 
-from scaling import scaled_examples
+from scaling import patient, scaled_examples
 from symposia.models.errors import InvalidInput
 from symposia.models.outputs.schema import find_faults, read_schema
 
@@ -62,6 +62,28 @@ def test_recursive_models_have_valid_values():
         ({"$schema": []}, "output.$schema: must be draft 2020-12"),
         ({"items": {"$id": "http://example.org"}}, "output.items.$id: is not supported below the top"),
         ({"patternProperties": {}}, "output.patternProperties: is not supported"),
+        (
+            {"properties": {"properties": {"patternProperties": {"^(a+)+$": {}}}}},
+            "output.properties.properties.patternProperties: is not supported",
+        ),
+        (
+            {"$ref": "#/properties", "properties": {"patternProperties": {"^(a+)+$": {}}}},
+            "output.$ref.patternProperties: is not supported",
+        ),
+        ({"$ref": "#/x", "x": {"type": "text"}}, "output.$ref.type: must be a JSON schema: 'text' is not"),
+        (
+            {"properties": {"a": {"$ref": "#/x"}}, "x": {"minLength": "z"}},
+            "output.properties.a.$ref.minLength: must be a JSON schema: 'z' is not of type 'integer'",
+        ),
+        (
+            {"items": {"$ref": "#/title"}, "title": "x"},
+            "output.items.$ref: must be a JSON schema: 'x' is not",
+        ),
+        ({"$ref": "#/allOf/x", "allOf": [{}]}, "output.$ref: must be a place in the schema"),
+        (
+            {"$ref": "#/const", "const": {"$ref": "#/nothing"}},
+            "output.$ref.$ref: must be a place in the schema",
+        ),
         ({"pattern": "(?<=a)b"}, "output.pattern: must be a regular expression without look-around"),
         ({"pattern": "(a"}, "output.pattern: must be a regular expression"),
         ({"enum": [float("nan")]}, "output: must contain no number that is infinite or NaN"),
@@ -117,6 +139,36 @@ def test_costly_value_is_refused_quickly():
     began = time.process_time()
     assert find_faults(schema, [{"a": 1}] * 300_000) == ("$: needs more than 200,000 checks",)
     assert time.process_time() - began < 20
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"anyOf": [{"type": "string"}] * 3_000}, [*range(100_000)]),
+        ({"allOf": [{"uniqueItems": True}] * 2_000}, [*range(100_000)]),
+        ({"allOf": [{"items": {}}] * 4_000}, [0] * 100_000),
+        ({"items": {"properties": {f"p{number}": {} for number in range(4_000)}}}, [{}] * 100_000),
+        ({"anyOf": [{"items": {"enum": [*range(8_000)]}}]}, [9_999] * 100_000),
+        ({"allOf": [{"pattern": "(a|b|ab)*c"}] * 2_000}, "ab" * 400_000),
+    ],
+    ids=("messages", "uniqueness", "items", "properties", "values", "patterns"),
+)
+def test_costly_keywords_of_long_values_are_bounded(schema, value):
+    checked = read_schema(schema)
+    began = time.process_time()
+    assert find_faults(checked, value) == ("$: needs more than 200,000 checks",)
+    assert time.process_time() - began < patient(10)
+
+
+def test_a_list_with_fifty_thousand_entries_is_checked():
+    schema = read_schema({"type": "array", "minItems": 1, "uniqueItems": True, "items": {"type": "integer"}})
+    assert find_faults(schema, [*range(50_000)]) == ()
+
+
+def test_data_of_a_schema_may_look_like_keywords():
+    schema = read_schema({"const": {"$ref": "other.json", "pattern": "(a", "$id": "x"}})
+    assert find_faults(schema, {"$ref": "other.json", "pattern": "(a", "$id": "x"}) == ()
 
 
 def test_patterns_and_uniqueness_take_linear_time():

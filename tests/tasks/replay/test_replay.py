@@ -98,13 +98,14 @@ def test_replay_reads_an_agents_file_with_sessions(make_office, model, agents, t
     assert replay(office, job).requests == 1
 
 
-def test_fork_after_turn_1_is_refused(office, model, recorded):
+def test_fork_is_replayed_with_its_history(office, model, recorded):
     first = recorded(turns=3)
     model.answers(completion("Other."), completion("Other."))
     fork = office.client.get_job(first.id).fork(at_turn=2)
     office.work()
-    with pytest.raises(InvalidInput, match="must not be a fork after turn 1"):
-        replay(office, fork)
+    asked = len(model.asked)
+    assert "One." in str(model.asked[-1])
+    assert (replay(office, fork).requests, len(model.asked)) == (2, asked)
 
 
 def test_summary_of_older_messages_is_replayed(make_office, model, agents):

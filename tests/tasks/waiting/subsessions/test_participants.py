@@ -166,3 +166,24 @@ def nested(levels: int) -> dict[str, object]:
         "agents": {"x": inner},
         "stop": {"max_rounds": 1},
     }
+
+
+def test_substitute_that_is_a_session_is_opened_as_another_one(office):
+    person = {"agent": "human", "wait": {"deadline_s": 0.2, "then": "cancel"}}
+    silent = {
+        "title": "A silent panel",
+        "purpose": "wait",
+        "mode": "round_robin",
+        "participants": [{"participant_id": "dan", "kind": "human"}],
+        "agents": {"dan": person},
+        "stop": {"max_rounds": 1},
+    }
+    policy = {"attempts": 1, "then": "substitute", "substitute": "panel"}
+    agents = {"ann": "ann", "silent": {"session": silent}}
+    job = office.submit("round_robin", agents, stop=MaxRounds(1), policy=policy)
+    office.work()
+    (first,) = job.children()
+    office.sweep_until(first, lambda: job.state().is_final)
+    assert [it.state().reason for it in job.children()] == ["no_answer", "max_rounds"]
+    assert job.result().ok
+    assert [it.content for it in job.messages()] == ["a draft", "heard too long"]

@@ -1,0 +1,38 @@
+"""What came before the dialog of a session: the messages of its history, and the state in which a fork began."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..models.protocol.dialog import Message
+from ..state.sessions.store import SessionStore
+from ..tasks.planning.moment import Moment
+from ..tasks.runtime.history import HistoryReader
+from .reading import ReadableJob, connections_of, facts_of
+
+if TYPE_CHECKING:
+    from ..archive.sessions.reader import ArchiveReader
+
+#: Maximum messages of the history that a turn may have seen: the largest window of an agent.
+MOST_EARLIER = 10_000
+
+
+def earlier_messages(job: ReadableJob, reader: ArchiveReader | None) -> tuple[Message, ...]:
+    """Return the newest messages of the history of a session, oldest first; empty: it has none.
+
+    Args:
+        job: The session, live or archived.
+        reader: Reader of the archive; None: there is none.
+
+    Raises:
+        AgentFailed: The archive, which has them, does not answer.
+    """
+    # The store of an archived job reads the archive only, and the history may be live.
+    store = SessionStore(connections_of(job).redis)
+    return HistoryReader(store, archive=lambda: reader).before(facts_of(job), MOST_EARLIER)
+
+
+def start_of(job: ReadableJob) -> Moment:
+    """Return the state in which a session began; that of a fork is the state before its first turn."""
+    start = connections_of(job).store.start(job.id)
+    return Moment.from_start(start) if start else Moment()
