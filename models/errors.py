@@ -180,9 +180,22 @@ class InvalidSessionFile(InvalidInput):
     def __init__(self, file: str, *, rule: str, field: str = "", value: object = ABSENT) -> None:
         super().__init__(field, value, rule)
         self.file = file
+        self._prefix = ""
 
     def __str__(self) -> str:
-        return one_line(f"{self.file}: {super().__str__() if self.field else self.rule}")
+        return one_line(f"{self._prefix}{self.file}: {super().__str__() if self.field else self.rule}")
+
+    def within(self, prefix: str) -> Self:
+        """Prepend a prefix to the path of the file.
+
+        Args:
+            prefix: The path of the object that has the file.
+
+        Returns:
+            This error.
+        """
+        self._prefix = f"{prefix}: {self._prefix}" if prefix else self._prefix
+        return self
 
 
 class NotTheOwner(InvalidInput):
