@@ -370,10 +370,20 @@ class WaitInTurn(SessionError):
 
 
 class ResultTimeout(SessionError, TimeoutError):
-    """The session did not end within `timeout_s` seconds; it keeps running, unless `then` says otherwise."""
+    """The session did not end, or asked no question, within `timeout_s` seconds.
 
-    def __init__(self, session_id: str, *, timeout_s: float, then: str = "it keeps running") -> None:
-        super().__init__(f"session {session_id!r} did not end within {timeout_s:g} s; {then}")
+    It keeps running, unless `then` says otherwise.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        timeout_s: float,
+        missed: str = "did not end",
+        then: str = "it keeps running",
+    ) -> None:
+        super().__init__(f"session {session_id!r} {missed} within {timeout_s:g} s; {then}")
         self.session_id = session_id
         self.timeout_s = timeout_s
 
