@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import BaseModel, JsonValue
@@ -20,7 +21,7 @@ from ..models.protocol.dialog import Message
 from ..models.sessions.limits import TurnLimits
 from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from ..models.sessions.stop_conditions import StopCondition
-from ..models.sessions.submission import HowToRun, Submission
+from ..models.sessions.submission import HowToRun, Submission, check_no_inputs
 from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
 from .base import BaseClient
@@ -35,7 +36,7 @@ class SessionMethods(BaseClient):
 
     def submit(  # noqa: PLR0913 - each is an option of a session
         self,
-        collab: Collab | Mapping[str, Any] | None = None,
+        collab: Collab | Mapping[str, Any] | Path | None = None,
         *,
         agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
         stop: StopCondition | Mapping[str, Any] | None = None,
@@ -56,6 +57,7 @@ class SessionMethods(BaseClient):
         output: type[BaseModel] | Mapping[str, Any] | None = None,
         output_by: str | None = None,
         record: bool | None = None,
+        inputs: Mapping[str, str | int | float | bool] | None = None,
         user_id: str | int | None = None,
         room_id: str | int | None = None,
         service: str | None = None,
@@ -67,8 +69,9 @@ class SessionMethods(BaseClient):
         Logs a warning when no worker is running.
 
         Args:
-            collab: What the session is about and who takes part. None, with `continues`: as in that session,
-                like each option that is not given.
+            collab: What the session is about and who takes part, or the `Path` of a session file, whose options apply
+                unless others are given. A text is no path: data from outside cannot open a file. None, with
+                `continues`: as in that session, like each option that is not given.
             agents: The agent of each participant id: a registered name, a name with overrides, or a sub-session
                 `{"session": "panel.yaml"}`, a session file or a table of its fields. Default: the agent of the
                 participant's own name, `human` for a person.
@@ -95,6 +98,7 @@ class SessionMethods(BaseClient):
                 in other modes the speaker of the last turn.
             record: Whether model requests and tool calls are recorded, so that `replay` can repeat the session.
                 None: the setting `record_calls` decides.
+            inputs: Values of the inputs of the session file, by name: texts, numbers, True or False.
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.
@@ -129,6 +133,7 @@ class SessionMethods(BaseClient):
             output=output,
             output_by=output_by,
             record=record,
+            inputs=inputs,
             user_id=user_id,
             room_id=room_id,
             service=service,
@@ -136,7 +141,7 @@ class SessionMethods(BaseClient):
             defaults=defaults,
         )
         if collab is not None:
-            return self._parts.sessions.submit(Submission.build(collab, **arguments))
+            return self._parts.sessions.submit(_read_submission(collab, arguments))
         return self._continue(arguments)
 
     def _continue(self, arguments: HowToRun) -> CollabJob:
@@ -146,6 +151,7 @@ class SessionMethods(BaseClient):
         continues = arguments.pop("continues")
         if continues is None:
             raise InvalidInput("collab", None, "must be given, unless `continues` names a session")
+        check_no_inputs(arguments)
         return self._parts.sessions.submit(continued_submission(self.get_job(continues), arguments))
 
     def submit_many(self, sessions: Iterable[Collab | Mapping[str, Any]]) -> list[CollabJob]:
@@ -156,7 +162,7 @@ class SessionMethods(BaseClient):
 
         Args:
             sessions: For each session a collab, or a table of the arguments of `submit`, such as
-                `{"collab": collab, "messages": ["Hello"]}`. All are held in memory: submit a million in parts.
+                `{"collab": collab, "messages": ["Hello"]}` or `{"collab": path, "inputs": {"topic": "doors"}}`. All are held in memory: submit a million in parts.
 
         Returns:
             The sessions, in the same order.
@@ -395,7 +401,15 @@ def _read_session(given: object) -> Submission:
     how = {name: value for name, value in given.items() if name != "collab"}
     if "agents" in how:
         how["agents"] = _with_session_files(how["agents"])
-    return Submission.build(given["collab"], **cast("HowToRun", how))
+    return _read_submission(given["collab"], cast("HowToRun", how))
+
+
+def _read_submission(collab: Collab | Mapping[str, Any] | Path, how: HowToRun) -> Submission:
+    if not isinstance(collab, Path):
+        return Submission.build(collab, **how)
+    from ..jobs.session_file import read_submission
+
+    return read_submission(collab, how)
 
 
 @contextmanager

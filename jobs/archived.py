@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 
 from redis import Redis
 
@@ -60,6 +60,16 @@ class ArchivedJob(CollabJob):
         if not self.state().is_final:
             raise NotLive(self.id)
         return replay(self._streams, self.id)
+
+    def wait_for_question(self, timeout: float | None = None) -> None:  # noqa: ARG002
+        """Return None: the session has ended. Raises NotLive if it has not."""
+        return next(self.questions(), None)
+
+    def questions(self) -> Iterator[Never]:
+        """Iterate over nothing. Raises NotLive if the session has not ended."""
+        if not self.state().is_final:
+            raise NotLive(self.id)
+        return iter(())
 
     def _registered_children(self, root: str) -> tuple[RegisteredChild, ...]:
         try:

@@ -5,10 +5,11 @@ What changes a session is imported when it is used: most commands only read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..models.errors import SessionNotFound
+from ..agents.execution.running import refuse_wait_in_turn
+from ..models.errors import ResultTimeout, SessionNotFound
 from ..models.protocol.collab import Participant
 from ..models.sessions.options import AgentBinding
 from ..models.sessions.submission import Submission
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from ..tasks.sessions.steering import SessionSteering
+
+#: What a session did not do in time.
+NO_QUESTION = "asked no question"
 
 
 class CollabJob(ReadableJob):
@@ -261,6 +265,44 @@ class CollabJob(ReadableJob):
 
         questions = read_all_questions(self._facts, self.state())
         return tuple(asked.pending() for asked in questions if asked.waiting.child is None)
+
+    def wait_for_question(self, timeout: float | None = None) -> Pending | None:
+        """Wait until a question is open. Logs a warning when no worker is running.
+
+        Args:
+            timeout: Seconds to wait. None: no limit.
+
+        Returns:
+            The open question with the lowest turn number, also if an earlier call returned it. None: the session
+            has ended.
+
+        Raises:
+            ResultTimeout: No question was asked in time; the session continues.
+            WaitInTurn: It is called in the turn of an agent.
+        """
+        from .questions import follow_questions
+
+        refuse_wait_in_turn(self.id)
+        try:
+            return next(follow_questions(self, self.pending, timeout_s=timeout), None)
+        except ResultTimeout:
+            raise ResultTimeout(self.id, timeout_s=timeout or 0, missed=NO_QUESTION) from None
+
+    def questions(self) -> Iterator[Pending]:
+        """Iterate over the questions that are asked, until the session ends. Logs a warning when no worker is running.
+
+        A question that has a new addressee under a new reply token is another question.
+
+        Yields:
+            Each question once, while it is open.
+
+        Raises:
+            WaitInTurn: It is called in the turn of an agent.
+        """
+        from .questions import follow_questions
+
+        refuse_wait_in_turn(self.id)
+        return follow_questions(self, self.pending)
 
     def reply(
         self,

@@ -79,7 +79,7 @@ def continued_submission(job: ReadableJob, given: Mapping[str, Any]) -> Submissi
     submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", arguments))
     if submission.memory is None and facts.spec.memory is not None:
         submission = replace(submission, memory=facts.spec.memory.changed(said={}))
-    return continue_submission(job, submission)
+    return continue_submission(job, replace(submission, inputs=facts.spec.inputs))
 
 
 def _items(messages: object) -> tuple[NewItem, ...]:
@@ -114,6 +114,7 @@ def fork_submission(job: ReadableJob, at_turn: int, changes: ForkChanges) -> Sub
         agents=_changed_agents(facts, changes),
         thread_id=_thread_of(facts),
         memory=facts.spec.memory,
+        inputs=facts.spec.inputs,
         history=history,
         start=moment.to_start(),
     )

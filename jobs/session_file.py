@@ -9,7 +9,8 @@
     stop: {max_rounds: 2}
 
 A file is YAML or JSON. Its fields are those of a collab, with `agent` at each participant, and those of
-`models.sessions.submission.Submission`. `output_schema: FILE` names a file with the JSON schema of the output.
+`models.sessions.submission.Submission`. `output_schema: FILE` names a file with the JSON schema of the output, and
+`inputs` declares the names that stand for values in its texts (`models.sessions.inputs`).
 """
 
 from __future__ import annotations
@@ -20,12 +21,15 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ..models.errors import InvalidInput, InvalidSessionFile
+from ..models.sessions.input_texts import fill_inputs
+from ..models.sessions.inputs import FIELD, SessionInput, read_inputs
 from ..models.sessions.submission import Submission
 from ..models.text.json_text import depth_of
 from .strict_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
@@ -35,7 +39,9 @@ from .subsession_files import FileResolver
 MAX_BYTES = 16 * 1024 * 1024
 #: Path of standard input.
 STDIN = "-"
-_STDIN_NAME = "standard input"
+#: Its name in messages.
+STDIN_NAME = "standard input"
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 #: The character before each key and value of a JSON text, or a whole string, even if it is not terminated.
 _JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
@@ -55,7 +61,7 @@ class SessionFile:
         Raises:
             InvalidSessionFile: The file cannot be read, is not UTF-8 text, or is too large.
         """
-        name = _STDIN_NAME if path == STDIN else path
+        name = STDIN_NAME if path == STDIN else path
         try:
             raw = sys.stdin.buffer.read(MAX_BYTES + 1) if path == STDIN else _head(Path(path))
             text = raw.decode()
@@ -67,19 +73,43 @@ class SessionFile:
             raise InvalidSessionFile(name, rule=f"must be at most {MAX_BYTES} bytes")
         return cls(name, text.removeprefix("\ufeff"))
 
-    def submission(self) -> Submission:
+    def submission(self, inputs: object = None, options: Mapping[str, Any] = _NO_OPTIONS) -> Submission:
         """Return the submission of the file.
 
+        Args:
+            inputs: Values of the inputs of the file, by name.
+            options: Further options, which replace those of the file; None: not given.
+
         Raises:
-            InvalidSessionFile: The file breaks a rule; the error names the line if it is known.
+            InvalidSessionFile: The file, or a value for it, breaks a rule; the error names the line if it is known.
         """
         document = self.document()
-        folder = Path() if self.name == _STDIN_NAME else Path(self.name).parent
-        above = () if self.name == _STDIN_NAME else (Path(self.name).resolve(),)
+        folder = Path() if self.name == STDIN_NAME else Path(self.name).parent
+        above = () if self.name == STDIN_NAME else (Path(self.name).resolve(),)
         with self.name_file_in_errors():
-            return Submission.from_document(
-                FileResolver(_read_table, _read_schema, above).resolve(document, folder)
-            )
+            filled, values = fill_inputs(document, inputs)
+            whole = FileResolver(_read_table, _read_schema, above).resolve(filled, folder)
+            return replace(Submission.from_document(_with_options(whole, options)), inputs=values)
+
+    def inputs(self) -> tuple[SessionInput, ...]:
+        """Return the inputs that the file declares.
+
+        Raises:
+            InvalidSessionFile: The file is no table, or a declaration breaks a rule.
+        """
+        document = self.document()
+        with self.name_file_in_errors():
+            return read_inputs(document)
+
+    def document_with_defaults(self) -> dict[str, Any]:
+        """Return the table of the file, with the defaults of its inputs in its texts.
+
+        Raises:
+            InvalidSessionFile: The file is no table, or an input has no default.
+        """
+        document = self.document()
+        with self.name_file_in_errors():
+            return fill_inputs(document, None)[0]
 
     def document(self) -> dict[str, Any]:
         """Return the table of the file, as it is written.
@@ -142,6 +172,31 @@ class SessionFile:
         raise InvalidSessionFile(place, rule=rule) from cause
 
 
+def read_submission(path: Path, how: Mapping[str, Any]) -> Submission:
+    """Return the submission of a session file.
+
+    Args:
+        path: The file; `-` is a file of this name.
+        how: Options of `submit`, which replace those of the file, and `inputs`; None: not given.
+
+    Raises:
+        InvalidSessionFile: The file, or a value for it, breaks a rule.
+    """
+    options = {name: value for name, value in how.items() if name != FIELD and value is not None}
+    name = f"./{path}" if str(path) == STDIN else str(path)
+    return SessionFile.open(name).submission(how.get(FIELD), options)
+
+
+def _with_options(document: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with other options; an agent is replaced by participant."""
+    whole = {**document, **options}
+    if isinstance(own := document.get("agents"), Mapping) and isinstance(
+        given := options.get("agents"), Mapping
+    ):
+        whole["agents"] = {**own, **given}
+    return whole
+
+
 def read_session_document(path: Path) -> dict[str, Any]:
     """Return the content of a session file, with the session files that it names in their places.
 
@@ -165,7 +220,7 @@ def with_session_files(agents: object) -> Any:
 
 
 def _read_table(path: Path) -> dict[str, Any]:
-    return SessionFile.open(str(path)).document()
+    return SessionFile.open(str(path)).document_with_defaults()
 
 
 def _read_schema(path: Path) -> object:

@@ -180,9 +180,22 @@ class InvalidSessionFile(InvalidInput):
     def __init__(self, file: str, *, rule: str, field: str = "", value: object = ABSENT) -> None:
         super().__init__(field, value, rule)
         self.file = file
+        self._prefix = ""
 
     def __str__(self) -> str:
-        return one_line(f"{self.file}: {super().__str__() if self.field else self.rule}")
+        return one_line(f"{self._prefix}{self.file}: {super().__str__() if self.field else self.rule}")
+
+    def within(self, prefix: str) -> Self:
+        """Prepend a prefix to the path of the file.
+
+        Args:
+            prefix: The path of the object that has the file.
+
+        Returns:
+            This error.
+        """
+        self._prefix = f"{prefix}: {self._prefix}" if prefix else self._prefix
+        return self
 
 
 class NotTheOwner(InvalidInput):
@@ -357,10 +370,20 @@ class WaitInTurn(SessionError):
 
 
 class ResultTimeout(SessionError, TimeoutError):
-    """The session did not end within `timeout_s` seconds; it keeps running, unless `then` says otherwise."""
+    """The session did not end, or asked no question, within `timeout_s` seconds.
 
-    def __init__(self, session_id: str, *, timeout_s: float, then: str = "it keeps running") -> None:
-        super().__init__(f"session {session_id!r} did not end within {timeout_s:g} s; {then}")
+    It keeps running, unless `then` says otherwise.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        timeout_s: float,
+        missed: str = "did not end",
+        then: str = "it keeps running",
+    ) -> None:
+        super().__init__(f"session {session_id!r} {missed} within {timeout_s:g} s; {then}")
         self.session_id = session_id
         self.timeout_s = timeout_s
 

@@ -11,7 +11,8 @@ from contextlib import aclosing
 from typing import Any
 
 from ...agents.execution.running import refuse_wait_in_turn
-from ...jobs.collab import CollabJob
+from ...jobs.collab import NO_QUESTION, CollabJob
+from ...jobs.questions import QuestionReader
 from ...jobs.reading import connections_of
 from ...jobs.result import JobResult
 from ...models.errors import ResultTimeout
@@ -22,6 +23,7 @@ from ...models.sessions.options import AgentBinding
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.subsessions import ParentRef
 from ...models.turns.deltas import Delta
+from ...models.turns.waiting import Pending
 from ...reviews.job import ReviewJob
 from ...reviews.schedules.schedules import Schedules
 from ...state.following.event_follower import END_ONLY, afollow
@@ -156,6 +158,31 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
             except TimeoutError:
                 raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
         return await self._threads.run_call(job.result)
+
+    @document_as(CollabJob.wait_for_question)
+    async def wait_for_question(self, timeout: float | None = None) -> Pending | None:  # noqa: D102
+        try:
+            async with asyncio.timeout(timeout), aclosing(self.questions()) as questions:
+                return await anext(questions, None)
+        except TimeoutError:
+            raise ResultTimeout(self.id, timeout_s=timeout or 0, missed=NO_QUESTION) from None
+
+    @document_as(CollabJob.questions, "AsyncIterator[Pending]")
+    async def questions(self) -> AsyncGenerator[Pending, None]:  # noqa: D102 - documented as the verb
+        job = self._blocking()
+        if not job.is_live:
+            await self._threads.run_call(lambda: list(job.questions()))
+            return
+        refuse_wait_in_turn(self.id)
+        reader = await self._threads.run_call(QuestionReader, job, job.pending)
+        while (question := await self._threads.run_call(reader.take)) is not None:
+            yield question
+        async with aclosing(self._follow("journal", after=reader.cursor)) as entries:
+            async for text in entries:
+                if not reader.is_news(text):
+                    continue
+                while (question := await self._threads.run_call(reader.take)) is not None:
+                    yield question
 
     async def _follow(self, stream: Stream, *, after: str = "0") -> AsyncGenerator[str, None]:
         """Read a stream of a live session until it has ended, without a thread."""

@@ -14,6 +14,7 @@ from ..outputs.required import RequiredOutput
 from ..text.ids import Id, new_id
 from ..turns.frozen import Frozen
 from .history import History
+from .inputs import InputValue
 from .limits import Tenant, TurnLimits
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .stop_conditions import StopCondition
@@ -54,6 +55,8 @@ class SessionSpec(Frozen):
     output: RequiredOutput | None = None
     #: Whether its turns are recorded with their calls, for a replay.
     record: bool = False
+    #: Values of the inputs of its session file.
+    inputs: Mapping[str, InputValue] = Field(default_factory=dict)
 
     #: User whose memory its turns use, and the parameters of its own message.
     memory: MemoryOptions | None = None

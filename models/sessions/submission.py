@@ -23,6 +23,7 @@ from ..protocol.invariants import check_collab
 from ..turns.items import NewItem
 from ..turns.waiting import TimeoutAction
 from .history import History
+from .inputs import InputValue
 from .limits import MAX_MESSAGES, TurnLimits, check_sizes
 from .options import MAX_ITEMS, AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .spec import SessionSpec
@@ -172,6 +173,18 @@ class HowToRun(MemoryChoices, total=False):
     output_by: str | None
     #: Whether its turns are recorded with their calls, for a replay; None: as the installation is set.
     record: bool | None
+    #: Values of the inputs of a session file.
+    inputs: Mapping[str, str | int | float | bool] | None
+
+
+def check_no_inputs(how: HowToRun) -> None:
+    """Check that no inputs are given. Only a session file declares inputs.
+
+    Raises:
+        InvalidInput: There are inputs.
+    """
+    if (given := how.get("inputs")) is not None:
+        raise InvalidInput("inputs", given, "must be set together with the Path of a session file")
 
 
 @dataclass(frozen=True)
@@ -209,6 +222,8 @@ class Submission:
     parent: ParentRef | None = None
     #: Whether its turns are recorded; None: as the installation is set.
     record: bool | None = None
+    #: Values of the inputs of the session file that it came from.
+    inputs: Mapping[str, InputValue] = field(default_factory=dict)
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -218,7 +233,13 @@ class Submission:
             InvalidInput: A value breaks a rule.
         """
         if not isinstance(collab, Collab | Mapping):
-            raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
+            raise InvalidInput(
+                "collab", collab, "must be a Collab, a table of its fields, or the Path of a session file"
+            )
+        if how.get("inputs") is not None:
+            raise InvalidInput(
+                "inputs", how["inputs"], "must be set together with the Path of a session file"
+            )
         collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         output = how.get("output")
@@ -342,6 +363,7 @@ class Submission:
                 "output": self._required_output(),
                 "parent": self.parent,
                 "record": bool(self.record),
+                "inputs": self.inputs,
             },
             "",
         )

@@ -56,7 +56,7 @@ def check_document(document: object, where: str = "session") -> Mapping[str, Any
     """Return the document of a sub-session, whose own fields are checked when it is read as a submission.
 
     Raises:
-        InvalidInput: It is not a table, or has a field that a sub-session inherits.
+        InvalidInput: It is not a table, or has a field that a sub-session must not have.
     """
     if not isinstance(document, Mapping):
         raise InvalidInput(where, document, "must be a session file, or a table of its fields")
@@ -67,6 +67,8 @@ def check_document(document: object, where: str = "session") -> Mapping[str, Any
     if document.get("continues") is not None:
         rule = "must not be set in a sub-session, which begins with messages of its parent"
         raise InvalidInput(f"{where}.continues", document["continues"], rule)
+    if "inputs" in document:
+        raise InvalidInput(f"{where}.inputs", document["inputs"], "must be set at the top of a session file")
     return document
 
 

@@ -113,8 +113,20 @@ def test_ended_session_is_shown_and_not_restored(hand: ByHand) -> None:
     assert found.turn_state().current_turn_holder == "echo2"
     assert found.usage().keys() == {"echo", "echo2"}
     assert "mermaid" not in found.graph("text")
+    assert found.wait_for_question() is None
+    assert list(found.questions()) == []
     with pytest.raises(NotLive):
         found.cancel()
+
+
+def test_questions_of_a_lost_session_cannot_be_awaited(hand: ByHand) -> None:
+    job = spoken(hand)
+    archive_now(hand, job)
+    hand.runtime.store.client.flushall()
+    found = hand.client.get_job(job.id)
+    for wait in (found.wait_for_question, found.questions):
+        with pytest.raises(NotLive):
+            wait()
 
 
 def test_unarchived_session_is_not_found(hand: ByHand) -> None:

@@ -18,7 +18,8 @@ from symposia.reviews.delivery.destinations import Destinations
 from symposia.tasks.sessions.opening import prepare
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-FILES = sorted(EXAMPLES.glob("*.yaml"))
+INPUTS = EXAMPLES / "inputs.yaml"
+FILES = sorted(set(EXAMPLES.glob("*.yaml")) - {INPUTS})
 #: What is wrong in `examples/review`, by file, line and rule.
 #: Without settings of its own, a project gets findings of bandit from medium severity on.
 PLANTED = {
@@ -50,6 +51,15 @@ def test_each_example_is_of_its_mode(path):
     prepared = prepare(submission, known_agents=frozenset(Registry().names()), max_message_bytes=10_000)
     assert prepared.collab.mode == path.stem
     assert f"symposia run examples/{path.name}" in path.read_text()
+
+
+def test_example_with_inputs_is_filled():
+    source = SessionFile.open(str(INPUTS))
+    submission = source.submission({"topic": "doors"})
+    prepare(submission, known_agents=frozenset(Registry().names()), max_message_bytes=10_000)
+    assert submission.collab.purpose == "Write a plain poem of 3 lines about doors."
+    assert submission.agents["poet"].parameters == {"replies": ["A plain line about doors."]}
+    assert f"symposia run examples/{INPUTS.name} --set topic=doors" in INPUTS.read_text()
 
 
 @pytest.mark.parametrize("mode", WITHOUT_A_MODEL)

@@ -206,6 +206,9 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
     yield Text(f"purpose: {printable(collab.purpose)}")
     yield from _origin(job.spec)
+    if inputs := job.spec.inputs:
+        given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
+        yield Text(f"inputs: {printable(given)}")
     holder = job.turn_state().current_turn_holder
     if not state.is_final:
         speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
@@ -257,6 +260,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "output": output_of(state, dialog.messages),
         "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
         "items": [item.to_json_data() for item in job.items()],
+        "inputs": dict(job.spec.inputs),
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
         "parent": None if job.parent is None else job.parent.model_dump(mode="json"),
         "descendants": [it._asdict() for it in job.descendants()],

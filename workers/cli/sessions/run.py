@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..common.options import AsJson
+from .input_options import Input, InputOptions, ListInputs, Messages, Set, inputs_json, inputs_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +46,16 @@ def add_to(app: typer.Typer) -> None:
     app.command()(submit)
 
 
-def run(file: File, as_json: AsJson = False, record: Record = None, verbose: Verbose = False) -> None:
+def run(
+    file: File,
+    values: Set = None,
+    input_file: Input = None,
+    messages: Messages = None,
+    list_inputs: ListInputs = False,
+    as_json: AsJson = False,
+    record: Record = None,
+    verbose: Verbose = False,
+) -> None:
     """Run a session, follow it live, and exit with a code for its outcome.
 
     Starts missing services and stops them when the session ends: the embedded server if no Redis
@@ -54,6 +64,8 @@ def run(file: File, as_json: AsJson = False, record: Record = None, verbose: Ver
     An alignment session writes its transcript to ID.dialogue.md in the current folder.
 
     Example: [bold]symposia run examples/pair.yaml[/bold]
+
+    With inputs: [bold]symposia run examples/inputs.yaml --set topic=doors[/bold]
     """
     from ....config.settings import load_settings
     from ....jobs.session_file import SessionFile
@@ -61,7 +73,12 @@ def run(file: File, as_json: AsJson = False, record: Record = None, verbose: Ver
     from .render import result_json, result_line
 
     source = SessionFile.open(file)
-    submission = _with_record(source.submission(), record)
+    if list_inputs:
+        declared = source.inputs()
+        print_json(inputs_json(declared)) if as_json else console().print(inputs_table(declared))
+        return
+    (submission,) = InputOptions(values or (), input_file, messages or ()).read([source])
+    submission = _with_record(submission, record)
     result = _run(source, submission, load_settings(), console(stderr=as_json), verbose=verbose)
     if as_json:
         print_json(result_json(result))
@@ -131,10 +148,17 @@ def _explain_unknown_agent(registry: Registry) -> Iterator[None]:
         raise InvalidInput(error.field, error.name, rule) from error
 
 
-def submit(files: Files, as_json: AsJson = False, record: Record = None) -> None:
+def submit(
+    files: Files,
+    values: Set = None,
+    input_file: Input = None,
+    messages: Messages = None,
+    as_json: AsJson = False,
+    record: Record = None,
+) -> None:
     """Queue sessions and print their ids, one per line.
 
-    All files are checked before the first session is queued.
+    All files are checked before the first session is queued. Inputs and messages apply to each file.
 
     Example: [bold]symposia submit examples/swarm.yaml[/bold]
     """
@@ -144,7 +168,8 @@ def submit(files: Files, as_json: AsJson = False, record: Record = None) -> None
     from ..common.screen import print_json
 
     sources = [SessionFile.open(file) for file in files]
-    submissions = [_with_record(source.submission(), record) for source in sources]
+    options = InputOptions(values or (), input_file, messages or ())
+    submissions = [_with_record(it, record) for it in options.read(sources)]
     sessions = installation_of(Client(load_settings())).sessions
     if len(sources) == 1:
         with sources[0].name_file_in_errors():
