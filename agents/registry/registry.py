@@ -22,6 +22,7 @@ from ...models.sessions.options import AgentBinding
 from ...models.turns.waiting import TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
+from ..execution.threads import DaemonThreadPool
 from ..llm.entries import LLMEntry
 from ..objects import ObjectEntry, object_entry
 from ..programs.agent import CommandEntry, readable_argv
@@ -32,10 +33,14 @@ from ..sessions import SessionEntry, SessionFiles
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
 from .agents_file import AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
 from .built_in import BUILT_IN
+from .modules import NO_MODULES, ModuleLoader
 from .session_files import agents_inside
 
 #: Agents file in the working folder, used if the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
+
+#: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
+SPARE_THREADS = 32
 
 #: Agents file of `symposia demo`.
 DEMO_FILE = Path(__file__).with_name("demo.toml")
@@ -71,9 +76,12 @@ class Registry:
         concurrency: Number of turns that this process runs side by side.
         path: Path of the file in messages.
         objects: Agents that are given as objects, by name; see `agents/objects.py`.
+        import_modules: Whether the modules that the file names are imported. Otherwise their agents are unknown.
+        threads: Threads of an earlier registry of this process; None: new ones.
 
     Raises:
         InvalidInput: An object is no agent.
+        RegistryError: A module marks an agent whose name is given twice.
     """
 
     def __init__(
@@ -85,13 +93,21 @@ class Registry:
         concurrency: int = 8,
         path: str = "",
         objects: Mapping[str, object] = MappingProxyType({}),
+        import_modules: bool = False,
+        threads: DaemonThreadPool | None = None,
     ) -> None:
         file = file or AgentsFile()
         self.path = path
-        self._factory = AgentFactory(file, getenv=getenv, local_model=local_model, concurrency=concurrency)
-        given = {name: object_entry(name, it, threads=self._factory.threads) for name, it in objects.items()}
-        self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **given}
-        self._own = frozenset((*file.agents, *given))
+        self.modules = file.modules
+        self.threads = threads or DaemonThreadPool(limit=concurrency + SPARE_THREADS)
+        self._factory = AgentFactory(file, getenv=getenv, local_model=local_model, threads=self.threads)
+        given = {name: object_entry(name, it, threads=self.threads) for name, it in objects.items()}
+        loader = ModuleLoader(path, file.agents, self.threads)
+        marked = loader.load(file.modules) if import_modules else NO_MODULES
+        #: Modules that could not be loaded.
+        self.module_problems = marked.problems
+        self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **marked.entries, **given}
+        self._own = frozenset((*file.agents, *marked.entries, *given))
         self._cached_agent = lru_cache(maxsize=1_024)(self._create_agent)
         self._windows = lru_cache(maxsize=1_024)(self._window)
         self._spending = lru_cache(maxsize=1_024)(self._most)
@@ -107,14 +123,18 @@ class Registry:
         concurrency: int = 8,
         objects: Mapping[str, object] = MappingProxyType({}),
         session_files: SessionFiles | None = None,
+        import_modules: bool = False,
+        threads: DaemonThreadPool | None = None,
     ) -> Registry:
         """Return the registry of a file; None: of `agents.toml` in the working folder, if it exists.
 
         `session_files`: how the session files that it names are read; None: it may name none.
+        The other arguments are those of the class.
 
         Raises:
             InvalidInput: An object is no agent.
-            RegistryError: The file is missing, is not TOML, or breaks a rule; the message names the rule.
+            RegistryError: The file is missing, is not TOML, or breaks a rule, or a module marks an agent whose name
+                is given twice; the message names the rule.
         """
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
@@ -126,7 +146,19 @@ class Registry:
             concurrency=concurrency,
             path=str(path or ""),
             objects=objects,
+            import_modules=import_modules,
+            threads=threads,
         )
+
+    def changes_to(self, newer: Registry) -> list[str]:
+        """Return the differences of another registry: `added ada`, `removed ben`, `changed cyd`."""
+        names = sorted({*self._entries, *newer._entries})
+        found = {name: (self._entries.get(name), newer._entries.get(name)) for name in names}
+        return [
+            f"{'added' if old is None else 'removed' if new is None else 'changed'} {name}"
+            for name, (old, new) in found.items()
+            if old != new
+        ]
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted."""
@@ -203,7 +235,8 @@ class Registry:
 
         Imports the registered callables; calls no model.
         """
-        found = [
+        found = [*self.module_problems]
+        found += [
             AgentProblem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
             for name, entry in sorted(self._entries.items())
             for fault in self._check_entry(entry)
