@@ -150,10 +150,10 @@ def test_new_module_is_imported_and_problems_are_logged(source, file, write_modu
     write_module("late_team", 'import symposia\nsymposia.agent("eve")(print)')
     file.write_text('modules = ["late_team", "nowhere"]')
     until(lambda: source.current().knows("eve"), what="the module is imported")
+    missing = "nowhere: cannot be imported: ModuleNotFoundError: No module named 'nowhere'"
     assert lines(caplog) == [
         "agents file read again: removed ada, added eve",
-        f"problem in the agents file, the agent will fail: {file}: modules[1]: nowhere: cannot be imported: "
-        "ModuleNotFoundError: No module named 'nowhere'",
+        f"problem in the agents file, the agent will fail: {file}: modules[1]: {missing}",
     ]
 
 
