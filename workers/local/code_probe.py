@@ -1,7 +1,7 @@
 """Import of the code that an agents file names, in a process of its own: `python -m symposia.workers.local.code_probe`.
 
 A supervisor must not run the code of agents. This program imports it as workers do, and prints one line of JSON:
-what is wrong with it, and the files to watch for changes.
+the names of the agents, what is wrong with the code, and its files.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class CodeReport(BaseModel):
 
     #: Source files of the code, without installed packages.
     files: tuple[Path, ...] = ()
+    #: Names of all agents.
+    names: tuple[str, ...] = ()
     #: Modules that cannot be imported, one line each.
     problems: tuple[str, ...] = ()
     #: Parts of the error of a wrong agents file: file, entry, field, rule.
@@ -63,7 +65,11 @@ def probe() -> CodeReport:
         return CodeReport(
             files=tuple(opened.found), refused=(error.file, error.entry, error.field, error.rule)
         )
-    return CodeReport(files=tuple(opened.found), problems=tuple(map(str, registry.module_problems)))
+    return CodeReport(
+        files=tuple(opened.found),
+        names=registry.names(),
+        problems=tuple(map(str, registry.module_problems)),
+    )
 
 
 def main() -> None:

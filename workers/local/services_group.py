@@ -21,11 +21,12 @@ from ...models.errors import InvalidInput, RedisUnavailable
 from ...models.text.redact import without_password
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
+from .code_check import check_code
 from .code_probe import CodeReport
 from .embedded import EmbeddedServer
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
 from .processes import free_port
-from .reload import CodeReloader, check_code
+from .reload import CodeReloader
 from .services import (
     FLOWER_HOST,
     LocalModelService,
