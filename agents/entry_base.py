@@ -34,9 +34,16 @@ def _callable_path(path: str) -> str:
     return path
 
 
+def _module_name(name: str) -> str:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ValueError("must be the name of a module, such as my_project.agents")
+    return name
+
+
 HttpUrl = Annotated[str, AfterValidator(_http_url)]
 VariableName = Annotated[str, AfterValidator(_variable)]
 CallablePath = Annotated[str, AfterValidator(_callable_path)]
+ModuleName = Annotated[str, AfterValidator(_module_name)]
 Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
 Window = Annotated[int, Field(ge=0, le=10_000)]
 
@@ -63,11 +70,12 @@ class AgentProblem:
 
     #: Path of the agents file; empty for built-in agents.
     file: str
-    #: Name of the table, such as `agents.coder`.
+    #: Name of the table, such as `agents.coder`; empty: the top of the file.
     entry: str
     field: str
     rule: str
 
     def __str__(self) -> str:
         place = f"{self.file}: " if self.file else ""
-        return f"{place}[{self.entry}] {self.field}: {self.rule}"
+        table = f"[{self.entry}] " if self.entry else ""
+        return f"{place}{table}{self.field}: {self.rule}"

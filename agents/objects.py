@@ -1,4 +1,4 @@
-"""Agents that are given as Python objects, and named in no file: functions, and agents of other libraries.
+"""Agents that are Python objects: given to `run_local`, or marked in a module that the agents file names.
 
 | object | call |
 |---|---|
@@ -7,6 +7,7 @@
 | a LangGraph graph with the state `messages` | `ainvoke({"messages": [("user", prompt)]})`; its last message |
 | a LangChain runnable | `ainvoke(prompt)`; the text or message that it returns |
 | an `Agent` of the OpenAI Agents SDK | `Runner.run(agent, prompt)` |
+| a class | as its object, which is created without arguments |
 | a callable whose only parameter has the annotation `str` | with the prompt |
 | any other callable | with the `TurnContext`, as in `agents.python` |
 
@@ -19,14 +20,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from ..models.errors import InvalidInput
 from ..models.turns.turn import TurnContext, TurnOutcome, Usage
 from .agent import AnyAgent
+from .execution.failures import to_agent_error
 from .execution.threads import DaemonThreadPool
 from .llm.prompts import attribute_message, system_prompt, turn_prompt
+from .marked import find_mark
 from .python import PythonAgent, to_outcome
 
 #: Answers a prompt.
@@ -39,7 +42,7 @@ _METHODS = ("speak", "speak_now", "speak_with_services")
 class ObjectEntry:
     """Entry of the registry for an agent that is given as an object."""
 
-    agent: AnyAgent
+    agent: AnyAgent = field(compare=False)
     #: Description for people, such as the name of a function.
     what: str
     kind: Literal["object"] = "object"
@@ -48,7 +51,7 @@ class ObjectEntry:
 
 
 def object_entry(name: str, given: object, *, threads: DaemonThreadPool) -> ObjectEntry:
-    """Return the entry of an agent that is given as an object.
+    """Return the entry of an agent that is given as an object, with the options of its mark, if it has one.
 
     Args:
         name: Name of the agent, for the error.
@@ -56,10 +59,22 @@ def object_entry(name: str, given: object, *, threads: DaemonThreadPool) -> Obje
         threads: Threads for functions that are not async.
 
     Raises:
-        InvalidInput: It is no agent: neither a callable nor an agent of a known library.
+        InvalidInput: It is no agent: neither a callable nor an agent of a known library; or a class that cannot be
+            created.
     """
     what = getattr(given, "__qualname__", None) or type(given).__qualname__
-    return ObjectEntry(_to_agent(name, given, threads), what)
+    agent = _to_agent(name, _create(name, given) if isinstance(given, type) else given, threads)
+    if (mark := find_mark(given)) is None:
+        return ObjectEntry(agent, what)
+    return ObjectEntry(agent, mark.options.description or f"{mark.module}:{what}", window=mark.options.window)
+
+
+def _create(name: str, given: type) -> object:
+    try:
+        return given()
+    except Exception as error:
+        rule = f"must be a class that can be created without arguments: {to_agent_error(error)}"
+        raise InvalidInput(f"agents.{name}", given.__qualname__, rule) from error
 
 
 def _to_agent(name: str, given: Any, threads: DaemonThreadPool) -> AnyAgent:
@@ -67,7 +82,7 @@ def _to_agent(name: str, given: Any, threads: DaemonThreadPool) -> AnyAgent:
         return cast("AnyAgent", given)
     if (ask := _ask_function(given)) is not None:
         return PromptAgent(ask)
-    if not callable(given) or isinstance(given, type):
+    if not callable(given):
         rule = "must be a callable, or an agent of pydantic-ai, LangChain, LangGraph or the OpenAI Agents SDK"
         raise InvalidInput(f"agents.{name}", given, rule)
     if _takes_text(given):

@@ -26,6 +26,7 @@ def replay(
         settings,
         getenv=lambda name: read_variable(name) or _PLACEHOLDER,
         local_model=lambda: "http://127.0.0.1",
+        import_modules=True,
     )
     return replay_job(
         job, sessions.reader(), registry, secrets=known_secrets(urls_in_use(settings)), rerun=rerun

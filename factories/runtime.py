@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar
 
@@ -12,8 +15,10 @@ from celery import Celery
 from pydantic import SecretStr
 
 from ..agents.execution.runner import AgentRunner
+from ..agents.execution.threads import DaemonThreadPool
 from ..agents.local_model.server import recorded_local_model
-from ..agents.registry.registry import Registry
+from ..agents.registry.registry import DEFAULT_FILE, Registry
+from ..agents.registry.source import OnRead, RegistrySource
 from ..agents.sessions import SessionFiles
 from ..config.settings import Settings, known_secrets, read_variable
 from ..jobs.session_file import read_session_document
@@ -67,16 +72,30 @@ def daily_limits(settings: Settings) -> DailyLimits:
     )
 
 
+def _ignore_path(_path: Path) -> None:
+    """Do nothing."""
+
+
 def load_registry(
     settings: Settings,
     *,
     objects: Mapping[str, object] = MappingProxyType({}),
     getenv: Callable[[str], str | None] = read_variable,
     local_model: Callable[[], str | None] | None = None,
+    import_modules: bool = False,
+    threads: DaemonThreadPool | None = None,
+    on_read: OnRead = _ignore_path,
 ) -> Registry:
     """Return the agents of the configured file, and those that are given as objects.
 
-    `getenv` and `local_model` as in `Registry`; by default, the variables of this process and its local model.
+    Args:
+        settings: The settings of the installation.
+        objects: Agents that are given as objects, by name.
+        getenv: As in `Registry`; by default, the variables of this process.
+        local_model: As in `Registry`; by default, the local model of this machine.
+        import_modules: As in `Registry`: only processes that run agents import code.
+        threads: As in `Registry`.
+        on_read: Called with the path of each session file before it is read.
 
     Raises:
         RegistryError: The file breaks a rule; the error names file, entry, field and rule.
@@ -87,8 +106,28 @@ def load_registry(
         local_model=local_model or (lambda: recorded_local_model(settings.data_dir)),
         concurrency=settings.worker_concurrency,
         objects=objects,
-        session_files=SessionFiles(read_session_document, settings.max_subsession_depth),
+        session_files=SessionFiles(
+            partial(read_session_document, on_read=on_read), settings.max_subsession_depth
+        ),
+        import_modules=import_modules,
+        threads=threads,
     )
+
+
+def registry_source(settings: Settings, *, is_reporting: bool = True) -> RegistrySource:
+    """Return the source of the agents of a process that runs them.
+
+    `is_reporting`: whether it logs changes of the agents file.
+
+    Raises:
+        RegistryError: The file breaks a rule.
+    """
+
+    def load(on_read: OnRead, older: Registry | None) -> Registry:
+        threads = older.threads if older else None
+        return load_registry(settings, import_modules=True, threads=threads, on_read=on_read)
+
+    return RegistrySource(settings.agents_file or DEFAULT_FILE, load, is_reporting=is_reporting)
 
 
 def build_runtime(
@@ -97,7 +136,7 @@ def build_runtime(
     *,
     redis_url: str,
     tracing: Tracing | None = None,
-    registry: Registry | None = None,
+    agents: Callable[[], Registry] | None = None,
     graph: TaskGraph | None = None,
 ) -> Runtime:
     """Return a runtime on the Redis at `redis_url`, which may be unavailable.
@@ -107,7 +146,7 @@ def build_runtime(
         settings: The settings of the installation.
         redis_url: URL of the Redis in use.
         tracing: Traces of the turns; None: nothing is traced.
-        registry: The agents; None: those of the configured file.
+        agents: Returns the agents for the work that begins now; None: those of the configured file.
         graph: Dispatch of the turns; None: as tasks of `app`.
 
     Raises:
@@ -119,11 +158,13 @@ def build_runtime(
     client = connect(redis_url)
     store = SessionStore(client)
     limits = limits_of(settings)
-    registry, agent_times = registry or load_registry(settings), AgentTimes()
+    agents, agent_times = agents or registry_source(settings).current, AgentTimes()
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
     if app is not None:
         on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
-        graph = graph or TaskGraph(lambda: app, knows_agent=registry.knows, is_fast=agent_times.is_fast)
+        graph = graph or TaskGraph(
+            lambda: app, knows_agent=lambda name: agents().knows(name), is_fast=agent_times.is_fast
+        )
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")
     index = SessionIndex(client)
@@ -138,7 +179,7 @@ def build_runtime(
         opener=session_opener(settings, store, index, graph, lambda session: session),
         tree=ParentsAndChildren(),
         agent_times=agent_times,
-        registry=registry,
+        registry=agents(),
         runner=AgentRunner(max_message_bytes=limits.max_message_bytes, secrets=secrets),
         leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
         turn_services=GrantServicesFactory(
@@ -158,6 +199,20 @@ def build_runtime(
 
 def _notify_reviews(reviews: ReviewQueue) -> Callable[[SessionFacts], None]:
     return lambda facts: reviews.session_ended(facts.spec.parameters)
+
+
+def with_current_agents(runtime: Runtime, agents: Callable[[], Registry]) -> Callable[[], Runtime]:
+    """Return a function that returns the runtime for the work that begins now, with the agents of that moment."""
+    newest = runtime
+
+    def provide() -> Runtime:
+        nonlocal newest
+        found, registry = newest, agents()
+        if found.registry is not registry:
+            newest = found = replace(found, registry=registry)
+        return found
+
+    return provide
 
 
 def per_process(build: Callable[[], T]) -> Callable[[], T]:

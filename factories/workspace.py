@@ -47,7 +47,7 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
         runner = AgentRunner(
             max_message_bytes=settings.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
         )
-        return AgentVerdicts(load_registry(settings), runner)
+        return AgentVerdicts(load_registry(settings, import_modules=True), runner)
 
     return WorkspaceService(archive, NotificationStreams(client), agents=judge)
 

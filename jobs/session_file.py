@@ -19,7 +19,7 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -197,13 +197,28 @@ def _with_options(document: Mapping[str, Any], options: Mapping[str, Any]) -> di
     return whole
 
 
-def read_session_document(path: Path) -> dict[str, Any]:
+def _ignore_path(_path: Path) -> None:
+    """Do nothing."""
+
+
+def read_session_document(path: Path, *, on_read: Callable[[Path], object] = _ignore_path) -> dict[str, Any]:
     """Return the content of a session file, with the session files that it names in their places.
+
+    `on_read`: called with the path of each file before it is read.
 
     Raises:
         InvalidSessionFile: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
-    return FileResolver(_read_table, _read_schema).read_file(path)
+
+    def read_table(file: Path) -> dict[str, Any]:
+        on_read(file)
+        return _read_table(file)
+
+    def read_schema(file: Path) -> object:
+        on_read(file)
+        return _read_schema(file)
+
+    return FileResolver(read_table, read_schema).read_file(path)
 
 
 def with_session_files(agents: object) -> Any:

@@ -5,12 +5,15 @@ This module does not read the settings; `app.py` does.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
+
 from celery import Celery
 
 from ..config.settings import Settings
 from ..factories.app import create_app
 from ..factories.connection import redis_url_in_use
-from ..factories.runtime import build_runtime, per_process
+from ..factories.runtime import build_runtime, per_process, registry_source, with_current_agents
 from ..factories.schedules import build_schedule_runner
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
@@ -50,12 +53,22 @@ def create_worker_app(settings: Settings) -> Celery:
     app.conf.symposia_metrics_port = settings.metrics_port
     app.conf.symposia_metrics_address = settings.metrics_address
 
-    def build() -> Runtime:
-        runtime = build_runtime(app, settings, redis_url=redis_url_in_use(settings), tracing=start_tracing())
-        write_counts(runtime.metrics)
-        return runtime
+    main_process = os.getpid()
 
-    install_runtime(app, per_process(build))
+    def build() -> Callable[[], Runtime]:
+        source = registry_source(settings, is_reporting=os.getpid() == main_process)
+        runtime = build_runtime(
+            app,
+            settings,
+            redis_url=redis_url_in_use(settings),
+            tracing=start_tracing(),
+            agents=source.current,
+        )
+        write_counts(runtime.metrics)
+        return with_current_agents(runtime, source.current)
+
+    provider = per_process(build)
+    install_runtime(app, lambda: provider()())  # noqa: PLW0108 - built later
     install_schedule_runner(
         app, per_process(lambda: build_schedule_runner(app, settings, redis_url=redis_url_in_use(settings)))
     )

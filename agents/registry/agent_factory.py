@@ -31,9 +31,6 @@ from ..scripted import scripted_agent
 from ..sessions import SessionAgent, SessionEntry, describe_session, session_spending
 from .agents_file import AgentEntry, AgentsFile, HumanEntry, PythonEntry, ScriptedEntry
 
-#: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
-SPARE_THREADS = 32
-
 #: An agent of the agents file, or one that is given as an object.
 Entry = AgentEntry | ObjectEntry
 
@@ -47,7 +44,7 @@ class AgentFactory:
         *,
         getenv: Callable[[str], str | None],
         local_model: Callable[[], str | None],
-        concurrency: int,
+        threads: DaemonThreadPool,
     ) -> None:
         sessions = {
             name: describe_session(it.document)
@@ -57,7 +54,7 @@ class AgentFactory:
         self._llm = ModelAgentFactory(file, getenv=getenv, local_model=local_model, sessions=sessions)
         self._webhooks = file.webhooks
         self._getenv = getenv
-        self.threads = DaemonThreadPool(limit=concurrency + SPARE_THREADS)
+        self._threads = threads
 
     def create_agent(self, binding: AgentBinding, entry: Entry) -> AnyAgent:
         """Return the agent of an entry, with the binding's overrides. Raises InvalidInput, AgentError."""
@@ -65,7 +62,7 @@ class AgentFactory:
             case LLMEntry():
                 return self._llm.create_agent(binding, entry)
             case PythonEntry():
-                return PythonAgent(load_callable(entry.callable), threads=self.threads)
+                return PythonAgent(load_callable(entry.callable), threads=self._threads)
             case ScriptedEntry():
                 script = merge_script(binding, entry)
                 return scripted_agent(script.replies, at_end=script.at_end)

@@ -1,5 +1,7 @@
 """Tables and reader of the agents file. An error names the file, table, field and rule.
 
+    modules = ["my_project.team"]        # modules that mark agents with @symposia.agent("NAME")
+
     [models.house]                       # an endpoint that several agents share
     model = "qwen3-8b"
     base_url = "http://localhost:8000/v1"
@@ -35,7 +37,7 @@ from ...models.errors import InvalidInput, RegistryError, invalid_input
 from ...models.sessions.options import AgentName
 from ...models.text.redact import ABSENT
 from ...models.turns.waiting import WaitPolicy
-from ..entry_base import CallablePath, EntryBase, Window
+from ..entry_base import CallablePath, EntryBase, ModuleName, Window
 from ..llm.entries import TOOL_NAME, LLMEntry, ModelTables
 from ..llm.factory import LOCAL_MODEL
 from ..programs.agent import CommandEntry
@@ -81,6 +83,8 @@ AgentEntry = Annotated[
 class AgentsFile(ModelTables):
     """Content of an agents file."""
 
+    #: Modules that mark agents in their code.
+    modules: tuple[ModuleName, ...] = Field(default=(), max_length=1_000)
     webhooks: Webhooks = Webhooks()
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
 
@@ -124,7 +128,8 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
 
 def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
     first = error.errors(include_url=False)[0]
-    table, rest = [str(part) for part in first["loc"][:2]], first["loc"][2:]
+    in_table = 0 if first["loc"][:1] == ("modules",) else 2
+    table, rest = [str(part) for part in first["loc"][:in_table]], first["loc"][in_table:]
     if rest and rest[0] in _KINDS:  # pydantic adds the tag of the union, which is not a field
         rest = rest[1:]
     problem = invalid_input(error)

@@ -7,13 +7,10 @@ the local model, `echo` and `noop`) replaces it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
-from urllib.parse import urlsplit
 
 from ...models.errors import InvalidInput, UnknownAgent
 from ...models.review.readers import ReaderModel
@@ -22,34 +19,29 @@ from ...models.sessions.options import AgentBinding
 from ...models.turns.waiting import TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
+from ..execution.threads import DaemonThreadPool
 from ..llm.entries import LLMEntry
-from ..objects import ObjectEntry, object_entry
-from ..programs.agent import CommandEntry, readable_argv
+from ..objects import object_entry
+from ..programs.agent import CommandEntry
 from ..programs.identity import program_identity
-from ..remote.entry import ExternalEntry
 from ..scripted import messages_needed
 from ..sessions import SessionEntry, SessionFiles
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
-from .agents_file import AgentsFile, HumanEntry, PythonEntry, ScriptedEntry, read_agents_file
+from .agents_file import AgentsFile, ScriptedEntry, read_agents_file
+from .binding_keys import BindingKey, binding_of, key_of
 from .built_in import BUILT_IN
+from .descriptions import AgentInfo, entry_detail
+from .modules import NO_MODULES, ModuleLoader
 from .session_files import agents_inside
 
 #: Agents file in the working folder, used if the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
 
+#: Threads for sync callables besides one per turn: the number that may hang before others have to wait.
+SPARE_THREADS = 32
+
 #: Agents file of `symposia demo`.
 DEMO_FILE = Path(__file__).with_name("demo.toml")
-
-
-@dataclass(frozen=True, slots=True)
-class AgentInfo:
-    """Description of a registered agent."""
-
-    name: str
-    kind: str
-    #: Its model, callable, number of replies, command line, host or waiting time.
-    what: str
-    built_in: bool
 
 
 def _no_variable(_name: str) -> str | None:
@@ -71,9 +63,12 @@ class Registry:
         concurrency: Number of turns that this process runs side by side.
         path: Path of the file in messages.
         objects: Agents that are given as objects, by name; see `agents/objects.py`.
+        import_modules: Whether the modules that the file names are imported. Otherwise their agents are unknown.
+        threads: Threads of an earlier registry of this process; None: new ones.
 
     Raises:
         InvalidInput: An object is no agent.
+        RegistryError: A module marks an agent whose name is given twice.
     """
 
     def __init__(
@@ -85,13 +80,21 @@ class Registry:
         concurrency: int = 8,
         path: str = "",
         objects: Mapping[str, object] = MappingProxyType({}),
+        import_modules: bool = False,
+        threads: DaemonThreadPool | None = None,
     ) -> None:
         file = file or AgentsFile()
         self.path = path
-        self._factory = AgentFactory(file, getenv=getenv, local_model=local_model, concurrency=concurrency)
-        given = {name: object_entry(name, it, threads=self._factory.threads) for name, it in objects.items()}
-        self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **given}
-        self._own = frozenset((*file.agents, *given))
+        self.modules = file.modules
+        self.threads = threads or DaemonThreadPool(limit=concurrency + SPARE_THREADS)
+        self._factory = AgentFactory(file, getenv=getenv, local_model=local_model, threads=self.threads)
+        given = {name: object_entry(name, it, threads=self.threads) for name, it in objects.items()}
+        loader = ModuleLoader(path, file.agents, self.threads)
+        marked = loader.load(file.modules) if import_modules else NO_MODULES
+        #: Modules that could not be loaded.
+        self.module_problems = marked.problems
+        self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **marked.entries, **given}
+        self._own = frozenset((*file.agents, *marked.entries, *given))
         self._cached_agent = lru_cache(maxsize=1_024)(self._create_agent)
         self._windows = lru_cache(maxsize=1_024)(self._window)
         self._spending = lru_cache(maxsize=1_024)(self._most)
@@ -107,14 +110,18 @@ class Registry:
         concurrency: int = 8,
         objects: Mapping[str, object] = MappingProxyType({}),
         session_files: SessionFiles | None = None,
+        import_modules: bool = False,
+        threads: DaemonThreadPool | None = None,
     ) -> Registry:
         """Return the registry of a file; None: of `agents.toml` in the working folder, if it exists.
 
         `session_files`: how the session files that it names are read; None: it may name none.
+        The other arguments are those of the class.
 
         Raises:
             InvalidInput: An object is no agent.
-            RegistryError: The file is missing, is not TOML, or breaks a rule; the message names the rule.
+            RegistryError: The file is missing, is not TOML, or breaks a rule, or a module marks an agent whose name
+                is given twice; the message names the rule.
         """
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
@@ -126,7 +133,19 @@ class Registry:
             concurrency=concurrency,
             path=str(path or ""),
             objects=objects,
+            import_modules=import_modules,
+            threads=threads,
         )
+
+    def changes_to(self, newer: Registry) -> list[str]:
+        """Return the differences of another registry: `added ada`, `removed ben`, `changed cyd`."""
+        names = sorted({*self._entries, *newer._entries})
+        found = {name: (self._entries.get(name), newer._entries.get(name)) for name in names}
+        return [
+            f"{'added' if old is None else 'removed' if new is None else 'changed'} {name}"
+            for name, (old, new) in found.items()
+            if old != new
+        ]
 
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted."""
@@ -139,7 +158,7 @@ class Registry:
     def describe(self) -> tuple[AgentInfo, ...]:
         """Return all agents, sorted by name."""
         return tuple(
-            AgentInfo(name, entry.kind, _entry_detail(entry), built_in=name not in self._own)
+            AgentInfo(name, entry.kind, entry_detail(entry), built_in=name not in self._own)
             for name, entry in sorted(self._entries.items())
         )
 
@@ -180,19 +199,19 @@ class Registry:
             InvalidInput: The binding's parameters are not valid for the agent.
             AgentError: Its code cannot be imported, or its packages are not installed.
         """
-        return self._cached_agent(_key(binding))
+        return self._cached_agent(key_of(binding))
 
     def window(self, binding: AgentBinding) -> int:
         """Return the maximum number of messages shown to the agent; 0 if the binding is not valid for it."""
-        return self._windows(_key(binding))
+        return self._windows(key_of(binding))
 
     def spending_bound(self, binding: AgentBinding) -> SpendingBounds:
         """Return the most that one turn of this binding spends, as far as it is known."""
-        return self._spending(_key(binding))
+        return self._spending(key_of(binding))
 
     def rate_limit(self, binding: AgentBinding, model: str | None = None) -> Rate | None:
         """Return the rate limit of a binding's first model, or of its given `model`; None: no limit."""
-        return self._rates(_key(binding), model)
+        return self._rates(key_of(binding), model)
 
     def answers_later(self, binding: AgentBinding) -> bool:
         """Return whether the agent answers later, so that another agent may have taken the turn by now."""
@@ -203,7 +222,8 @@ class Registry:
 
         Imports the registered callables; calls no model.
         """
-        found = [
+        found = [*self.module_problems]
+        found += [
             AgentProblem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
             for name, entry in sorted(self._entries.items())
             for fault in self._check_entry(entry)
@@ -229,12 +249,12 @@ class Registry:
             raise UnknownAgent(name, known=self._entries)
         return entry
 
-    def _create_agent(self, key: _Key) -> AnyAgent:
-        binding = _binding(key)
+    def _create_agent(self, key: BindingKey) -> AnyAgent:
+        binding = binding_of(key)
         return self._factory.create_agent(binding, self._entry(binding.agent))
 
-    def _most(self, key: _Key) -> SpendingBounds:
-        binding = _binding(key)
+    def _most(self, key: BindingKey) -> SpendingBounds:
+        binding = binding_of(key)
         try:
             entry = self._entry(binding.agent)
             if isinstance(entry, WaitPolicy) and (binding.wait or entry).then is TimeoutAction.REASSIGN:
@@ -245,14 +265,14 @@ class Registry:
         except UnknownAgent:
             return UNKNOWN_SPENDING
 
-    def _rate(self, key: _Key, model: str | None) -> Rate | None:
+    def _rate(self, key: BindingKey, model: str | None) -> Rate | None:
         entry = self._entries.get(key[0])
         if not isinstance(entry, LLMEntry):
             return None
         return rate_limit_of(model or entry.model, self._most(key), self._factory.find_model)
 
-    def _window(self, key: _Key) -> int:
-        binding = _binding(key)
+    def _window(self, key: BindingKey) -> int:
+        binding = binding_of(key)
         try:
             entry = self._entry(binding.agent)
             if isinstance(entry, ScriptedEntry) and entry.window is None:
@@ -260,52 +280,3 @@ class Registry:
         except InvalidInput:
             return 0
         return entry.window or 0
-
-
-#: Hashable form of a binding, as cache key: bindings contain mappings, which have no hash.
-_Key = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None, str]
-
-
-def _key(binding: AgentBinding) -> _Key:
-    parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
-    return (
-        *(binding.agent, binding.instructions, binding.temperature, binding.max_tokens),
-        *(parameters, binding.wait, json.dumps(binding.session) if binding.session else ""),
-    )
-
-
-def _binding(key: _Key) -> AgentBinding:
-    agent, instructions, temperature, max_tokens, parameters, wait, session = key
-    return AgentBinding(
-        agent=agent,
-        instructions=instructions,
-        temperature=temperature,
-        max_tokens=max_tokens,
-        parameters=json.loads(parameters or "{}"),
-        wait=wait,
-        session=json.loads(session) if session else None,
-    )
-
-
-def _format_wait(policy: WaitPolicy) -> str:
-    if policy.deadline_s is None:
-        return "no deadline"
-    return f"{policy.deadline_s:g} s, then {policy.then}"
-
-
-def _entry_detail(entry: Entry) -> str:
-    match entry:
-        case LLMEntry():
-            return entry.model
-        case PythonEntry():
-            return entry.callable
-        case ScriptedEntry():
-            return f"{len(entry.replies)} replies"
-        case CommandEntry():
-            return readable_argv(entry.argv)
-        case ExternalEntry():
-            return urlsplit(entry.url).hostname or ""
-        case HumanEntry():
-            return _format_wait(entry)
-        case ObjectEntry() | SessionEntry():
-            return entry.what

@@ -233,11 +233,11 @@ _ATTRIBUTE = "symposia_runtime"
 
 
 def install_runtime(app: Celery, provider: Callable[[], Runtime]) -> None:
-    """Set the runtime provider of an app's Celery tasks; it is called once per process, on first use."""
+    """Set the runtime provider of an app's Celery tasks; it is called for each piece of work."""
     setattr(app, _ATTRIBUTE, provider)
 
 
 def runtime_of(app: Celery) -> Runtime:
-    """Return the runtime of this process."""
+    """Return the runtime of this process, with the agents for the work that begins now."""
     provider: Callable[[], Runtime] = getattr(app, _ATTRIBUTE)
     return provider()

@@ -73,6 +73,7 @@ VALUES = [
     "Verdict",
     "WaitPolicy",
     "WorkItem",
+    "agent",
     "get_job",
     "recommend_mode",
     "register_service",

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
@@ -16,6 +14,7 @@ from ...factories.runtime import daily_limits, load_registry
 from ...models.errors import RegistryError
 from ...models.sessions.options import AgentBinding
 from ...tasks.planning.limits import format_amount
+from ..import_path import importing_as_workers
 from ..tracing.setup import INSTALL, find_problem
 from .server_checks import CheckResult, Grade
 
@@ -52,29 +51,18 @@ def check_packages() -> Iterator[CheckResult]:
 def check_agents(settings: Settings) -> Iterator[CheckResult]:
     """Report the registered agents, their problems, and the limits of tenants."""
     try:
-        registry = load_registry(settings)
+        with importing_as_workers():
+            registry = load_registry(settings, import_modules=True)
+            problems = registry.check()
     except RegistryError as error:
         yield CheckResult(
             "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
         )
         return
-    with _importing_as_workers():
-        problems = registry.check()
     yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
     for problem in problems:
         yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
     yield from _limits(settings, registry)
-
-
-@contextmanager
-def _importing_as_workers() -> Iterator[None]:
-    """Add the working folder to the import path, like `python -m ...`, which runs the workers."""
-    before = list(sys.path)
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        yield
-    finally:
-        sys.path[:] = before
 
 
 def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:

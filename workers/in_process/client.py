@@ -66,11 +66,13 @@ class LocalClient(Client):
             own: dict[str, Any] = {"archive": False, "worker_concurrency": threads, **settings}
             own |= {"redis_url": url, "broker_url": None, "database_url": None}
             chosen = load_settings(**own)
-            registry = load_registry(chosen, objects=agents)
+            registry = load_registry(chosen, objects=agents, import_modules=True)
+            for problem in registry.module_problems:
+                log.warning("problem in the agents file, its agents are unknown: %s", problem)
             dispatch = ThreadDispatch(threads=threads)
             super().__init__(chosen, graph=dispatch)
             stack.callback(super().close)
-            runtime = build_runtime(None, chosen, redis_url=url, registry=registry, graph=dispatch)
+            runtime = build_runtime(None, chosen, redis_url=url, agents=lambda: registry, graph=dispatch)
             dispatch.bind(runtime)
             stack.callback(dispatch.close)
             stack.callback(runtime.runner.close)

@@ -27,6 +27,7 @@ from ...reviews.job import ReviewJob
 from ...state.redis.connect import connect
 from ...state.reviews.queues import DeliveryQueue
 from ...state.reviews.records import BatchView
+from .code_check import registered_names
 from .local_runtime import LocalRuntime, start_local_runtime
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewObserver) -> Loca
         # Not the reviewed folder: the worker must not import code from it.
         folder=folder,
     ) as local_runtime:
-        _check_agents(order.panel, local_runtime.client.known_agents() or frozenset(registry.names()))
+        known = local_runtime.client.known_agents() or _known_agents(registry, settings)
+        _check_agents(order.panel, known)
         reviews = installation_of(local_runtime.client).reviews
         job = ReviewJob(start_batch(reviews, order, on_read=watcher.show_read_count), reviews)
         run = _wait_for_end(job, local_runtime, watcher)
@@ -128,8 +130,9 @@ def estimate_local_review(asked: LocalReviewRequest) -> ReviewEstimate:
     """
     settings = _with_absolute_paths(load_settings())
     order, registry = _order(asked, settings), _registry(settings)
-    _check_agents(order.panel, frozenset(registry.names()))
-    return estimate_review(order, open_archive(settings), known_agents=registry.names())
+    known = _known_agents(registry, settings)
+    _check_agents(order.panel, known)
+    return estimate_review(order, open_archive(settings), known_agents=known)
 
 
 def _transcripts(run: ReviewRun, local_runtime: LocalRuntime) -> Transcript:
@@ -220,6 +223,10 @@ def _registry(settings: Settings) -> Registry:
         return Registry()
     session_files = SessionFiles(read_session_document, settings.max_subsession_depth)
     return Registry.load(settings.agents_file, getenv=read_variable, session_files=session_files)
+
+
+def _known_agents(registry: Registry, settings: Settings) -> frozenset[str]:
+    return registered_names(registry, settings, finds_working_folder=False)
 
 
 def _needs_local_model(panel: Panel, registry: Registry) -> bool:

@@ -11,18 +11,22 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from ...agents.local_model.server import missing_part
-from ...agents.registry.registry import Registry
+from ...agents.registry.registry import DEFAULT_FILE, Registry
 from ...config.settings import Settings, child_environment
 from ...factories.runtime import load_registry
 from ...models.errors import InvalidInput, RedisUnavailable
 from ...models.text.redact import without_password
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
+from .code_check import check_code
+from .code_probe import CodeReport
 from .embedded import EmbeddedServer
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
 from .processes import free_port
+from .reload import CodeReloader
 from .services import (
     FLOWER_HOST,
     LocalModelService,
@@ -114,6 +118,8 @@ class ServiceSelection:
     flower: bool = True
     #: True: run a beat, which announces due schedules to the workers.
     beat: bool = True
+    #: True: start the workers again when the code of the agents changes.
+    reload: bool = False
     #: Whether the local model runs; None: if it is installed.
     local_model: bool | None = None
 
@@ -141,6 +147,8 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
         heard("up", line)
 
     registry = load_registry(settings)  # with a wrong agents file, each worker would end repeatedly
+    is_importing = service_selection.reload or registry.modules
+    code = check_code(child_environment(settings)) if is_importing else None
     if service_selection.flower:
         check_port(settings.flower_port)
     with Interrupts() as interrupts, ExitStack() as stack:
@@ -164,13 +172,42 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
                 _report_missing_model(registry, say)
             say("press Ctrl-C to stop all services")
             readiness = stack.enter_context(_readiness(url, settings, service_selection))
+            check_files = stack.enter_context(
+                _reloading(
+                    settings,
+                    code if service_selection.reload else None,
+                    restart=partial(supervisor.restart, workers),
+                    say=say,
+                )
+            )
             while True:
                 supervisor.check_services()
+                check_files()
                 if readiness.became_ready():
                     say("ready")
                 time.sleep(_CHECK_SERVICES_EVERY_S)
         except KeyboardInterrupt:
             say("stopping after the turns in flight; press Ctrl-C again to terminate them")
+
+
+@contextmanager
+def _reloading(
+    settings: Settings,
+    code: CodeReport | None,
+    *,
+    restart: Callable[[], None],
+    say: Callable[[str], None],
+) -> Iterator[Callable[[], None]]:
+    """Yield a function that reloads changed code; None: it does nothing."""
+    if code is None:
+        yield lambda: None
+        return
+    file, environment = settings.agents_file or DEFAULT_FILE, child_environment(settings)
+    reloader = CodeReloader(file, code.files, environment=environment, reload=restart, say=say)
+    try:
+        yield reloader.check_files
+    finally:
+        reloader.close()
 
 
 @contextmanager

@@ -71,6 +71,14 @@ class SupervisedService(Protocol):
         ...
 
 
+class RestartableService(SupervisedService, Protocol):
+    """Service that can be asked to end after its current work."""
+
+    def request_stop(self) -> None:
+        """Ask it to end, without waiting."""
+        ...
+
+
 class Interrupts:
     """Signals that ask this process to stop, while the context lasts.
 
@@ -165,6 +173,8 @@ class _ServiceState:
     #: `time.monotonic()` of the restart; None: the service runs, as far as known.
     restart_at: float | None = None
     backoff: Backoff = field(default_factory=Backoff)
+    #: True: it was asked to end, and is started again at once when it has.
+    is_restarting: bool = False
 
     def schedule_restart(self) -> float:
         """Record the end of the service, and return the seconds until its restart."""
@@ -215,6 +225,16 @@ class Supervisor:
         self._states.append(kept := _ServiceState(service))
         self._start(kept)
 
+    def restart(self, services: Sequence[RestartableService]) -> None:
+        """Ask services to end after their current work; `check_services` starts each again once it has ended."""
+        for service in services:
+            kept = next(it for it in self._states if it.service is service)
+            if kept.restart_at is not None:  # it has ended by itself
+                kept.restart_at = time.monotonic()
+            elif not kept.is_restarting:
+                kept.is_restarting = True
+                service.request_stop()
+
     def check_services(self) -> None:
         """Restart services that ended, after their delay; return at once if the last check is recent.
 
@@ -229,7 +249,10 @@ class Supervisor:
                 if time.monotonic() >= kept.restart_at:
                     self._restart(kept)
             elif (why := kept.service.exit_reason()) is not None:
-                self._delay_restart(kept, why)
+                if kept.is_restarting:
+                    self._restart(kept)
+                else:
+                    self._delay_restart(kept, why)
 
     def _restart(self, kept: _ServiceState) -> None:
         try:
@@ -244,7 +267,7 @@ class Supervisor:
         self._say(f"{name}: {why}; restarting in {delay_s:g} s")
 
     def _start(self, kept: _ServiceState) -> None:
-        kept.started_at, kept.restart_at = time.monotonic(), None
+        kept.started_at, kept.restart_at, kept.is_restarting = time.monotonic(), None, False
         kept.service.start()
 
     def _stop_all(self) -> None:

@@ -14,6 +14,7 @@ from celery import Celery, bootsteps
 from celery.worker import state
 from celery.worker import state as worker_state
 
+from ...agents.registry.source import CHECK_EVERY_S
 from ...models.errors import InvalidInput
 from ...models.metrics import SWEEPS
 from ...reviews.panels import load_panels
@@ -87,8 +88,12 @@ def make_sweep_thread(
     announce_at = 0.0
 
     def turn() -> None:
-        nonlocal announce_at
+        nonlocal announce_at, runtime
         idleness.update()
+        before, runtime = runtime, runtime_of(app)
+        if runtime.registry is not before.registry:
+            # By then, all processes of the pool have had to check the file before their next turn.
+            announce_at = min(announce_at, time.monotonic() + CHECK_EVERY_S)
         if time.monotonic() >= announce_at:
             taken = len(state.reserved_requests)
             book.announce(

@@ -83,6 +83,26 @@ def test_ended_service_is_restarted_after_a_delay(noted):
     assert set(noted.heard) == {"bye"}
 
 
+def test_requested_restart_has_no_delay_and_no_line(noted):
+    service = noted.steady("a")
+    with supervisor(noted, service, noted.steady("b")) as kept:
+        until(lambda: len(noted.lines()) == 2)
+        kept.restart([service])
+        kept.restart([service])  # while it ends
+        until(lambda: kept.check_services() or len(noted.lines()) == 4)
+    assert noted.lines()[2:] == ["-a", "+a", "-b", "-a"]
+    assert noted.said == []
+
+
+def test_requested_restart_of_an_ended_service_does_not_wait(noted):
+    service = noted.program("brief", "echo once >> $DIARY; exit 3")
+    with supervisor(noted, service) as kept:
+        for count_of_starts in range(2, 5):
+            until(lambda: kept.check_services() or len(noted.said) == count_of_starts - 1)  # noqa: B023
+            kept.restart([service])
+            until(lambda: kept.check_services() or len(noted.lines()) == count_of_starts)  # noqa: B023
+
+
 def test_restart_delay_grows_and_resets():
     backoff = Backoff()
     delays = [backoff.delay_s(lived_s=1) for _ in range(9)]

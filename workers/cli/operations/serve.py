@@ -68,12 +68,20 @@ def up(
     local_model: Annotated[
         bool | None, typer.Option(help="Start the local model.", show_default="if installed")
     ] = None,
+    reload: Annotated[
+        bool,
+        typer.Option(
+            "--reload",
+            help="Restart the workers, after the turns in flight, when the code of the agents changes.",
+        ),
+    ] = False,
 ) -> None:
     """Run all services that sessions need, until Ctrl-C.
 
     The services are the embedded server if no Redis is configured, workers, a beat for schedules, the local model
     and Flower. A service that ends is restarted. Ctrl-C stops after the turns in flight; a second Ctrl-C terminates
-    these turns.
+    these turns. Workers follow changes of the agents file by themselves; with --reload, also changes of the code of
+    agents.
 
     Example: [bold]symposia up --workers 2 --no-flower[/bold]
     """
@@ -97,7 +105,11 @@ def up(
     run_services(
         settings,
         ServiceSelection(
-            workers=worker_processes(settings, workers), flower=flower, beat=beat, local_model=local_model
+            workers=worker_processes(settings, workers),
+            flower=flower,
+            beat=beat,
+            local_model=local_model,
+            reload=reload,
         ),
         heard=heard,
     )

@@ -49,10 +49,12 @@ def replay(session: SessionId, rerun: Rerun = None, as_json: AsJson = False) -> 
     from ....client import Client
     from ....config.settings import load_settings
     from ....models.errors import ReplayDiffers
+    from ...import_path import importing_as_workers
     from ..common.screen import console, print_json
 
     try:
-        result = Client(load_settings()).replay(session, rerun=rerun or ())
+        with importing_as_workers():
+            result = Client(load_settings()).replay(session, rerun=rerun or ())
     except ReplayDiffers as error:
         if not as_json:
             raise

@@ -98,6 +98,7 @@ def _run(
     from ....client import installation_of
     from ....factories.runtime import load_registry
     from ....tasks.sessions.opening import prepare
+    from ...local.code_check import registered_names
     from ...local.local_runtime import needs_local_model, start_local_runtime
     from ..common.screen import console, printable
     from .live_render import follow
@@ -117,7 +118,7 @@ def _run(
     with start_local_runtime(
         settings, local_model=local_model, say=aside.print, heard=heard
     ) as local_runtime:
-        known = local_runtime.client.known_agents() or frozenset(registry.names())
+        known = local_runtime.client.known_agents() or registered_names(registry, settings)
         with source.name_file_in_errors(), _explain_unknown_agent(registry):
             prepare(submission, known_agents=known, max_message_bytes=limit)
             job = installation_of(local_runtime.client).sessions.submit(submission)
