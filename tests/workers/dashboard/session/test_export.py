@@ -15,7 +15,7 @@ from servers.dashboard_place import CREDENTIALS
 from servers.flower import basic
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.connect import connect
-from symposia.state.redis.keys import session_key
+from symposia.state.redis.keys import ARCHIVE_QUEUE, session_key
 from symposia.workers.dashboard.handlers.downloads import CHUNK_BYTES, MAX_DOWNLOADS
 from symposia.workers.dashboard.views.session.export import stream_json
 
@@ -52,12 +52,17 @@ def test_json_with_long_lists_is_streamed(count):
     assert len(pieces) == 3 + 2 * count
 
 
+def is_queued(redis, job) -> bool:
+    """Whether a worker will archive the session, or has not finished doing so."""
+    is_kept = redis.hget(session_key(job.id, "session"), "archive") == "kept"
+    return not is_kept or redis.zscore(ARCHIVE_QUEUE, job.id) is not None
+
+
 def lengthen(dashboard, job) -> None:
     """Adds copies of a long message to an ended session."""
     key = session_key(job.id, "dialog")
     with connect(dashboard.settings["redis_url"]) as redis:
-        is_kept = lambda: redis.hget(session_key(job.id, "session"), "archive") == "kept"  # noqa: E731
-        until(is_kept, what="the whole session is archived, so that no worker reads it again")
+        until(lambda: not is_queued(redis, job), what="the session is archived, so that no worker reads it")
         ((_, fields),) = redis.xrange(key, count=1)
         name, text = next(iter(fields.items()))
         message = json.loads(text) | {"content": "x" * 1_000}
