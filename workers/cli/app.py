@@ -56,6 +56,9 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "sessions.inbox": ("inbox", "reply"),
         "operations.tenant": ("tenant",),
     },
+    "Evaluations": {
+        "evaluations.evaluate": ("eval",),
+    },
     "Reviews and schedules": {
         "reviews.review": ("review",),
         "reviews.schedule": ("schedule",),

@@ -33,6 +33,7 @@ def test_command_list_is_complete():
             "reply",
             "tenant",
         ),
+        "eval",
         *("restore", "prune", "lint", "dialogue"),
         *("up", "worker", "beat", "flower", "callbacks", "doctor"),
     ] == COMMANDS
