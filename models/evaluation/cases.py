@@ -41,6 +41,11 @@ _MERGED = ("agents", "options", "policies", "limits", "parameters", "policy", "d
 _TITLE_LENGTH = 200
 
 
+def _only_base() -> dict[str, dict[str, JsonValue]]:
+    """Return the variants of an evaluation that names none: the session as it is."""
+    return {"base": {}}
+
+
 class Case(Frozen):
     """A case: the message that opens the dialog, and what is expected of the answer."""
 
@@ -76,7 +81,7 @@ class Evaluation(Frozen):
     session: dict[str, JsonValue]
     cases: Annotated[tuple[Case, ...], Field(min_length=1, max_length=MAX_RUNS)]
     variants: Annotated[dict[Name, dict[str, JsonValue]], Field(min_length=1, max_length=100)] = Field(
-        default_factory=lambda: {"base": {}}
+        default_factory=_only_base
     )
     scorers: Annotated[tuple[Scorer, ...], Field(min_length=1, max_length=50)]
     #: Participant whose last message is scored; None: the output, or else the last message of the dialog.

@@ -73,6 +73,7 @@ VALUES = [
     "TurnContext",
     "TurnOutcome",
     "Usage",
+    "VariantSummary",
     "Verdict",
     "WaitPolicy",
     "WorkItem",
