@@ -36,8 +36,14 @@ def test_a_program_gets_the_run_and_prints_a_score(tmp_path):
     given, folder, variables = json.loads(found.reason)
     assert found.score == 0.25
     assert given == {
-        **{"case": "door", "variant": "base", "repeat": 1, "session": RUN.session_id},
-        **{"message": "m", "expect": [1], "answer": "an answer", "output": {"a": 1}},
+        "case": "door",
+        "variant": "base",
+        "repeat": 1,
+        "session": RUN.session_id,
+        "message": "m",
+        "expect": [1],
+        "answer": "an answer",
+        "output": {"a": 1},
     }
     assert folder == str(tmp_path)
     assert "MINE" in variables

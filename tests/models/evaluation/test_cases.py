@@ -91,10 +91,15 @@ def test_bad_input_gets_one_line(changes, line):
 )
 def test_any_data_is_read_or_refused_in_one_line(data):
     for field in ("cases", "variants", "scorers", "session", "limits"):
-        try:
-            evaluation(**{field: data})
-        except InvalidInput as error:
-            assert "\n" not in str(error)
+        assert "\n" not in line_of_error(**{field: data})
+
+
+def line_of_error(**changes):
+    try:
+        evaluation(**changes)
+    except InvalidInput as error:
+        return str(error)
+    return ""
 
 
 @given(st.lists(names, min_size=1, max_size=4, unique_by=str.strip), st.integers(1, 3), st.integers(1, 4))
