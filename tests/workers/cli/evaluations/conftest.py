@@ -54,6 +54,8 @@ def _settings(folder: Path) -> dict[str, str]:
         "sweep_interval_s": "0.2",
         "redispatch_after_s": "2",
         "worker_processes": "1",
+        "archive": "true",
+        "archive_interval_s": "0.2",
         "agents_file": str(folder / "registry.toml"),
     }
 

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from live import until
 from processes.terminal import Terminal
 from symposia.client import Client
 from symposia.config.settings import load_settings
+from symposia.state.redis.connect import connect
 
 EXAMPLE = Path(__file__).parents[4] / "examples" / "eval" / "cases.yaml"
 
@@ -19,7 +21,11 @@ pytestmark = pytest.mark.timeout(180)
 
 def client_of(terminal: Terminal) -> Client:
     return Client(
-        load_settings(redis_url=terminal.settings["redis_url"], data_dir=Path(terminal.settings["data_dir"]))
+        load_settings(
+            redis_url=terminal.settings["redis_url"],
+            data_dir=Path(terminal.settings["data_dir"]),
+            archive=True,
+        )
     )
 
 
@@ -30,7 +36,14 @@ def sessions_of(terminal: Terminal) -> set[str]:
 
 def test_variants_are_scored_and_compared(busy: Terminal, cases_file, tmp_path):
     said = busy.call(
-        "eval", str(cases_file), "--json", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html")
+        "eval",
+        str(cases_file),
+        "--name",
+        "compared",
+        "--json",
+        str(tmp_path / "r.json"),
+        "--html",
+        str(tmp_path / "r.html"),
     )
     assert (said.code, said.err.splitlines()[-1]) == (0, "Evaluated 4 of 4 runs, 0 tokens, US$ 0.0000.")
     rows = [line.split()[:4] for line in said.out.splitlines()]
@@ -157,3 +170,17 @@ def test_the_python_interface_gives_the_same(busy: Terminal, cases_file):
     assert (seen[-1].done, seen[-1].runs) == (4, 4)
     again = busy.call("eval", str(cases_file), "--name", "python", "--json", "-")
     assert again.json() == result.to_json()
+
+
+def test_archived_sessions_are_read_and_not_run_again(busy: Terminal, cases_file):
+    first = busy.call("eval", str(cases_file), "--name", "archived", "--json", "-")
+    ids = [run["session"] for run in first.json()["runs"]]
+    with client_of(busy) as client, connect(busy.settings["redis_url"]) as redis:
+        until(
+            lambda: (reader := client.archived()) and all(map(reader.has_ended, ids)),
+            what="the sessions are archived",
+        )
+        redis.delete(*(key for it in ids for key in redis.scan_iter(f"symposia:{{{it}}}:*")))
+        second = busy.call("eval", str(cases_file), "--name", "archived", "--json", "-")
+        assert second.json() == first.json()
+        assert not any(client.get_job(it).is_live for it in ids)

@@ -90,3 +90,26 @@ def test_60_cases_survive_a_killed_worker_and_a_killed_command(terminal, workers
         said = [[message.speaker for message in client.get_job(it["session"]).messages()] for it in runs]
         assert said == [[None, "writer", "editor"]] * CASES
         assert "of them run before" in again.err
+
+
+def test_ctrl_c_ends_the_command_and_the_same_command_continues(terminal, workers, tmp_path):
+    document = {
+        "name": "interrupted",
+        "session": {
+            "title": "A sign",
+            "purpose": "Write a sign.",
+            "mode": "round_robin",
+            "participants": [{"participant_id": "writer"}],
+            "agents": {"writer": "slow"},
+            "stop": {"max_turns": 4},
+        },
+        "cases": [{"message": name} for name in NAMES],
+        "scorers": [{"contains": "door"}],
+    }
+    (tmp_path / "cases.json").write_text(json.dumps(document))
+    said = terminal.start("eval", "cases.json").until("Evaluated 1 of 60").interrupt().ended()
+    assert said.code == 130
+    assert "To continue: the same command again." in said.err
+    again = terminal.start("eval", "cases.json", "--json", "-").ended(timeout_s=120)
+    assert (again.code, len(json.loads(again.out)["runs"])) == (0, CASES)
+    assert "of them run before" in again.err
