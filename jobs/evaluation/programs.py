@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import SubprocessError
+from threading import Event
 
 from pydantic import JsonValue
 
@@ -26,6 +28,8 @@ from ...models.text.json_text import dump_json, parse_json
 
 #: Maximum bytes that a program may print.
 MAX_OUTPUT_BYTES = 65_536
+#: Seconds between two looks at whether the evaluation is stopped.
+_LOOK_EVERY_S = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,9 @@ class ProgramScorer:
     """Runs the programs of an evaluation."""
 
     folder: Path
-    getenv: Callable[[str], str | None]
+    read_variable: Callable[[str], str | None]
+    #: Set when the evaluation is stopped; programs that are running are killed then.
+    stopped: Event = field(default_factory=Event)
 
     def score(self, scorer: Scorer, run: PlannedRun, answer: Answer) -> ScoreResult:
         """Run a program, and return the score that it prints; without score if it fails.
@@ -52,12 +58,21 @@ class ProgramScorer:
         program = Program(
             argv=scorer.program or (),
             folder=self.folder,
-            environment={name: value for name in names if (value := self.getenv(name)) is not None},
+            environment={name: value for name in names if (value := self.read_variable(name)) is not None},
             limits={},
             limit_bytes=MAX_OUTPUT_BYTES,
         )
         async with asyncio.timeout(scorer.timeout_s):
-            return read_score(scorer, await run_program(program, given))
+            running = asyncio.ensure_future(run_program(program, given))
+            try:
+                while not (await asyncio.wait({running}, timeout=_LOOK_EVERY_S))[0]:
+                    if self.stopped.is_set():
+                        return _failed(scorer, "was killed, because the evaluation was stopped")
+                return read_score(scorer, running.result())
+            finally:
+                running.cancel()
+                with suppress(asyncio.CancelledError, OSError, SubprocessError):
+                    await running
 
 
 def read_score(scorer: Scorer, printed: ProgramResult) -> ScoreResult:

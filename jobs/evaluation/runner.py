@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from threading import Event, Lock
+from threading import Lock
 
 from ...agents.execution.running import refuse_wait_in_turn
 from ...models.errors import InvalidInput, MessageTooLarge, ResultTimeout, SessionNotFound
@@ -70,7 +70,6 @@ class EvaluationRunner:
     on_progress: Callable[[EvaluationProgress], None] = lambda _: None
     #: Called about every second, and after each run.
     between: Callable[[], None] = lambda: None
-    _stop: Event = field(default_factory=Event)
     _lock: Lock = field(default_factory=Lock)
     _usage: Usage = field(default_factory=Usage)
     _found: int = 0
@@ -91,7 +90,7 @@ class EvaluationRunner:
             try:
                 self._wait_for(futures)
             except BaseException:
-                self._stop.set()
+                self.programs.stopped.set()
                 pool.shutdown(wait=False, cancel_futures=True)
                 raise
         runs = tuple(it.result() for it in futures)
@@ -137,7 +136,7 @@ class EvaluationRunner:
 
     def _result(self, job: CollabJob) -> JobResult:
         while True:
-            if self._stop.is_set():
+            if self.programs.stopped.is_set():
                 raise _Stopped
             try:
                 return job.result(_LOOK_EVERY_S)

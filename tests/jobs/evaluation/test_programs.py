@@ -81,3 +81,11 @@ def test_a_missing_program_gives_no_score(tmp_path):
     )
     assert found.score is None
     assert "./none.py: No such file" in found.reason
+
+
+def test_a_program_is_killed_when_the_evaluation_is_stopped(tmp_path):
+    programs = ProgramScorer(tmp_path, {"PATH": "/usr/bin:/bin"}.get)
+    scorer = Scorer(program=(sys.executable, "-c", "import time; time.sleep(3_000)"), timeout_s=3_600)
+    programs.stopped.set()
+    found = programs.score(scorer, RUN, Answer(""))
+    assert (found.score, "was killed" in found.reason) == (None, True)

@@ -11,6 +11,7 @@ import pytest
 
 from live import LiveWorker, until
 from processes.terminal import Terminal
+from scaling import patient
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.models.protocol.collab import CollabStatus
@@ -73,7 +74,7 @@ def test_60_cases_survive_a_killed_worker_and_a_killed_command(terminal, workers
         until(lambda: ended() >= 10, what="some sessions have ended")
         workers[0].kill()
         running.process.kill()
-        running.process.wait(10)
+        running.process.wait(patient(10))
         assert 0 < len(list(client.each_job())) < 2 * CASES, "killed in the middle"
         again = terminal.start("eval", "cases.json", "--json", "result.json").ended(timeout_s=120)
 
