@@ -15,6 +15,12 @@ from .client.client import (
     submit as submit,
 )
 from .jobs.collab import CollabJob as CollabJob
+from .jobs.evaluation.runner import EvaluationProgress as EvaluationProgress
+from .models.evaluation.results import (
+    EvaluatedRun as EvaluatedRun,
+    EvaluationResult as EvaluationResult,
+    VariantSummary as VariantSummary,
+)
 from .jobs.comparing import SessionComparison as SessionComparison
 from .jobs.result import JobResult as JobResult
 from .jobs.result import PairVerdict as PairVerdict

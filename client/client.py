@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from ..config.settings import load_settings
 from ..factories.connection import redis_url_in_use
 from ..state.usage_limits import TenantAccounts, TenantUsage
+from .evaluations import EvaluationMethods
 from .reviews import ReviewMethods
-from .sessions import SessionMethods
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..tasks.workspace.service import WorkspaceService
 
 
-class Client(SessionMethods, ReviewMethods):
+class Client(EvaluationMethods, ReviewMethods):
     """One Symposia installation: a Redis, a broker, an archive, and the sessions there.
 
     A client connects when it is first used. `close`, or the end of a `with` block, closes the connections that it

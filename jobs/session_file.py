@@ -221,6 +221,15 @@ def read_session_document(path: Path, *, on_read: Callable[[Path], object] = _ig
     return FileResolver(read_table, read_schema).read_file(path)
 
 
+def resolve_session_files(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the document of a session, with the files that it names, relative to `folder`, in their places.
+
+    Raises:
+        InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
+    """
+    return FileResolver(_read_table, _read_schema).resolve(document, folder)
+
+
 def with_session_files(agents: object) -> Any:
     """Return the agents of a submission, with the session files that they name in their places.
 
@@ -231,7 +240,7 @@ def with_session_files(agents: object) -> Any:
     """
     if not isinstance(agents, Mapping):
         return agents
-    return FileResolver(_read_table, _read_schema).resolve({"agents": agents}, Path())["agents"]
+    return resolve_session_files({"agents": agents}, Path())["agents"]
 
 
 def _read_table(path: Path) -> dict[str, Any]:

@@ -104,6 +104,7 @@ class AsyncClient(AsyncWrapper[Client]):
     inbox_page = async_method(Client.inbox_page)
     replay = async_method(Client.replay)
     compare = async_method(Client.compare)
+    evaluate = async_method(Client.evaluate)
     restore = converting_method(Client.restore, AsyncCollabJob, "AsyncCollabJob")
     review = converting_method(Client.review, AsyncReviewJob, "AsyncReviewJob")
     review_sessions = converting_method(Client.review_sessions, AsyncReviewJob, "AsyncReviewJob")

@@ -34,8 +34,8 @@ class _NarrowHelp(TyperGroup):
 
 
 _EXIT_CODES = (
-    "Exit codes: 0 success, 1 the session was cancelled or aborted, review or lint found problems, or replay or compare "
-    "found a difference, "
+    "Exit codes: 0 success, 1 the session was cancelled or aborted, review or lint found problems, replay or compare "
+    "found a difference, or an evaluation is below its threshold, "
     "2 bad input or usage, 3 not found, 4 Redis, a worker or another part is missing, 130 interrupted."
 )
 
@@ -55,6 +55,9 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Human answers and usage": {
         "sessions.inbox": ("inbox", "reply"),
         "operations.tenant": ("tenant",),
+    },
+    "Evaluations": {
+        "evaluations.evaluate": ("eval",),
     },
     "Reviews and schedules": {
         "reviews.review": ("review",),

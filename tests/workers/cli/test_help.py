@@ -33,6 +33,7 @@ def test_command_list_is_complete():
             "reply",
             "tenant",
         ),
+        "eval",
         *("restore", "prune", "lint", "dialogue"),
         *("up", "worker", "beat", "flower", "callbacks", "doctor"),
     ] == COMMANDS
@@ -89,7 +90,9 @@ def test_other_command_lines_get_every_command(arguments):
 def test_the_exit_codes_are_in_the_help():
     said = " ".join(CliRunner().invoke(APP, ["--help"]).output.split())
     assert "0 success, 1 the session was cancelled or aborted, review or lint found problems" in said
-    assert "or replay or compare found a difference, 2 bad input" in said
+    assert (
+        "replay or compare found a difference, or an evaluation is below its threshold, 2 bad input" in said
+    )
     assert "2 bad input or usage, 3 not found" in said
 
 

@@ -1,0 +1,1 @@
+"""Evaluations: the cases file, runs as sessions, and their scores."""

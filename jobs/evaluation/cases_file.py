@@ -1,0 +1,151 @@
+"""Reader of cases files, for `symposia eval FILE` and `Client.evaluate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from ...models.errors import InvalidInput, invalid_input
+from ...models.evaluation.cases import Evaluation
+from ...models.evaluation.scorers import Name, ScorerKind
+from ...models.sessions.submission import Submission
+from ...tasks.sessions.opening import prepare
+from ..session_file import STDIN, SessionFile, read_session_document, resolve_session_files
+from .judging import judge_submission
+
+
+@dataclass(frozen=True, slots=True)
+class CasesFile:
+    """An evaluation, with the folder of its programs."""
+
+    evaluation: Evaluation
+    folder: Path
+    #: The file, for lines in errors; None: the evaluation was given as data.
+    source: SessionFile | None = None
+
+    @classmethod
+    def open(cls, path: str) -> CasesFile:
+        """Read a file, or standard input for `-`.
+
+        Raises:
+            InvalidSessionFile: The file cannot be read, or breaks a rule; the error names the line if it is known.
+        """
+        source = SessionFile.open(path)
+        folder = Path(path).parent
+        with source.name_file_in_errors():
+            document = {
+                "name": "evaluation" if path == STDIN else Path(path).stem,
+                **_table(source.content()),
+            }
+            return cls(_read(document, folder), folder, source)
+
+    @classmethod
+    def of_data(cls, document: Mapping[str, Any]) -> CasesFile:
+        """Return an evaluation given as data; files are relative to the working folder.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
+        return cls(_read(document, Path()), Path())
+
+    def with_parallel(self, parallel: int) -> CasesFile:
+        """Return the same evaluation with another maximum number of runs at the same time."""
+        return replace(self, evaluation=self.evaluation.model_copy(update={"parallel": parallel}))
+
+    def renamed(self, name: str) -> CasesFile:
+        """Return the same evaluation under another name, whose runs are others.
+
+        Raises:
+            InvalidInput: The name breaks a rule.
+        """
+        try:
+            known = TypeAdapter(Name).validate_python(name)
+        except ValidationError as error:
+            raise invalid_input(error, "name") from None
+        return replace(self, evaluation=self.evaluation.model_copy(update={"name": known}))
+
+    @contextmanager
+    def name_file_in_errors(self) -> Iterator[None]:
+        """Convert InvalidInput inside the block to an error that names the file and the line, if there is a file."""
+        if self.source is None:
+            yield
+            return
+        with self.source.name_file_in_errors():
+            yield
+
+    def check(self, *, known_agents: frozenset[str], max_message_bytes: int) -> list[Submission]:
+        """Check all sessions and judges as they will be submitted.
+
+        Args:
+            known_agents: Names that workers announced; empty if no worker announced any.
+            max_message_bytes: Maximum bytes of each text.
+
+        Returns:
+            The prepared session of each variant, and those of the judges.
+
+        Raises:
+            InvalidInput: One line with field, value and rule; the error names file and line if there is a file.
+        """
+        with self.name_file_in_errors():
+            prepared = []
+            for variant in self.evaluation.variants:
+                with _within(f"variants.{variant}"):
+                    submission = Submission.from_document(self.evaluation.session_of(variant))
+                    prepared.append(
+                        prepare(submission, known_agents=known_agents, max_message_bytes=max_message_bytes)
+                    )
+                    self._check_answer_by(submission)
+            for run in self.evaluation.runs():
+                if run.repeat == 1:
+                    with _within(f"cases[{run.index}]"):
+                        prepare(Submission.from_document(run.document), max_message_bytes=max_message_bytes)
+            for index, scorer in enumerate(self.evaluation.scorers):
+                if scorer.kind is ScorerKind.JUDGE:
+                    with _within(f"scorers[{index}].judge"):
+                        judge = judge_submission(scorer, next(self.evaluation.runs()), "answer")
+                        prepared.append(
+                            prepare(judge, known_agents=known_agents, max_message_bytes=max_message_bytes)
+                        )
+            return prepared
+
+    def _check_answer_by(self, submission: Submission) -> None:
+        name = self.evaluation.answer_by
+        ids = {it.participant_id for it in submission.collab.participants}
+        if name is not None and name not in ids:
+            raise InvalidInput(
+                "answer_by", name, f"must be the id of a participant: {', '.join(sorted(ids))}"
+            )
+
+
+def _read(document: Mapping[str, Any], folder: Path) -> Evaluation:
+    """Return the evaluation with the session files that it names in their places."""
+    whole = dict(document)
+    if isinstance(session := whole.get("session"), str):
+        whole["session"] = read_session_document(folder / session)
+    elif isinstance(session, Mapping):
+        whole["session"] = resolve_session_files(session, folder)
+    if isinstance(variants := whole.get("variants"), Mapping):
+        whole["variants"] = {
+            name: resolve_session_files(it, folder) if isinstance(it, Mapping) else it
+            for name, it in variants.items()
+        }
+    return Evaluation.read(whole)
+
+
+def _table(content: object) -> Mapping[str, Any]:
+    if not isinstance(content, Mapping):
+        raise InvalidInput("", content, "must be a table with session, cases and scorers")
+    return content
+
+
+@contextmanager
+def _within(where: str) -> Iterator[None]:
+    try:
+        yield
+    except InvalidInput as error:
+        raise error.within(where) from None

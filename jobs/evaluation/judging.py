@@ -1,0 +1,61 @@
+"""Sessions of judges: one turn, whose output is a score and its reason."""
+
+from __future__ import annotations
+
+from ...models.evaluation.cases import PlannedRun
+from ...models.evaluation.results import ScoreResult
+from ...models.evaluation.scorers import Scorer
+from ...models.sessions.submission import Submission
+from ...models.text.ids import derived_id
+from ...models.text.json_text import dump_json
+from ..result import JobResult
+
+#: JSON schema of the output of a judge.
+_VERDICT = {
+    "type": "object",
+    "properties": {
+        "score": {"type": "number", "minimum": 0, "maximum": 1, "description": "0 is worst, 1 is best"},
+        "reason": {"type": "string", "description": "one sentence"},
+    },
+    "required": ["score", "reason"],
+}
+_JUDGE = "judge"
+
+
+def judge_submission(scorer: Scorer, run: PlannedRun, answer: str) -> Submission:
+    """Return the session in which a judge scores an answer. Its id follows from its content.
+
+    Args:
+        scorer: The scorer of the judge.
+        run: The run that gave the answer.
+        answer: The answer.
+    """
+    assert scorer.judge is not None  # noqa: S101 - callers choose by kind  # nosec B101
+    parts = [f"Task:\n{run.case.message}", f"Answer:\n{answer or '(no answer)'}"]
+    if run.case.has_expect:
+        expected = run.case.expect if isinstance(run.case.expect, str) else dump_json(run.case.expect)
+        parts.insert(1, f"Expected:\n{expected}")
+    agent = scorer.judge.model_dump(mode="json", exclude_defaults=True)
+    identity = dump_json([run.session_id, agent, scorer.criteria, parts])
+    document = {
+        "collab_id": derived_id(f"evaluation judge|{identity}"),
+        "title": f"{scorer.label}: {run.case_name} / {run.variant} #{run.repeat}",
+        "purpose": f"Score the answer to the task between 0 and 1. {scorer.criteria}",
+        "mode": "round_robin",
+        "participants": [{"participant_id": _JUDGE}],
+        "agents": {_JUDGE: agent},
+        "stop": {"max_turns": 1},
+        "messages": ["\n\n".join(parts)],
+        "output": _VERDICT,
+        "tenant": run.document.get("tenant"),
+    }
+    return Submission.from_document(document)
+
+
+def read_verdict(scorer: Scorer, result: JobResult) -> ScoreResult:
+    """Return what a judge said; without score if its session gave no output."""
+    output = result.output_data
+    if not result.ok or not isinstance(output, dict):
+        error = f"the judge gave no score: {result.reason} {result.detail}".strip()
+        return ScoreResult(scorer.label, None, error, result.usage)
+    return ScoreResult(scorer.label, float(str(output["score"])), str(output["reason"]), result.usage)

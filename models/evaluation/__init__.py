@@ -1,0 +1,1 @@
+"""Evaluations of sessions: cases, variants and scorers, and their results. Data only."""

@@ -1,0 +1,202 @@
+"""An evaluation: cases, variants of a session, and scorers.
+
+    name: lamp                     # default: the name of the file
+    session: pair.yaml             # a session file, or a table of its fields
+    cases:
+      - {name: doors, message: "Write about doors.", expect: door}
+    variants:
+      base: {}
+      bold: {agents: {poet: {agent: poet, instructions: "Be bold."}}}
+      together: {mode: broadcast, options: null}
+    scorers:
+      - {contains: "{expect}"}
+    repeats: 3
+
+A run is one case with one variant; each repeat is another run. A variant changes fields of the session: tables such
+as `agents` and `options` are merged, other values replaced, and `null` removes a field.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
+
+from pydantic import Field, JsonValue, ValidationError, model_validator
+
+from ..errors import InvalidInput, invalid_input
+from ..protocol.base import NonBlank
+from ..text.ids import derived_id
+from ..text.json_text import dump_json
+from ..turns.frozen import Frozen
+from .scorers import Name, Scorer
+
+#: Maximum number of runs of an evaluation.
+MAX_RUNS = 10_000
+#: Fields of a session that the evaluation sets itself, or that would make runs depend on one another.
+_RESERVED = ("collab_id", "status", "continues", "thread_id", "task", "conversation", "room_id")
+#: Tables of a session that are merged with those of a variant; other values are replaced.
+_MERGED = ("agents", "options", "policies", "limits", "parameters", "policy", "defaults", "said")
+_TITLE_LENGTH = 200
+
+
+def _only_base() -> dict[str, dict[str, JsonValue]]:
+    """Return the variants of an evaluation that names none: the session as it is."""
+    return {"base": {}}
+
+
+class Case(Frozen):
+    """A case: the message that opens the dialog, and what is expected of the answer."""
+
+    #: Name in reports. Default: its number.
+    name: Name | None = None
+    message: Annotated[NonBlank, Field(max_length=100_000)]
+    #: Value for `{expect}` in scorers, for programs and for judges.
+    expect: JsonValue = None
+
+    @property
+    def has_expect(self) -> bool:
+        """Whether `expect` is given."""
+        return "expect" in self.model_fields_set
+
+
+class EvaluationLimits(Frozen):
+    """Limits of an evaluation: at one of them, no further session is submitted."""
+
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    max_usd: Annotated[float, Field(gt=0)] | None = None
+
+    def are_reached(self, *, tokens: int, cost_micros: int) -> bool:
+        """Return whether what was spent reaches a limit."""
+        return (self.max_tokens is not None and tokens >= self.max_tokens) or (
+            self.max_usd is not None and cost_micros >= self.max_usd * 1e6
+        )
+
+
+class Evaluation(Frozen):
+    """An evaluation, whose session files are in the places of their names."""
+
+    name: Name
+    session: dict[str, JsonValue]
+    cases: Annotated[tuple[Case, ...], Field(min_length=1, max_length=MAX_RUNS)]
+    variants: Annotated[dict[Name, dict[str, JsonValue]], Field(min_length=1, max_length=100)] = Field(
+        default_factory=_only_base
+    )
+    scorers: Annotated[tuple[Scorer, ...], Field(min_length=1, max_length=50)]
+    #: Participant whose last message is scored; None: the output, or else the last message of the dialog.
+    answer_by: Name | None = None
+    #: Runs of each case with each variant.
+    repeats: Annotated[int, Field(ge=1, le=100)] = 1
+    #: Maximum number of runs at the same time.
+    parallel: Annotated[int, Field(ge=1, le=64)] = 8
+    limits: EvaluationLimits = EvaluationLimits()
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> Self:
+        _check_unique("cases", [self.case_name(index) for index in range(len(self.cases))])
+        _check_unique("scorers", [it.label for it in self.scorers])
+        for where, table in (
+            ("session", self.session),
+            *((f"variants.{n}", t) for n, t in self.variants.items()),
+        ):
+            for field in _RESERVED:
+                if field in table:
+                    raise InvalidInput(f"{where}.{field}", table[field], "must not be set in an evaluation")
+        scorer = next((it for it in self.scorers if it.needs_expect), None)
+        for index, case in enumerate(self.cases):
+            if scorer and not case.has_expect:
+                rule = f"must be set, because scorer {scorer.label!r} uses it"
+                raise InvalidInput(f"cases[{index}].expect", None, rule)
+        if (runs := len(self.cases) * len(self.variants) * self.repeats) > MAX_RUNS:
+            raise InvalidInput(
+                "cases", runs, f"must give at most {MAX_RUNS:,} runs: cases x variants x repeats"
+            )
+        return self
+
+    @classmethod
+    def read(cls, document: Mapping[str, Any]) -> Self:
+        """Read the table of a file.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
+        try:
+            return cls.model_validate(dict(document))
+        except ValidationError as error:
+            raise invalid_input(error) from None
+
+    def case_name(self, index: int) -> str:
+        """Return the name of a case: its own, or its number from 1."""
+        return self.cases[index].name or str(index + 1)
+
+    def session_of(self, variant: str) -> dict[str, Any]:
+        """Return the session of a variant, without the message of a case."""
+        return merge_session(self.session, self.variants[variant])
+
+    def runs(self) -> Iterator[PlannedRun]:
+        """Yield all runs: the first repeat of all cases and variants, then the second, and so on."""
+        sessions = {variant: self.session_of(variant) for variant in self.variants}
+        for repeat in range(1, self.repeats + 1):
+            for index in range(len(self.cases)):
+                for variant, session in sessions.items():
+                    yield self._plan_run(index, variant, repeat, session)
+
+    def _plan_run(self, index: int, variant: str, repeat: int, session: Mapping[str, Any]) -> PlannedRun:
+        case, name = self.cases[index], self.case_name(index)
+        title = f"{name} / {variant} #{repeat}: {session.get('title', '')}"
+        messages = [*(session.get("messages") or ()), case.message]
+        document = {**session, "title": title[:_TITLE_LENGTH], "messages": messages}
+        identity = dump_json([self.name, name, variant, repeat, _sorted(document)])
+        session_id = derived_id(f"evaluation|{identity}")
+        return PlannedRun(index, name, case, variant, repeat, {**document, "collab_id": session_id})
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRun:
+    """One case with one variant. The id of its session follows from its content, so that it runs once."""
+
+    #: Position of the case, from 0.
+    index: int
+    case_name: str
+    case: Case
+    variant: str
+    #: Number of the repeat, from 1.
+    repeat: int
+    #: The session, as a session file has it.
+    document: Mapping[str, Any]
+
+    @property
+    def session_id(self) -> str:
+        """Id of its session."""
+        return str(self.document["collab_id"])
+
+
+def merge_session(session: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a session with the changes of a variant.
+
+    Args:
+        session: The fields of a session file.
+        changes: Fields that change. `None` removes a field, also in a merged table.
+    """
+    merged = {**session, **{name: _merged(name, session.get(name), value) for name, value in changes.items()}}
+    return {name: value for name, value in merged.items() if value is not None}
+
+
+def _merged(name: str, old: Any, new: Any) -> Any:
+    if name in _MERGED and isinstance(old, Mapping) and isinstance(new, Mapping):
+        return {key: value for key, value in {**old, **new}.items() if value is not None}
+    return new
+
+
+def _sorted(data: Any) -> Any:
+    """Return JSON data with the keys of all tables in order: their order in the file does not matter."""
+    if isinstance(data, Mapping):
+        return {name: _sorted(data[name]) for name in sorted(data)}
+    return [_sorted(it) for it in data] if isinstance(data, list | tuple) else data
+
+
+def _check_unique(where: str, names: list[str]) -> None:
+    name, count = Counter(names).most_common(1)[0]
+    if count > 1:
+        raise InvalidInput(where, name, "must have different names")

@@ -1,0 +1,194 @@
+"""Results of an evaluation: scores of each run, and mean, spread, cost and time of each variant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean, stdev
+
+from pydantic import JsonValue
+
+from ..turns.turn import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreResult:
+    """What one scorer said about one run."""
+
+    scorer: str
+    #: 0 to 1; None: the scorer failed.
+    score: float | None
+    #: Why, or the error of the scorer.
+    reason: str = ""
+    #: What the judge spent.
+    usage: Usage = Usage()  # noqa: RUF009 - frozen
+
+
+class RunState(StrEnum):
+    """State of a run."""
+
+    COMPLETED = "completed"
+    #: The session was cancelled or aborted; its score is 0.
+    FAILED = "failed"
+    #: Not submitted, because a limit of the evaluation was reached.
+    NOT_RUN = "not_run"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedRun:
+    """One case with one variant, run once."""
+
+    case: str
+    variant: str
+    repeat: int
+    session_id: str
+    state: RunState
+    #: Reason of the session's end.
+    reason: str = ""
+    #: The answer that was scored.
+    answer: str = ""
+    scores: tuple[ScoreResult, ...] = ()
+    #: What the session spent, without judges.
+    usage: Usage = Usage()  # noqa: RUF009 - frozen
+    #: Seconds from the start of the session to its end.
+    seconds: float = 0.0
+
+    @property
+    def score(self) -> float | None:
+        """Mean of the scores; 0 for a failed session. None: the run has not run, or a scorer failed."""
+        if self.state is not RunState.COMPLETED:
+            return 0.0 if self.state is RunState.FAILED else None
+        scores = [it.score for it in self.scores if it.score is not None]
+        return fmean(scores) if scores and len(scores) == len(self.scores) else None
+
+    @property
+    def total_usage(self) -> Usage:
+        """What the session and its judges spent."""
+        return sum((it.usage for it in self.scores), self.usage)
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the run as JSON data."""
+        return {
+            "case": self.case,
+            "variant": self.variant,
+            "repeat": self.repeat,
+            "session": self.session_id,
+            "state": self.state.value,
+            "reason": self.reason,
+            "answer": self.answer,
+            "score": self.score,
+            "scores": [
+                {"scorer": it.scorer, "score": it.score, "reason": it.reason, "tokens": it.usage.tokens}
+                for it in self.scores
+            ],
+            "usage": self.usage.to_json_data(),
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VariantSummary:
+    """Figures of one variant."""
+
+    variant: str
+    runs: int
+    failed: int
+    #: Runs that were not submitted.
+    not_run: int
+    #: Runs without a score, because a scorer failed.
+    unscored: int
+    #: Mean of the scores; None: no run has one.
+    score: float | None
+    #: Standard deviation of the scores; None: fewer than two.
+    spread: float | None
+    #: Mean of each scorer, in the order of the file; failed sessions are left out.
+    scorers: dict[str, float | None]
+    #: What its sessions spent, without judges.
+    usage: Usage
+    #: What its judges spent.
+    judge_usage: Usage
+    #: Mean seconds of a session; None: none has run.
+    seconds: float | None
+
+    @classmethod
+    def of(cls, variant: str, runs: Sequence[EvaluatedRun]) -> VariantSummary:
+        """Return the figures of the runs of a variant."""
+        scores = [it.score for it in runs if it.score is not None]
+        has_run = [it for it in runs if it.state is not RunState.NOT_RUN]
+        return cls(
+            variant=variant,
+            runs=len(runs),
+            failed=sum(it.state is RunState.FAILED for it in runs),
+            not_run=len(runs) - len(has_run),
+            unscored=len(has_run) - len(scores),
+            score=_mean(scores),
+            spread=stdev(scores) if len(scores) > 1 else None,
+            scorers=_scorer_means(runs),
+            usage=sum((it.usage for it in runs), Usage()),
+            judge_usage=sum((score.usage for it in runs for score in it.scores), Usage()),
+            seconds=_mean([it.seconds for it in has_run]),
+        )
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the figures as JSON data."""
+        return {
+            "variant": self.variant,
+            "runs": self.runs,
+            "failed": self.failed,
+            "not_run": self.not_run,
+            "unscored": self.unscored,
+            "score": self.score,
+            "spread": self.spread,
+            "scorers": dict(self.scorers),
+            "usage": self.usage.to_json_data(),
+            "judge_usage": self.judge_usage.to_json_data(),
+            "seconds": self.seconds,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationResult:
+    """The result of an evaluation."""
+
+    name: str
+    #: All runs, in the order of the file.
+    runs: tuple[EvaluatedRun, ...]
+    #: Names of the variants, in the order of the file.
+    variants: tuple[str, ...]
+
+    @property
+    def summaries(self) -> tuple[VariantSummary, ...]:
+        """Figures of each variant, in the order of the file."""
+        return tuple(
+            VariantSummary.of(name, [it for it in self.runs if it.variant == name]) for name in self.variants
+        )
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all runs have a score."""
+        return all(it.score is not None for it in self.runs)
+
+    def reaches(self, min_score: float) -> bool:
+        """Return whether all runs have a score, and the mean of each variant is at least this."""
+        return self.is_complete and all((it.score or 0.0) >= min_score for it in self.summaries)
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the result as JSON data."""
+        return {
+            "name": self.name,
+            "variants": [it.to_json() for it in self.summaries],
+            "runs": [it.to_json() for it in self.runs],
+        }
+
+
+def _scorer_means(runs: Iterable[EvaluatedRun]) -> dict[str, float | None]:
+    found: dict[str, list[float]] = {}
+    for run in runs:
+        for it in run.scores:
+            found.setdefault(it.scorer, []).extend([] if it.score is None else [it.score])
+    return {name: _mean(scores) for name, scores in found.items()}
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fmean(values) if values else None

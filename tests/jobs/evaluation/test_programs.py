@@ -1,0 +1,91 @@
+"""Programs that score: what they get, what they may print, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+
+from symposia.jobs.evaluation.programs import ProgramScorer
+from symposia.models.evaluation.cases import Evaluation
+from symposia.models.evaluation.checks import Answer
+from symposia.models.evaluation.scorers import Scorer
+
+RUN = next(
+    Evaluation.read(
+        {
+            "name": "e",
+            "session": {"title": "t"},
+            "cases": [{"name": "door", "message": "m", "expect": [1]}],
+            "scorers": [{"contains": "a"}],
+        }
+    ).runs()
+)
+
+
+def score(folder, code, **options):
+    scorer = Scorer(program=(sys.executable, "-c", code), **options)
+    variables = {"PATH": "/usr/bin:/bin", "MINE": "yes", "OTHER_KEY": "secret"}
+    return ProgramScorer(folder, variables.get).score(scorer, RUN, Answer("an answer", {"a": 1}))
+
+
+def test_a_program_gets_the_run_and_prints_a_score(tmp_path):
+    code = "import json,os,sys; d=json.load(sys.stdin); print(json.dumps(dict(score=.25, reason=json.dumps([d, os.getcwd(), sorted(os.environ)]))))"
+    found = score(tmp_path, code, env=("MINE",))
+    given, folder, variables = json.loads(found.reason)
+    assert found.score == 0.25
+    assert given == {
+        "case": "door",
+        "variant": "base",
+        "repeat": 1,
+        "session": RUN.session_id,
+        "message": "m",
+        "expect": [1],
+        "answer": "an answer",
+        "output": {"a": 1},
+    }
+    assert folder == str(tmp_path)
+    assert "MINE" in variables
+    assert "OTHER_KEY" not in variables
+
+
+@pytest.mark.parametrize(("printed", "score_of"), [("1", 1.0), ("0.5\n", 0.5), ('{"score": 0}', 0.0)])
+def test_a_score_is_a_number_or_an_object(tmp_path, printed, score_of):
+    assert score(tmp_path, f"print({printed!r})").score == score_of
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("print(2)", "must print a number from 0 to 1"),
+        ("print('NaN')", "must print a number from 0 to 1"),
+        ("print('true')", "must print a number from 0 to 1"),
+        ("print('good')", "must print a number from 0 to 1"),
+        ("pass", "must print a number from 0 to 1"),
+        ("import sys; sys.exit('no model')", "failed with exit code 1: no model"),
+        ("print('x' * 100_000)", "printed more than 65536 bytes"),
+        ("import time; time.sleep(60)", "did not end within 0.5 s"),
+    ],
+)
+def test_a_program_that_fails_gives_no_score(tmp_path, code, reason):
+    options = {"timeout_s": 0.5} if "sleep" in code else {}
+    found = score(tmp_path, code, **options)
+    assert found.score is None
+    assert reason in found.reason
+
+
+def test_a_missing_program_gives_no_score(tmp_path):
+    found = ProgramScorer(tmp_path, {"PATH": "/bin"}.get).score(
+        Scorer(program=("./none.py",)), RUN, Answer("")
+    )
+    assert found.score is None
+    assert "./none.py: No such file" in found.reason
+
+
+def test_a_program_is_killed_when_the_evaluation_is_stopped(tmp_path):
+    programs = ProgramScorer(tmp_path, {"PATH": "/usr/bin:/bin"}.get)
+    scorer = Scorer(program=(sys.executable, "-c", "import time; time.sleep(3_000)"), timeout_s=3_600)
+    programs.stopped.set()
+    found = programs.score(scorer, RUN, Answer(""))
+    assert (found.score, "was killed" in found.reason) == (None, True)
