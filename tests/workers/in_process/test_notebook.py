@@ -19,7 +19,7 @@ def test_each_cell_of_the_notebook_shows_its_result(tmp_path: Path):
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     client = NotebookClient(notebook, timeout=patient(120), resources={"metadata": {"path": str(tmp_path)}})
     client.execute()
-    local, followed, approved, typed = (
+    local, followed, approved, typed, evaluated = (
         outputs_of(cell) for cell in notebook.cells if cell.cell_type == "code"
     )
     for shown in local["text/html"]:
@@ -27,6 +27,7 @@ def test_each_cell_of_the_notebook_shows_its_result(tmp_path: Path):
     assert "max_turns" in local["text/html"][-1]
     assert "ada: The Lantern Room?" in followed["stdout"][0]
     assert "Sent, because you said: Approved." in approved["text/html"][-1]
+    assert evaluated["text/plain"][-1] == "{'polite': 1.0, 'brief': 0.5}"
     assert "Name(name='The Lantern Room'" in typed["text/plain"][-1]
 
 
