@@ -14,8 +14,10 @@ from enum import StrEnum
 
 from pydantic import JsonValue
 
+from ...models.errors import CorruptSession
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.text.ids import ms_from_moment
+from ...models.text.redact import excerpt
 
 
 class GrantOutcome(StrEnum):
@@ -65,7 +67,11 @@ class GrantEnd:
 
     @classmethod
     def from_event(cls, event: MapEvent) -> GrantEnd:
-        """Return the end that a MAPTurnCompleted event records."""
+        """Return the end that a MAPTurnCompleted event records.
+
+        Raises:
+            CorruptSession: Its outcome is missing or unknown.
+        """
         payload = event.payload or {}
         result = payload.get("result")
         fields = result if isinstance(result, dict) else {}
@@ -75,7 +81,7 @@ class GrantEnd:
             token_id=_text(payload, "token_id"),
             turn=_number(payload, "turn_number"),
             participant=_text(payload, "participant_id"),
-            outcome=GrantOutcome(_text(fields, "outcome")),
+            outcome=_outcome(event.session_id, _text(fields, "outcome")),
             tokens=_number(spent, "input_tokens") + _number(spent, "output_tokens"),
             error=_text(fields, "error"),
             retried=fields.get("retried") is True,
@@ -87,6 +93,14 @@ class GrantEnd:
         if self.outcome is GrantOutcome.FAILED:
             return not self.retried
         return not (self.outcome.is_lost or self.outcome in (GrantOutcome.ASKED, GrantOutcome.REASSIGNED))
+
+
+def _outcome(session_id: str, word: str) -> GrantOutcome:
+    try:
+        return GrantOutcome(word)
+    except ValueError:
+        detail = f"a turn has the unknown outcome {excerpt(word)!r}"
+        raise CorruptSession(session_id, part="events", detail=detail) from None
 
 
 @dataclass(frozen=True, slots=True)

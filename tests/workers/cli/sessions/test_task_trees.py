@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symposia.models.errors import CorruptSession
 from symposia.models.protocol.events import MapEvent, MAPEventType
 from symposia.models.text.ids import new_id, role_uuid
 from symposia.tasks.sessions.rendering import GraphFormat, draw
@@ -108,6 +109,13 @@ def test_turns_without_a_planner_are_below_the_root():
     trace.speak("a", SESSION, 1, "ann")
     trace.speak("b", new_id(), 2, "bob")
     assert read_tree(trace.events).parent_of() == [None, None]
+
+
+def test_unknown_outcome_is_reported_as_corrupt():
+    trace = Trace()
+    trace.speak("a", SESSION, 1, "ann", "sung")
+    with pytest.raises(CorruptSession, match="events of session .* unknown outcome 'sung'"):
+        read_tree(trace.events)
 
 
 def test_long_session_is_drawn_without_recursion():
