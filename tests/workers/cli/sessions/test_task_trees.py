@@ -114,7 +114,7 @@ def test_turns_without_a_planner_are_below_the_root():
 def test_unknown_outcome_is_reported_as_corrupt():
     trace = Trace()
     trace.speak("a", SESSION, 1, "ann", "sung")
-    with pytest.raises(CorruptSession, match="events of session .* unknown outcome 'sung'"):
+    with pytest.raises(CorruptSession, match=r"events of session .* unknown outcome 'sung'"):
         read_tree(trace.events)
 
 
