@@ -5,11 +5,13 @@ record how each turn closed; for a result with more than its outcome (a decision
 the event also has that part, as `record`.
 
 Two turns that closed at nearly the same time may have been seen by one plan or by two. Events do not show which. So each
-step is compared with the turns that really followed; if it differs, the plan is made again after the next turn.
+step is compared with the turns that really followed; if it differs, the plan is made again after the next turn. If a
+later turn does not fit, the newest step that could have been planned later is put off.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,6 +31,9 @@ from .moment import Moment
 #: Fields of a result that its event has, or that the plan has.
 _KNOWN = {"number", "participant", "kind", "usage", "left_out", "error", "item", "remember"}
 _KINDS = {*OutcomeKind}
+#: Maximum numbers of kept moments with another way on, and of returns to one of them.
+_MAX_CHOICES = 100
+_MAX_RETURNS = 1_000
 
 
 def format_record(result: TurnResult) -> str:
@@ -117,14 +122,15 @@ def state_before(
 
 
 @dataclass(frozen=True, slots=True)
-class _LateStep:
-    """A step that may have been planned before turns closed that it drops."""
+class _Choice:
+    """Another way on from a moment, for the case that the way taken does not fit the record."""
 
     before: Moment
     #: Index of the next turn to close.
     next_result: int
-    step: Step
-    stop_state: dict[str, JsonValue]
+    #: A step that was planned before turns closed that it drops. None: no step was planned until another turn closed.
+    step: Step | None = None
+    stop_state: dict[str, JsonValue] = field(default_factory=dict)
 
 
 class _Rerun:
@@ -145,7 +151,9 @@ class _Rerun:
         self._output = output
         #: Index of the next turn to close.
         self._next = 0
-        self._late: _LateStep | None = None
+        #: Oldest first.
+        self._choices: deque[_Choice] = deque(maxlen=_MAX_CHOICES)
+        self._returns = 0
         self._outcomes = {result.number for result in past.closed}
 
     def run(self, turn: int) -> Moment:
@@ -159,31 +167,48 @@ class _Rerun:
 
     def _next_step(self, turn: int) -> tuple[Step, dict[str, JsonValue]]:
         """Close turns until the planned step is that of the session; return it with the state of the stop conditions."""
+        may_plan = True
         while True:
-            decided = self._plan()
-            if self._output is not None and not self._is_planned(decided):
-                closing = self._plan(stop_requested=True)
-                decided = closing if self._is_planned(closing) else decided
-            if isinstance(step := decided.plan, Step):
+            if may_plan and isinstance(step := (decided := self._decide()).plan, Step):
                 if self._is_true(step):
+                    if self._now.open:
+                        self._choices.append(_Choice(self._now, self._next))
                     return step, decided.stop_state
                 if late := self._without_closed(step):
-                    self._late = _LateStep(self._now, self._next, late, decided.stop_state)
+                    self._choices.append(_Choice(self._now, self._next, late, decided.stop_state))
+            may_plan = True
+            if self._close_next():
+                continue
+            choice = self._return_to_choice(turn)
+            if choice.step is not None:
+                return choice.step, choice.stop_state
+            may_plan = False
+
+    def _close_next(self) -> bool:
+        """Close the next turn; False: there is none, or it is not open, so an earlier step was another one."""
+        if self._next == len(self._past.closed) or not self._close(self._past.closed[self._next]):
+            return False
+        self._next += 1
+        return True
+
+    def _return_to_choice(self, turn: int) -> _Choice:
+        """Return to the newest moment from which there is another way on."""
+        self._returns += 1
+        if not self._choices or self._returns > _MAX_RETURNS:
             if self._next == len(self._past.closed):
                 raise _missing(turn)
-            result = self._past.closed[self._next]
-            if not self._close(result):
-                return self._return_to_late_step(result)
-            self._next += 1
-
-    def _return_to_late_step(self, result: TurnResult) -> tuple[Step, dict[str, JsonValue]]:
-        """Return to the newest late step, because `result` is not that of an open turn."""
-        late, self._late = self._late, None
-        if late is None:
             rule = "cannot be reconstructed: an earlier version wrote the session, or a planner has changed"
-            raise InvalidInput("at_turn", result.number, rule)
-        self._now, self._next = late.before, late.next_result
-        return late.step, late.stop_state
+            raise InvalidInput("at_turn", self._past.closed[self._next].number, rule)
+        choice = self._choices.pop()
+        self._now, self._next = choice.before, choice.next_result
+        return choice
+
+    def _decide(self) -> PlanDecision:
+        decided = self._plan()
+        if self._output is not None and not self._is_planned(decided):
+            closing = self._plan(stop_requested=True)
+            return closing if self._is_planned(closing) else decided
+        return decided
 
     def _is_planned(self, decided: PlanDecision) -> bool:
         return isinstance(decided.plan, Step) and self._is_true(decided.plan)
