@@ -152,8 +152,8 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         if job.is_live:
             refuse_wait_in_turn(self.id)
             try:
-                async with asyncio.timeout(timeout):
-                    async for _ in self._follow("events", after=END_ONLY):
+                async with asyncio.timeout(timeout) as limit:
+                    async for _ in self._follow("events", after=END_ONLY, limit=limit):
                         pass
             except TimeoutError:
                 raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
@@ -162,13 +162,18 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     @document_as(CollabJob.wait_for_question)
     async def wait_for_question(self, timeout: float | None = None) -> Pending | None:  # noqa: D102
         try:
-            async with asyncio.timeout(timeout), aclosing(self.questions()) as questions:
+            async with asyncio.timeout(timeout) as limit, aclosing(self._questions(limit)) as questions:
                 return await anext(questions, None)
         except TimeoutError:
             raise ResultTimeout(self.id, timeout_s=timeout or 0, missed=NO_QUESTION) from None
 
     @document_as(CollabJob.questions, "AsyncIterator[Pending]")
     async def questions(self) -> AsyncGenerator[Pending, None]:  # noqa: D102 - documented as the verb
+        async with aclosing(self._questions()) as questions:
+            async for question in questions:
+                yield question
+
+    async def _questions(self, limit: asyncio.Timeout | None = None) -> AsyncGenerator[Pending, None]:
         job = self._blocking()
         if not job.is_live:
             await self._threads.run_call(lambda: list(job.questions()))
@@ -177,21 +182,28 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         reader = await self._threads.run_call(QuestionReader, job, job.pending)
         while (question := await self._threads.run_call(reader.take)) is not None:
             yield question
-        async with aclosing(self._follow("journal", after=reader.cursor)) as entries:
+        async with aclosing(self._follow("journal", after=reader.cursor, limit=limit)) as entries:
             async for text in entries:
                 if not reader.is_news(text):
                     continue
                 while (question := await self._threads.run_call(reader.take)) is not None:
                     yield question
 
-    async def _follow(self, stream: Stream, *, after: str = "0") -> AsyncGenerator[str, None]:
-        """Read a stream of a live session until it has ended, without a thread."""
+    async def _follow(
+        self, stream: Stream, *, after: str = "0", limit: asyncio.Timeout | None = None
+    ) -> AsyncGenerator[str, None]:
+        """Read a stream of a live session until it has ended, without a thread.
+
+        `limit`: the time limit that the caller has entered. Before Python 3.12 its cancellation can be lost.
+        """
         self._threads.check_open()
         to = connections_of(self._blocking())
         watch = to.watch_workers(f"session {self.id}")
 
         async def look() -> None:
             self._threads.check_open()
+            if limit is not None and limit.expired():
+                raise asyncio.CancelledError
             if watch.is_due():
                 await self._threads.run_call(watch.check)
 
