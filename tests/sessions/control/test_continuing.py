@@ -98,8 +98,8 @@ def test_a_fork_sees_the_messages_before_its_turn(shared) -> None:
     assert seen_by_each_turn(fork) == {turn: before[turn] for turn in (3, 4)}
     assert fork.spec.agents["bob"].instructions == "Be brief."
     assert fork.spec.agents["ann"].agent == "moody"
-    again = fork.fork(at_turn=4)
     log.write_text("")
+    again = fork.fork(at_turn=4)
     result_of(again)
     assert seen_by_each_turn(again) == {4: before[4]}
 
