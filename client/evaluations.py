@@ -57,6 +57,7 @@ class EvaluationMethods(SessionMethods):
             known_agents=self._parts.sessions.workers.known_agents(),
             max_message_bytes=self.settings.max_message_bytes,
         )
+        found.check_messages(max_message_bytes=self.settings.max_message_bytes)
         return self._run_evaluation(found, on_progress=on_progress or (lambda _: None))
 
     def _run_evaluation(

@@ -21,7 +21,7 @@ from ..agents.registry.registry import DEFAULT_FILE, Registry
 from ..agents.registry.source import OnRead, RegistrySource
 from ..agents.sessions import SessionFiles
 from ..config.settings import Settings, known_secrets, read_variable
-from ..jobs.session_file import read_session_document
+from ..jobs.session_file import ignore_path, read_session_document
 from ..models.sessions.limits import DailyLimits
 from ..reviews.batches.context import ReviewQueue
 from ..state.metrics import MetricCounts
@@ -72,8 +72,9 @@ def daily_limits(settings: Settings) -> DailyLimits:
     )
 
 
-def _ignore_path(_path: Path) -> None:
-    """Do nothing."""
+def agents_file_of(settings: Settings) -> Path:
+    """Return the path of the agents file, which may not exist."""
+    return settings.agents_file or DEFAULT_FILE
 
 
 def load_registry(
@@ -84,7 +85,7 @@ def load_registry(
     local_model: Callable[[], str | None] | None = None,
     import_modules: bool = False,
     threads: DaemonThreadPool | None = None,
-    on_read: OnRead = _ignore_path,
+    on_read: OnRead = ignore_path,
 ) -> Registry:
     """Return the agents of the configured file, and those that are given as objects.
 
@@ -127,7 +128,7 @@ def registry_source(settings: Settings, *, is_reporting: bool = True) -> Registr
         threads = older.threads if older else None
         return load_registry(settings, import_modules=True, threads=threads, on_read=on_read)
 
-    return RegistrySource(settings.agents_file or DEFAULT_FILE, load, is_reporting=is_reporting)
+    return RegistrySource(agents_file_of(settings), load, is_reporting=is_reporting)
 
 
 def build_runtime(

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 from ..models.protocol.dialog import Message
 from ..state.sessions.store import SessionStore
 from ..tasks.planning.moment import Moment
-from ..tasks.runtime.history import HistoryReader
+from ..tasks.runtime.history import MAX_EARLIER, HistoryReader
 from .reading import ReadableJob, connections_of, facts_of
 
 if TYPE_CHECKING:
     from ..archive.sessions.reader import ArchiveReader
-
-#: Maximum messages of the history that a turn may have seen: the largest window of an agent.
-MOST_EARLIER = 10_000
 
 
 def earlier_messages(job: ReadableJob, reader: ArchiveReader | None) -> tuple[Message, ...]:
@@ -29,7 +26,7 @@ def earlier_messages(job: ReadableJob, reader: ArchiveReader | None) -> tuple[Me
     """
     # The store of an archived job reads the archive only, and the history may be live.
     store = SessionStore(connections_of(job).redis)
-    return HistoryReader(store, archive=lambda: reader).before(facts_of(job), MOST_EARLIER)
+    return HistoryReader(store, archive=lambda: reader).before(facts_of(job), MAX_EARLIER)
 
 
 def start_of(job: ReadableJob) -> Moment:

@@ -197,11 +197,11 @@ def _with_options(document: Mapping[str, Any], options: Mapping[str, Any]) -> di
     return whole
 
 
-def _ignore_path(_path: Path) -> None:
-    """Do nothing."""
+def ignore_path(_path: Path) -> None:
+    """Do nothing with the path of a file that is read."""
 
 
-def read_session_document(path: Path, *, on_read: Callable[[Path], object] = _ignore_path) -> dict[str, Any]:
+def read_session_document(path: Path, *, on_read: Callable[[Path], object] = ignore_path) -> dict[str, Any]:
     """Return the content of a session file, with the session files that it names in their places.
 
     `on_read`: called with the path of each file before it is read.

@@ -33,6 +33,7 @@ from .planning.advance import advance
 from .planning.dispatch import redispatch_waiting
 from .planning.limits import reservation_request, shortfall_reason
 from .runtime.graph import TurnCall
+from .runtime.history import MAX_EARLIER
 from .runtime.log_context import add_to_log_context
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
@@ -51,8 +52,6 @@ from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
 
-#: Maximum number of messages of a fork's history in which the results of work items are looked for.
-MAX_EARLIER = 10_000
 #: Number of lost workers after which a turn counts as failed, because it may be the cause.
 TAKEOVERS = 8
 

@@ -79,7 +79,7 @@ class CasesFile:
             yield
 
     def check(self, *, known_agents: frozenset[str], max_message_bytes: int) -> list[Submission]:
-        """Check all sessions and judges as they will be submitted.
+        """Check the session of each variant, and those of the judges, as they will be submitted.
 
         Args:
             known_agents: Names that workers announced; empty if no worker announced any.
@@ -100,10 +100,6 @@ class CasesFile:
                         prepare(submission, known_agents=known_agents, max_message_bytes=max_message_bytes)
                     )
                     self._check_answer_by(submission)
-            for run in self.evaluation.runs():
-                if run.repeat == 1:
-                    with _within(f"cases[{run.index}]"):
-                        prepare(Submission.from_document(run.document), max_message_bytes=max_message_bytes)
             for index, scorer in enumerate(self.evaluation.scorers):
                 if scorer.kind is ScorerKind.JUDGE:
                     with _within(f"scorers[{index}].judge"):
@@ -112,6 +108,18 @@ class CasesFile:
                             prepare(judge, known_agents=known_agents, max_message_bytes=max_message_bytes)
                         )
             return prepared
+
+    def check_messages(self, *, max_message_bytes: int) -> None:
+        """Check the message of each case in the session of each variant; it needs no worker.
+
+        Raises:
+            InvalidInput: As of `check`.
+        """
+        with self.name_file_in_errors():
+            for run in self.evaluation.runs():
+                if run.repeat == 1:
+                    with _within(f"cases[{run.index}]"):
+                        prepare(Submission.from_document(run.document), max_message_bytes=max_message_bytes)
 
     def _check_answer_by(self, submission: Submission) -> None:
         name = self.evaluation.answer_by

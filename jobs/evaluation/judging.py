@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...models.evaluation.cases import PlannedRun
+from ...models.evaluation.checks import text_of
 from ...models.evaluation.results import ScoreResult
 from ...models.evaluation.scorers import Scorer
 from ...models.sessions.submission import Submission
@@ -33,8 +34,7 @@ def judge_submission(scorer: Scorer, run: PlannedRun, answer: str) -> Submission
     assert scorer.judge is not None  # noqa: S101 - callers choose by kind  # nosec B101
     parts = [f"Task:\n{run.case.message}", f"Answer:\n{answer or '(no answer)'}"]
     if run.case.has_expect:
-        expected = run.case.expect if isinstance(run.case.expect, str) else dump_json(run.case.expect)
-        parts.insert(1, f"Expected:\n{expected}")
+        parts.insert(1, f"Expected:\n{text_of(run.case.expect)}")
     agent = scorer.judge.model_dump(mode="json", exclude_defaults=True)
     identity = dump_json([run.session_id, agent, scorer.criteria, parts])
     document = {

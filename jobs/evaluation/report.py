@@ -5,27 +5,23 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Template
 
-from ...models.evaluation.results import EvaluationResult
+from ...models.evaluation.results import EvaluationResult, score_text
+from ...models.text.html_page import content_policy_of, page_environment
 
 
 def render_html(result: EvaluationResult) -> str:
     """Return the result as an HTML page."""
-    summaries = result.summaries
-    scorers = list(dict.fromkeys(name for it in summaries for name in it.scorers))
-    return _template().render(result=result, summaries=summaries, scorers=scorers)
+    return _template().render(result=result, summaries=result.summaries, scorers=result.scorers)
 
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters["number"] = lambda value: "-" if value is None else f"{value:.3f}"
-    page = files(__package__).joinpath("report.html.jinja").read_text(encoding="utf-8")
-    return environment.from_string(page)
+    style = _read("report.css")
+    known = {"style": style, "policy": content_policy_of(style), "number": score_text}
+    return page_environment().from_string(_read("report.html.jinja"), globals=known)
+
+
+def _read(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")

@@ -18,6 +18,7 @@ as `agents` and `options` are merged, other values replaced, and `null` removes 
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,6 @@ from pydantic import Field, JsonValue, ValidationError, model_validator
 from ..errors import InvalidInput, invalid_input
 from ..protocol.base import NonBlank
 from ..text.ids import derived_id
-from ..text.json_text import dump_json
 from ..turns.frozen import Frozen
 from .scorers import Name, Scorer
 
@@ -147,7 +147,8 @@ class Evaluation(Frozen):
         title = f"{name} / {variant} #{repeat}: {session.get('title', '')}"
         messages = [*(session.get("messages") or ()), case.message]
         document = {**session, "title": title[:_TITLE_LENGTH], "messages": messages}
-        identity = dump_json([self.name, name, variant, repeat, _sorted(document)])
+        # The order of keys in the file does not matter.
+        identity = json.dumps([self.name, name, variant, repeat, document], sort_keys=True)
         session_id = derived_id(f"evaluation|{identity}")
         return PlannedRun(index, name, case, variant, repeat, {**document, "collab_id": session_id})
 
@@ -187,13 +188,6 @@ def _merged(name: str, old: Any, new: Any) -> Any:
     if name in _MERGED and isinstance(old, Mapping) and isinstance(new, Mapping):
         return {key: value for key, value in {**old, **new}.items() if value is not None}
     return new
-
-
-def _sorted(data: Any) -> Any:
-    """Return JSON data with the keys of all tables in order: their order in the file does not matter."""
-    if isinstance(data, Mapping):
-        return {name: _sorted(data[name]) for name in sorted(data)}
-    return [_sorted(it) for it in data] if isinstance(data, list | tuple) else data
 
 
 def _check_unique(where: str, names: list[str]) -> None:

@@ -43,18 +43,18 @@ def check_answer(scorer: Scorer, case: Case, answer: Answer) -> ScoreResult:
             wanted = case.expect if scorer.equals == EXPECT else scorer.equals
             passes = _is_equal(found if scorer.field else answer, wanted)
         case ScorerKind.CONTAINS:
-            text = (scorer.contains or "").replace(EXPECT, _text(case.expect))
+            text = (scorer.contains or "").replace(EXPECT, text_of(case.expect))
             passes, wanted = text in _checked_text(scorer, answer, found), text
         case _:
             wanted = scorer.regex
             passes = _matches(scorer.regex or "", _checked_text(scorer, answer, found))
     return ScoreResult(
-        scorer.label, float(passes), "" if passes else f"not {scorer.kind}: {_text(wanted)[:200]}"
+        scorer.label, float(passes), "" if passes else f"not {scorer.kind}: {text_of(wanted)[:200]}"
     )
 
 
 def _checked_text(scorer: Scorer, answer: Answer, found: Any) -> str:
-    return _text(found) if scorer.field else answer.text
+    return text_of(found) if scorer.field else answer.text
 
 
 def _is_equal(found: Any, wanted: JsonValue) -> bool:
@@ -94,5 +94,6 @@ def _matches(pattern: str, text: str) -> bool:
     return True
 
 
-def _text(value: JsonValue) -> str:
+def text_of(value: JsonValue) -> str:
+    """Return a text as it is, and other data as JSON."""
     return value if isinstance(value, str) else dump_json(value)

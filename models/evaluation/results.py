@@ -160,9 +160,15 @@ class EvaluationResult:
     @property
     def summaries(self) -> tuple[VariantSummary, ...]:
         """Figures of each variant, in the order of the file."""
-        return tuple(
-            VariantSummary.of(name, [it for it in self.runs if it.variant == name]) for name in self.variants
-        )
+        runs: dict[str, list[EvaluatedRun]] = {name: [] for name in self.variants}
+        for it in self.runs:
+            runs[it.variant].append(it)
+        return tuple(VariantSummary.of(name, its) for name, its in runs.items())
+
+    @property
+    def scorers(self) -> tuple[str, ...]:
+        """Names of the scorers that have scored a run, in the order of the file."""
+        return tuple(dict.fromkeys(name for it in self.summaries for name in it.scorers))
 
     @property
     def is_complete(self) -> bool:
@@ -180,6 +186,11 @@ class EvaluationResult:
             "variants": [it.to_json() for it in self.summaries],
             "runs": [it.to_json() for it in self.runs],
         }
+
+
+def score_text(value: float | None) -> str:
+    """Return a score, a spread or a number of seconds for a report; `-` for none."""
+    return "-" if value is None else f"{value:.3f}"
 
 
 def _scorer_means(runs: Iterable[EvaluatedRun]) -> dict[str, float | None]:

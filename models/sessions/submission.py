@@ -236,10 +236,7 @@ class Submission:
             raise InvalidInput(
                 "collab", collab, "must be a Collab, a table of its fields, or the Path of a session file"
             )
-        if how.get("inputs") is not None:
-            raise InvalidInput(
-                "inputs", how["inputs"], "must be set together with the Path of a session file"
-            )
+        check_no_inputs(how)
         collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         output = how.get("output")

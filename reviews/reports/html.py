@@ -6,14 +6,13 @@ the style and the policy.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from functools import cache
 from importlib.resources import files
 
-from jinja2 import Environment, StrictUndefined, Template
+from jinja2 import Template
 
 from ...models.review.runs import ReviewRun
+from ...models.text.html_page import content_policy_of, page_environment
 from .excerpts import excerpt_lines, replacement_diff
 from .facets import Facets, facet_rules
 from .report_model import ReportModel, finding_details, line_link_of, more_suffix, verification_text
@@ -28,19 +27,11 @@ def to_html(run: ReviewRun) -> str:
 @cache
 def content_policy() -> str:
     """Return the content security policy of reports: the browser applies only the style of the report."""
-    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
-    return f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return content_policy_of(_style())
 
 
 @cache
 def _template() -> Template:
-    environment = Environment(
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
     known = {
         # It applies even if the page contains injected content.
         "policy": content_policy(),
@@ -52,7 +43,7 @@ def _template() -> Template:
         "diff": replacement_diff,
         "verified": verification_text,
     }
-    return environment.from_string(_read("page.html.jinja"), globals=known)
+    return page_environment().from_string(_read("page.html.jinja"), globals=known)
 
 
 @cache

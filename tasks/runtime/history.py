@@ -23,6 +23,9 @@ from ..views.session_views import SessionFacts
 if TYPE_CHECKING:
     from ...archive.sessions.reader import ArchiveReader
 
+#: Maximum number of messages of a history that are read as a whole: the largest window of an agent.
+MAX_EARLIER = 10_000
+
 #: Maximum characters of the messages in memory.
 CACHE_CHARACTERS = 32_000_000
 

@@ -14,7 +14,6 @@ from pydantic import ValidationError
 
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings, child_environment
-from ...models.errors import RegistryError
 from .code_probe import CodeReport
 from .processes import end_process, end_with_parent
 
@@ -86,9 +85,8 @@ def check_code(environment: Mapping[str, str], *, finds_working_folder: bool = T
         report = probe.wait()
     finally:
         probe.close()
-    if report.refused is not None:
-        file, entry, field, rule = report.refused
-        raise RegistryError(file, entry=entry, field=field, rule=rule)
+    if (error := report.refusal) is not None:
+        raise error
     return report
 
 

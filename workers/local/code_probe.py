@@ -34,6 +34,14 @@ class CodeReport(BaseModel):
     #: Parts of the error of a wrong agents file: file, entry, field, rule.
     refused: tuple[str, str, str, str] | None = None
 
+    @property
+    def refusal(self) -> RegistryError | None:
+        """The error with which workers would refuse the agents file; None: they would not."""
+        if self.refused is None:
+            return None
+        file, entry, field, rule = self.refused
+        return RegistryError(file, entry=entry, field=field, rule=rule)
+
 
 class _OpenedFiles:
     """Audit hook that notes the source files that are opened; also those with an error in them."""

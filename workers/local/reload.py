@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ...agents.registry.source import Stamp, stamp_of
-from ...models.errors import RegistryError
 from .code_check import CodeProbe
 from .code_probe import CodeReport
 
@@ -68,16 +67,15 @@ class CodeReloader:
 
     def _finish(self, report: CodeReport) -> None:
         names = ", ".join(dict.fromkeys(self._changed))
-        problems = list(report.problems)
-        if report.refused is not None:
-            file, entry, field, rule = report.refused
-            problems.append(str(RegistryError(file, entry=entry, field=field, rule=rule)))
+        problems = [*report.problems, *filter(None, [report.refusal])]
         # After an error, the files that were not reached are watched further.
         known = self._stamps if problems else {self._agents_file: self._stamps[self._agents_file]}
         read = {path: self._stamps.get(path, stamp_of(path)) for path in report.files}
         self._stamps, self._changed = {**known, **read}, []
         if problems:
-            self._say(f"{names} changed, not reloaded, workers keep the old code: {'; '.join(problems)}")
+            self._say(
+                f"{names} changed, not reloaded, workers keep the old code: {'; '.join(map(str, problems))}"
+            )
         else:
             self._say(f"{names} changed, reloading the workers after the turns in flight")
             self._reload()

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from ...agents.local_model.server import missing_part
-from ...agents.registry.registry import DEFAULT_FILE, Registry
+from ...agents.registry.registry import Registry
 from ...config.settings import Settings, child_environment
-from ...factories.runtime import load_registry
+from ...factories.runtime import agents_file_of, load_registry
 from ...models.errors import InvalidInput, RedisUnavailable
 from ...models.text.redact import without_password
 from ...state.presence import WorkerPresence
@@ -202,7 +202,7 @@ def _reloading(
     if code is None:
         yield lambda: None
         return
-    file, environment = settings.agents_file or DEFAULT_FILE, child_environment(settings)
+    file, environment = agents_file_of(settings), child_environment(settings)
     reloader = CodeReloader(file, code.files, environment=environment, reload=restart, say=say)
     try:
         yield reloader.check_files

@@ -91,6 +91,7 @@ def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
     from ....client.evaluations import run_cases
     from ....config.settings import load_settings
     from ....factories.runtime import load_registry
+    from ...local.code_check import registered_names
     from ...local.local_runtime import needs_local_model, start_local_runtime
     from ..common.screen import console, printable
     from .output import EvaluationProgressLine
@@ -99,6 +100,7 @@ def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
     limit = settings.max_message_bytes
     # Check before any service starts: a wrong file must not start one.
     prepared = cases.check(known_agents=frozenset(), max_message_bytes=limit)
+    cases.check_messages(max_message_bytes=limit)
     registry = load_registry(settings)
     if fresh:
         aside.print(
@@ -111,7 +113,7 @@ def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
 
     local_model = any(needs_local_model(registry, it) for it in prepared)
     with start_local_runtime(settings, local_model=local_model, say=aside.print, heard=heard) as runtime:
-        known = runtime.client.known_agents() or frozenset(registry.names())
+        known = runtime.client.known_agents() or registered_names(registry, settings)
         cases.check(known_agents=known, max_message_bytes=limit)
         try:
             with EvaluationProgressLine(aside) as progress:

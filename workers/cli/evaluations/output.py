@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -14,7 +15,7 @@ from rich.text import Text
 from ....jobs.evaluation.report import render_html
 from ....jobs.evaluation.runner import EvaluationProgress
 from ....models.errors import InvalidInput
-from ....models.evaluation.results import EvaluatedRun, EvaluationResult, RunState, VariantSummary
+from ....models.evaluation.results import EvaluatedRun, EvaluationResult, RunState, VariantSummary, score_text
 from ....models.text.redact import json_text
 from ..common.screen import console, print_json, printable
 
@@ -93,7 +94,7 @@ def print_result(result: EvaluationResult, *, aside: bool) -> None:
     """
     screen = console(stderr=aside)
     summaries = result.summaries
-    scorers = list(dict.fromkeys(name for it in summaries for name in it.scorers))
+    scorers = result.scorers
     table = Table("variant", box=None)
     for name in (
         "score",
@@ -117,11 +118,11 @@ def print_result(result: EvaluationResult, *, aside: bool) -> None:
         screen.print(f"... and {len(lines) - _LISTED} more: --json FILE has all.", style="dim")
 
 
-def _cells(it: VariantSummary, scorers: list[str]) -> tuple[str, ...]:
+def _cells(it: VariantSummary, scorers: Sequence[str]) -> tuple[str, ...]:
     return (
-        _number(it.score),
-        _number(it.spread),
-        *(_number(it.scorers.get(name)) for name in scorers),
+        score_text(it.score),
+        score_text(it.spread),
+        *(score_text(it.scorers.get(name)) for name in scorers),
         f"{it.runs - it.not_run}" + (f" of {it.runs}" if it.not_run else ""),
         str(it.failed),
         f"{it.usage.tokens:,}",
@@ -129,10 +130,6 @@ def _cells(it: VariantSummary, scorers: list[str]) -> tuple[str, ...]:
         f"{it.judge_usage.cost_micros / 1e6:.4f}",
         "-" if it.seconds is None else f"{it.seconds:.2f}",
     )
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
 
 
 def _problem(run: EvaluatedRun) -> str:
