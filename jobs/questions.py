@@ -1,6 +1,6 @@
 """The open questions of one session, each returned once, in the order in which they are asked.
 
-The journal tells when a question was asked; the question itself, with its reply token, is read from the session.
+The journal records when a question was asked; the question itself, with its reply token, is read from the session.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class QuestionReader:
             yield question
 
     def is_news(self, text: str) -> bool:
-        """Return whether an entry of the journal says that somebody was asked."""
+        """Return whether an entry of the journal records that a question was asked."""
         event = read_stored(Event, text, session_id=self._session_id, part="journal")
         return event.event_type in _ASKING
 

@@ -33,7 +33,7 @@ def _format_wait(policy: WaitPolicy) -> str:
 
 
 def entry_detail(entry: Entry) -> str:
-    """Return what tells an entry from others of its kind, in a few words."""
+    """Return the detail that distinguishes an entry from others of its kind, such as its model."""
     match entry:
         case LLMEntry():
             return entry.model
