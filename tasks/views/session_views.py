@@ -6,7 +6,7 @@ This module parses the parts of a turn that scripts do not decode: plan, result,
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
@@ -191,12 +191,8 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         closed, usage = closed + 1, usage + said.usage.beyond(before)
         skipped += said.kind is OutcomeKind.SKIPPED
     rounds = state.rounds + (state.ends_round and not open_turns)
-    return SessionView(
-        mode=facts.collab.mode,
-        purpose=facts.collab.purpose,
-        roster=facts.participants,
-        orchestrator=facts.spec.orchestrator,
-        options=facts.spec.options,
+    return replace(
+        initial_view(facts),
         state=read_object(state.planner, session_id=state.session_id, part="planner"),
         results=tuple(results),
         open=tuple(open_turns),
@@ -212,12 +208,8 @@ def _ledger(
     ledger_of_turn = mode_of(facts.collab.mode).ledger
     if ledger_of_turn is None or planned.expects is not Expects.DECISION:
         return None
-    view = SessionView(
-        mode=facts.collab.mode,
-        purpose=facts.collab.purpose,
-        roster=facts.participants,
-        orchestrator=facts.spec.orchestrator,
-        options=facts.spec.options,
+    view = replace(
+        initial_view(facts),
         state=read_object(state.planner, session_id=state.session_id, part="planner"),
         totals=totals,
     )

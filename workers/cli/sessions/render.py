@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ....jobs.collab import CollabJob
-from ....jobs.items import Item, ItemState
+from ....jobs.items import Item, ItemState, items_of
 from ....jobs.reading import facts_of
 from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
@@ -22,6 +22,7 @@ from ....models.text.json_text import dump_json
 from ....models.text.redact import excerpt
 from ....state.sessions.records import SessionState
 from ....tasks.sessions.rendering import output_of
+from ....tasks.views.item_results import last_messages
 from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import ParticipantNames, dialog_line, printable
 
@@ -217,10 +218,10 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield Text(
             f"queued for {queued_s:.0f} s: no worker has taken it; see symposia doctor", style="yellow"
         )
-    for item in job.items():
+    messages = list(job.messages())
+    for item in items_of(job.board(), last_messages(messages)):
         yield _item(screen, item, cast)
     yield from _family(job)
-    messages = list(job.messages())
     if len(messages) > last:
         yield Text(f"     … {len(messages) - last} earlier messages", style="dim")
     for message in messages[len(messages) - last :] if last else ():
@@ -244,7 +245,8 @@ def _family(job: CollabJob) -> Iterator[Text]:
 
 def details_json(job: CollabJob) -> dict[str, JsonValue]:
     """Return a session with all its messages as JSON data."""
-    state, dialog = job.state(), job.dialog()
+    state, dialog, board = job.state(), job.dialog(), job.board()
+    items = items_of(board, last_messages(dialog.messages))
     return {
         "collab": job.collab().to_wire(),
         "dialog": dialog.to_wire(),
@@ -259,9 +261,9 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
         "output": output_of(state, dialog.messages),
         "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
-        "items": [item.to_json_data() for item in job.items()],
+        "items": [item.to_json_data() for item in items],
         "inputs": dict(job.spec.inputs),
-        "board": [entry.model_dump(mode="json", exclude_none=True) for entry in job.board()],
+        "board": [entry.model_dump(mode="json", exclude_none=True) for entry in board],
         "parent": None if job.parent is None else job.parent.model_dump(mode="json"),
         "descendants": [it._asdict() for it in job.descendants()],
     }
