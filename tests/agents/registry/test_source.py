@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import time
 
 import pytest
 
@@ -29,7 +28,7 @@ stop: {{max_rounds: 1}}
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch, caplog):
-    monkeypatch.setattr(source_module, "CHECK_EVERY_S", 0.01)
+    monkeypatch.setattr(source_module, "CHECK_EVERY_S", 0)  # each call checks the files
     caplog.set_level(logging.INFO, "symposia.agents.registry.source")
 
 
@@ -65,8 +64,7 @@ def test_removed_entry_is_unknown(source, file, caplog):
 
 def test_unchanged_file_keeps_the_registry(source, file):
     first = source.current()
-    time.sleep(0.03)  # more than one check
-    assert source.current() is first
+    assert [source.current() for _ in range(3)] == [first] * 3
 
 
 def test_replaced_file_of_the_same_size_and_time_counts(source, file):
@@ -85,7 +83,6 @@ def test_wrong_file_keeps_the_agents_and_is_logged_once(source, file, caplog):
     until(lambda: source.current() and lines(caplog), what="it is reported")
     for _ in range(20):
         assert source.current() is first
-        time.sleep(0.01)
     (line,) = lines(caplog)
     assert line.startswith(
         f"agents file refused, keeping the agents as they were: {file}: [agents.ada] kind:"
@@ -114,18 +111,17 @@ def test_file_that_is_being_written_is_read_later(source, file, monkeypatch):
     first = source.current()
     file.write_text("")
     for _ in range(5):
-        time.sleep(0.01)
         assert source.current() is first
 
 
-def test_changed_session_file_counts(file, tmp_path):
+def test_changed_session_file_counts(file, tmp_path, caplog):
     panel = tmp_path / "panel.yaml"
     panel.write_text(PANEL.format(purpose="look"))
     file.write_text(SESSION)
     source = registry_source(load_settings(agents_file=file, data_dir=tmp_path))
     first = source.current()
     panel.write_text("mode: none")
-    time.sleep(0.3)
+    until(lambda: source.current() and lines(caplog), what="the wrong file is reported")
     assert source.current() is first
     panel.write_text(PANEL.format(purpose="look again"))
     newer = until(lambda: source.current() is not first and source.current(), what="the new file counts")
