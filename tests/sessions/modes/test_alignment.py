@@ -11,6 +11,8 @@ from symposia.models.alignment.transcript import lint_transcript
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.stop_conditions import MaxRounds
 
+pytestmark = pytest.mark.long
+
 ALIGNMENT = "".join(
     f'\n[agents.{name}]\nkind = "python"\ncallable = "stub_agents.alignment:{name}"\nwindow = 1000\n'
     for name in ("expert", "stubborn", "sloppy", "judge")
@@ -84,7 +86,6 @@ def test_judge_scores_the_experts_and_totals_add_up(panel):
     assert len(parse(text).judge) == 3
 
 
-@pytest.mark.long
 def test_added_participant_is_an_expert(stage):
     (stage.folder / "agents.toml").write_text(REGISTRY + ALIGNMENT)
     agents = dict.fromkeys(EXPERTS, "stubborn")

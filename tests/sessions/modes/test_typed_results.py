@@ -95,6 +95,7 @@ def test_every_mode_gives_an_object(typed):
         assert json.loads(result.text.strip("`").partition("json\n")[2] or result.text) == GOOD
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mode", ["orchestrated", "pair"])
 def test_finish_may_carry_the_output(typed, mode):
     agents = (
@@ -104,12 +105,14 @@ def test_finish_may_carry_the_output(typed, mode):
     assert (result.output, result.text, required(typed)) == (Report(**GOOD), "We are done.", [])
 
 
+@pytest.mark.long
 def test_speaker_is_asked_again_once(typed):
     result = result_of(typed.submit("round_robin", {"ada": "clumsy"}, output=Report, stop=MaxRounds(1)))
     assert (result.output, required(typed), result.turns) == (Report(**GOOD), ["ada", "ada"], 1)
     assert "$.title: 7 is not of type 'string'" in typed.calls()[-1]["instruction"]
 
 
+@pytest.mark.long
 def test_invalid_output_ends_the_session_with_its_text(typed):
     result = result_of(typed.submit("round_robin", {"ada": "hopeless"}, output=Report, stop=MaxRounds(1)))
     assert not result.ok
@@ -122,6 +125,7 @@ def test_invalid_output_ends_the_session_with_its_text(typed):
     assert required(typed) == ["ada", "ada"]
 
 
+@pytest.mark.long
 def test_failure_policy_decides_about_an_invalid_output(typed):
     skip = typed.submit(
         "round_robin",
@@ -145,11 +149,13 @@ def test_failure_policy_decides_about_an_invalid_output(typed):
     assert refused.data["text"] == "I would rather not, says ada"
 
 
+@pytest.mark.long
 def test_program_prints_the_output(typed):
     result = result_of(typed.submit("round_robin", {"ada": "program"}, output=Report, stop=MaxRounds(1)))
     assert result.output == Report(title="Report")
 
 
+@pytest.mark.long
 def test_schema_gives_json_data_in_any_client(typed):
     schema = Report.model_json_schema()
     job = typed.submit("round_robin", {"ada": "reporter"}, output=schema, stop=MaxRounds(1))
@@ -157,6 +163,7 @@ def test_schema_gives_json_data_in_any_client(typed):
     assert typed.client.get_job(job.id).result().output == GOOD
 
 
+@pytest.mark.long
 def test_documented_program_gives_an_object(typed, monkeypatch, capsys):
     monkeypatch.setenv("SYMPOSIA_REDIS_URL", typed.redis_url)
     page = (Path(__file__).parents[3] / "docs" / "results.md").read_text()
@@ -166,6 +173,7 @@ def test_documented_program_gives_an_object(typed, monkeypatch, capsys):
     assert capsys.readouterr().out == "Lamps ['too dim']\n"
 
 
+@pytest.mark.long
 def test_rule_in_python_is_checked_when_the_output_is_read(typed):
     class Strict(Report):
         @field_validator("title")
@@ -180,6 +188,7 @@ def test_rule_in_python_is_checked_when_the_output_is_read(typed):
     assert result.output_data == GOOD
 
 
+@pytest.mark.long
 def test_verdict_of_a_pair_is_in_the_result(typed):
     agents = {"ada": "say", "ben": "finisher"}
     verdict = result_of(typed.submit("pair", agents)).verdict
@@ -224,6 +233,7 @@ def test_bad_output_is_refused_when_it_is_submitted(redis_url, how, said):
         assert client.jobs() == []
 
 
+@pytest.mark.long
 def test_async_client_gives_an_object(typed):
     async def run():
         async with AsyncClient(load_settings(**typed.settings)) as client:

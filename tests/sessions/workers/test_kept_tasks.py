@@ -32,6 +32,7 @@ def test_fast_turns_follow_each_other_without_messages(stage):
         assert redis.llen(QUEUE) == 0
 
 
+@pytest.mark.long
 def test_slow_turns_are_sent(stage):
     slow = f'\n[agents.slow]\nkind = "scripted"\nreplies = [{{ say = "ok", delay_s = {2 * SLICE_S} }}]\n'
     (stage.folder / "agents.toml").write_text(REGISTRY + slow)
@@ -42,6 +43,7 @@ def test_slow_turns_are_sent(stage):
     assert messages_sent(stage) - before >= 4
 
 
+@pytest.mark.long
 def test_fast_turns_of_a_step_share_a_thread(stage):
     stage.start_worker(concurrency=1)
     agents = dict.fromkeys(("ann", "bob", "cyd", "dan"), "say")
@@ -83,6 +85,7 @@ def test_sessions_share_a_thread(stage):
     assert spoken[1][0] < spoken[0][-1]
 
 
+@pytest.mark.long
 def test_a_kept_turn_is_a_task_like_any_other(stage, monitor):
     stage.start_worker(concurrency=1)
     job = run(stage, 20)

@@ -34,6 +34,8 @@ from symposia.state.sessions.store import SessionStore
 from symposia.state.turns.parked import Inbox, InboxEntry
 from symposia.state.usage_limits import Permit, RateLimiter, Settlement, TenantAccounts, TenantUsage
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(params=["cluster", "sentinels"])
 def url(request: pytest.FixtureRequest) -> str:

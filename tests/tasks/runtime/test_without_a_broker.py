@@ -40,6 +40,7 @@ def test_turn_is_written_without_a_broker(hand: ByHand, caplog: pytest.LogCaptur
     assert job.status() is CollabStatus.COMPLETED
 
 
+@pytest.mark.long
 def test_sweep_stops_at_the_first_broker_error(hand: ByHand, caplog: pytest.LogCaptureFixture) -> None:
     jobs = [hand.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
     index = hand.runtime.index
@@ -54,6 +55,7 @@ def test_sweep_stops_at_the_first_broker_error(hand: ByHand, caplog: pytest.LogC
         assert hand.turn(job, 1) == "committed"
 
 
+@pytest.mark.long
 def test_broker_outage_costs_the_sweep_one_message(hand: ByHand) -> None:
     """Else each session would be due later and later, as if its messages had been lost again and again."""
     jobs = [hand.open("echo", turns=1, agents={"echo": "echo"}) for _ in range(3)]
@@ -67,6 +69,7 @@ def test_broker_outage_costs_the_sweep_one_message(hand: ByHand) -> None:
     assert sum(sent) <= 1
 
 
+@pytest.mark.long
 def test_sweep_continues_when_the_broker_is_back(hand: ByHand, tmp_path: Path) -> None:
     server = Valkey(tmp_path / "broker")
     with closing(server):

@@ -11,6 +11,8 @@ from live import until
 from servers.flower import FlowerServer, basic
 from symposia.workers.local.embedded import EmbeddedServer
 
+pytestmark = pytest.mark.long
+
 UNKNOWN = "0b7b1f5e-3f0e-4c1b-9d55-0a4d2c4c7d11"
 
 
@@ -72,7 +74,6 @@ def test_other_errors_of_pages_are_pages(dashboard):
     assert anonymous.get("/collabs/not-an-id").status == 401
 
 
-@pytest.mark.long
 def test_a_lost_redis_is_one_line(tmp_path, settings):
     with EmbeddedServer(tmp_path / "own", durable=False, bound=True) as server:
         flower = FlowerServer(tmp_path, settings | {"redis_url": server.url}).start()
@@ -84,7 +85,6 @@ def test_a_lost_redis_is_one_line(tmp_path, settings):
             flower.stop()
 
 
-@pytest.mark.long
 def test_a_redis_that_never_answered_is_one_line(tmp_path, settings):
     with EmbeddedServer(tmp_path / "own", durable=False, bound=True) as server:
         url = server.url

@@ -24,6 +24,8 @@ from symposia.workers.dashboard.live.session_list import SessionList
 from symposia.workers.dashboard.views.attention import AttentionLimits
 from symposia.workers.local.embedded import EmbeddedServer
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(params=["server", "cluster"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
@@ -200,7 +202,6 @@ def test_unexpected_errors_are_logged(
     assert caplog.text.count("ValueError: an unexpected one") == 1
 
 
-@pytest.mark.long
 def test_hub_continues_when_its_server_is_back(
     redis_url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ):

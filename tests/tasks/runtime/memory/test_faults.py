@@ -16,6 +16,8 @@ from live import result_of, until
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
 
+pytestmark = pytest.mark.long
+
 TRIP = {"from": "Nairobi", "to": "London"}
 
 
@@ -69,7 +71,6 @@ def test_turn_runs_without_memory_during_an_outage(forlorn):
     assert "Traceback" not in forlorn.worker.log()
 
 
-@pytest.mark.long
 def test_memory_is_used_again_after_an_outage(tmp_path: Path):
     folder = tmp_path / "elsewhere"
     (tmp_path / "room").mkdir()

@@ -16,7 +16,7 @@ from symposia.state.redis.connect import connect
 EXAMPLE = Path(__file__).parents[4] / "examples" / "eval" / "cases.yaml"
 
 #: The tests share a worker, and each evaluation has another name, so that it has runs of its own.
-pytestmark = pytest.mark.timeout(180)
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 
 def client_of(terminal: Terminal) -> Client:
@@ -152,7 +152,6 @@ def test_a_file_that_cannot_be_written_is_refused_first(busy: Terminal, cases_fi
     assert f"{option[2:]}: must be " in said.err
 
 
-@pytest.mark.long
 def test_the_example_runs_with_a_program_and_a_judge(busy: Terminal):
     said = busy.call("eval", str(EXAMPLE), "--min-score", "0.5", "--json", "-")
     assert said.code == 0

@@ -10,6 +10,8 @@ import pytest
 from processes.terminal import Terminal
 from review_tools.git_tree import GitTree
 
+pytestmark = pytest.mark.long
+
 #: Code without findings in the settings below, with space for defects.
 CLEAN = (
     '"""Till of a shop."""\n\nimport json\n\n\ndef read(text: str) -> dict:\n    return json.loads(text)\n'
@@ -51,7 +53,6 @@ def rules(said) -> set[tuple[str, str]]:
     }
 
 
-@pytest.mark.long
 def test_project_is_reviewed_by_its_own_settings(worked: Terminal, project):
     (project / "pyproject.toml").write_text(SETTINGS)
     (project / "tests").mkdir()
@@ -90,7 +91,6 @@ def test_branch_review_shows_its_planted_defects_only(worked: Terminal, tmp_path
     assert len(said.json()["findings"]) == len(visible)
 
 
-@pytest.mark.long
 def test_gate_counts_findings_that_the_base_branch_lacks(worked: Terminal, tmp_path):
     tree = GitTree(tmp_path / "gate")
     tree.put("old.py", "eval('1')\n")
@@ -113,7 +113,6 @@ def test_gate_counts_findings_that_the_base_branch_lacks(worked: Terminal, tmp_p
     assert lines[1].endswith("main  completed: 1 medium (1 new, 0 gone, 0 suppressed)")
 
 
-@pytest.mark.long
 def test_ignored_findings_are_listed_with_their_reason(worked: Terminal, project):
     (project / "a.py").write_text("eval('1')  # symposia: ignore[B307] our own text\n")
     said = worked.call("review", str(project))

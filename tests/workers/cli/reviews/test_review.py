@@ -39,6 +39,7 @@ def test_planted_defects_are_found_with_their_lines(worked: Terminal, project):
     assert "Most severe: line 4" in risky["summary"]
 
 
+@pytest.mark.long
 def test_reports_are_written_and_shown_in_all_formats(worked: Terminal, project):
     (project / "wasteful.py").write_text(WASTEFUL)
     out = worked.folder / "out"
@@ -56,6 +57,7 @@ def test_reports_are_written_and_shown_in_all_formats(worked: Terminal, project)
     assert shown.out == (out / "review.md").read_text()
 
 
+@pytest.mark.long
 def test_baseline_findings_do_not_fail_the_review(worked: Terminal, project):
     (project / "risky.py").write_text(RISKY)
     known = str(project / "known.json")
@@ -64,6 +66,7 @@ def test_baseline_findings_do_not_fail_the_review(worked: Terminal, project):
     assert (second.code, "no findings" in second.out, "suppressed" in second.out) == (0, True, True), second
 
 
+@pytest.mark.long
 def test_fail_on_sets_the_failing_severity(worked: Terminal, project):
     (project / "wasteful.py").write_text(WASTEFUL)
     codes = {
@@ -105,6 +108,7 @@ def test_other_panels_need_no_model(worked: Terminal, project):
     assert ("risky.py", 4, "B602") in found(said)
 
 
+@pytest.mark.long
 def test_named_root_is_recognized_at_another_place(worked: Terminal, tmp_path):
     def status(folder: Path, *options: str) -> set[str]:
         said = worked.call("review", str(folder), "--json", *options)
@@ -120,6 +124,7 @@ def test_named_root_is_recognized_at_another_place(worked: Terminal, tmp_path):
     assert status(second) == {"new"}
 
 
+@pytest.mark.long
 def test_archived_sessions_are_reviewed(worked: Terminal):
     names = ("redis_url", "data_dir")
     settings = {it: worked.environment[f"SYMPOSIA_{it.upper()}"] for it in names}

@@ -8,6 +8,8 @@ import pytest
 
 from live import until
 
+pytestmark = pytest.mark.long
+
 SESSION = """
 title: A line above the door
 purpose: Write one line that stands above the door.

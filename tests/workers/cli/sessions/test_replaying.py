@@ -12,6 +12,8 @@ import pytest
 from processes.terminal import Terminal
 from scaling import patient
 
+pytestmark = pytest.mark.long
+
 PAGE = (Path(__file__).parents[4] / "docs" / "replay.md").read_text()
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from processes.terminal import Terminal
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def spoken(busy: Terminal, pair_file: str) -> str:
@@ -115,7 +117,6 @@ def test_watch_prints_every_event_to_the_end(busy, pair_file):
     assert len(said) == 4
 
 
-@pytest.mark.long
 def test_suspended_session_is_silent_until_resumed(busy, waiting, gate):
     watching = busy.start("watch", waiting).until("ann")
     assert busy.call("suspend", waiting, "--json").json() == {"id": waiting, "status": "suspended"}

@@ -20,6 +20,8 @@ from symposia.state.redis.connect import connect
 from symposia.workers.cli.common.exit_codes import ExitCode
 from symposia.workers.local.embedded import EmbeddedServer
 
+pytestmark = pytest.mark.long
+
 AGENTS = """
 [agents.chair]
 kind = "scripted"
