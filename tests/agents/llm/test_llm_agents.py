@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from live import until
 from scaling import patient
 from servers.model_stub import Answer, completion, refusal
 from symposia.agents.llm.agent import LLMAgent
@@ -377,8 +378,8 @@ def test_turns_call_the_model_in_parallel(runner, turn, agent, model):
     said.gate = gate
     model.answers(said)
     speaking = [runner.start(agent(), turn(), timeout_s=patient(20)) for _ in range(8)]
-    while len(model.asked) < 8:
-        gate.wait(0.01)
+    # Longer than a turn: one that does not call the model logs why.
+    until(lambda: len(model.asked) == 8, timeout_s=25, what="eight requests are under way")
     gate.set()
     assert [each.result().messages[0].content for each in speaking] == ["together"] * 8
 
