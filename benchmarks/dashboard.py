@@ -39,6 +39,9 @@ from symposia.workers.local.processes import free_port
 
 #: Load of a machine that does nothing else.
 IDLE_LOAD = 0.5
+#: Maximum seconds that Flower may take to start, and to stop.
+START_S = 60
+STOP_S = 20
 
 
 def main() -> None:
@@ -103,11 +106,23 @@ def flower(settings: Settings) -> Iterator[tuple[psutil.Process, int]]:
         command, env=child_environment(settings), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
         try:
-            while not _is_up(port):
-                time.sleep(0.05)
+            _wait_until_up(process, port)
             yield psutil.Process(process.pid), port
         finally:
             process.terminate()
+            try:
+                process.wait(STOP_S)
+            except subprocess.TimeoutExpired:
+                print(f"Flower did not stop within {STOP_S} s", flush=True)
+                process.kill()
+
+
+def _wait_until_up(process: subprocess.Popen[bytes], port: int) -> None:
+    deadline = time.monotonic() + START_S
+    while not _is_up(port):
+        if process.poll() is not None or time.monotonic() > deadline:
+            sys.exit(f"Flower did not start within {START_S} s (exit code {process.poll()})")
+        time.sleep(0.05)
 
 
 def _is_up(port: int) -> bool:

@@ -15,6 +15,8 @@ from typing import Any
 HOST = "127.0.0.1"
 #: Seconds between two requests of a page that polls, as in live.js.
 POLL_S = 1.0
+#: Seconds after which an answer, or a change that a page has not seen, is lost.
+LATEST_S = 20
 #: A message of the benchmark contains its number and the time at which it was written.
 MARK = re.compile(r"n(\d+)t(\d{13})")
 
@@ -47,9 +49,10 @@ class Connection:
 
     async def body(self, path: str) -> bytes:
         """Request a path; return the body of the answer."""
-        status, headers = await self.get(path)
-        assert status == 200, (path, status)
-        return await self._reader.readexactly(int(headers["content-length"]))
+        async with asyncio.timeout(LATEST_S):
+            status, headers = await self.get(path)
+            assert status == 200, (path, status)
+            return await self._reader.readexactly(int(headers["content-length"]))
 
     async def lines(self) -> AsyncIterator[str]:
         """Yield the lines of a stream."""
@@ -64,6 +67,8 @@ class Page:
     browser: str = field(default_factory=lambda: secrets.token_urlsafe(8))
     #: The page reads no stream, because its browser has too many.
     polls: bool = False
+    #: The page gets every change from now on.
+    is_open: bool = False
     seen: set[str] = field(default_factory=set)
     delays_ms: list[float] = field(default_factory=list)
 
@@ -86,6 +91,7 @@ class ListPage(Page):
         async with Connection.open(port, self.browser) as connection:
             status, _ = await connection.get("/api/collabs/stream")
             if status == 200:
+                self.is_open = True
                 await self._read(connection)
                 return
             assert status == 204, status
@@ -103,6 +109,7 @@ class ListPage(Page):
 
     async def _poll(self, connection: Connection) -> None:
         position = json.loads(await connection.body("/api/collabs?limit=1"))["position"]
+        self.is_open = True
         while True:
             answer = json.loads(await connection.body(f"/api/collabs/changes?after={position}"))
             assert not answer["reload"], "changes were lost"
@@ -127,6 +134,7 @@ class SessionPage(Page):
         async with Connection.open(port, self.browser) as connection:
             status, _ = await connection.get(f"/api/collabs/{self.session_id}/stream")
             assert status == 200, status
+            self.is_open = True
             async for line in connection.lines():
                 if line.startswith("data: ") and (mark := MARK.search(line)):
                     self._record(f"{self.session_id} {mark[1]}", int(mark[2]))

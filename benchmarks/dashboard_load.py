@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psutil
-from dashboard_clients import POLL_S, ListPage, Page, SessionPage, Visitor
+from dashboard_clients import LATEST_S, POLL_S, ListPage, Page, SessionPage, Visitor
 from redis import Redis
 
 from symposia.jobs.collab import CollabJob
@@ -24,8 +24,6 @@ from symposia.state.redis.keys import session_key
 RATE = 10
 #: Tabs of a browser with many tabs.
 TABS = 12
-#: Seconds after which a change that a page has not seen is lost.
-LATEST_S = 20
 #: Maximum share of a core that Flower should use.
 MOST_CORES = 0.5
 #: Maximum delay of a stream, in milliseconds (95th percentile).
@@ -82,7 +80,7 @@ async def measure_updates(
 ) -> None:
     load, redis = Load.of(options, jobs), jobs[0]._connections.store.client
     readers = [asyncio.create_task(it.run(port)) for it in (*load.pages(), *load.visitors)]
-    await asyncio.sleep(3)
+    await wait_until_open(load, readers)
     for page in load.pages():
         page.start_counting()
     changed = jobs[: min(len(jobs) - len(load.sessions), RATE * options.seconds)]
@@ -117,6 +115,15 @@ async def measure_updates(
         f"Flower used {busy:.2f} cores{within(busy, MOST_CORES)} and {flower.memory_info().rss / 2**20:.0f} MiB "
         f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f})"
     )
+
+
+async def wait_until_open(load: Load, readers: Sequence[asyncio.Task[None]]) -> None:
+    """Wait until all pages are open, for at most `LATEST_S` seconds, and then until their first data has arrived."""
+    for _ in range(10 * LATEST_S):
+        if all(it.is_open for it in load.pages()) or any(it.done() for it in readers):
+            break
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(3)
 
 
 async def wait_for_pages(load: Load, changes: int, messages: int) -> None:

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 
 from chaos.arena import Arena, Fault
-from chaos.plays import plays
+from chaos.plays import MODES, plays
 from chaos.rounds import Round
 
-#: Sessions that a fault of the short suite befalls: three of each mode.
-SESSIONS = 18
+#: Number of sessions in a round of the short suite: two of each mode.
+SESSIONS = 2 * len(MODES)
 
 
 @pytest.fixture(scope="session")

@@ -232,8 +232,14 @@ MODES: tuple[Callable[[Random], Play], ...] = (
 
 
 def plays(random: Random, count: int) -> list[Play]:
-    """Sessions of all modes in turn; one in twenty has a misbehaving agent."""
-    return [(moody if random.random() < 0.05 else MODES[i % len(MODES)])(random) for i in range(count)]
+    """Return sessions of all modes in turn. After the first of each mode, one in twenty has a misbehaving agent."""
+    return [_choose(random, i)(random) for i in range(count)]
+
+
+def _choose(random: Random, number: int) -> Callable[[Random], Play]:
+    """Return the play of a number. Every boundary must be reached, so the first of each mode is not replaced."""
+    is_moody = random.random() < 0.05 and number >= len(MODES)
+    return moody if is_moody else MODES[number % len(MODES)]
 
 
 def waiting_plays(random: Random, count: int) -> list[Play]:
