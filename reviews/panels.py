@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tomllib
 from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import cache
@@ -17,11 +16,10 @@ from pydantic import ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
 from ..models.review.readers import ReaderModel
+from ..models.text.toml_file import TomlFileError, read_toml
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")
-#: Maximum bytes of a file of panels.
-MAX_BYTES = 1_048_576
 _SHIPPED = Path(__file__).with_name("panels.toml")
 #: Programs whose version affects the findings of a panel, by the agents that run them.
 _PROGRAMS = {"ruff": ("ruff",), "bandit": ("bandit",), "inspector": ("bandit", "ruff")}
@@ -93,15 +91,9 @@ def _shipped() -> Mapping[str, Panel]:
 
 def _read(path: Path) -> dict[str, Panel]:
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-        if len(raw) > MAX_BYTES:
-            raise InvalidInput(str(path), len(raw), f"must be at most {MAX_BYTES} bytes")
-        tables = tomllib.loads(raw.decode())
-    except OSError as error:
-        raise InvalidInput("panels", str(path), f"cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput(str(path), "", f"must be valid TOML: {error}") from None
+        tables = read_toml(path)
+    except TomlFileError as error:
+        raise InvalidInput("panels", str(path), error.rule) from None
     return {name: _panel(name, table, path) for name, table in tables.items()}
 
 

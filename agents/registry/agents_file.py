@@ -25,7 +25,6 @@ Only this file names code, environment variables and URLs; a job never does.
 
 from __future__ import annotations
 
-import tomllib
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
@@ -36,6 +35,7 @@ from pydantic import Field, ValidationError
 from ...models.errors import InvalidInput, RegistryError, invalid_input
 from ...models.sessions.options import AgentName
 from ...models.text.redact import ABSENT
+from ...models.text.toml_file import TomlFileError, read_toml
 from ...models.turns.waiting import WaitPolicy
 from ..entry_base import CallablePath, EntryBase, ModuleName, Window
 from ..llm.entries import TOOL_NAME, LLMEntry, ModelTables
@@ -89,6 +89,8 @@ class AgentsFile(ModelTables):
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
 
 
+#: Maximum bytes of the file: scripted agents may have many replies.
+_MAX_BYTES = 16 * 1024 * 1024
 _KINDS = ("llm", "python", "scripted", "command", "human", "external", "session")
 
 
@@ -103,13 +105,11 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
         RegistryError: The file breaks a rule; the error names file, table, field and rule.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        data = read_toml(path, max_bytes=_MAX_BYTES)
         read_session_files(path, data, session_files)
         file = AgentsFile.model_validate(data)
-    except OSError as error:
-        raise RegistryError(str(path), entry="", field="", rule=f"cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RegistryError(str(path), entry="", field="", rule=f"must be valid TOML: {error}") from None
+    except TomlFileError as error:
+        raise RegistryError(str(path), entry="", field="", rule=error.rule) from None
     except ValidationError as error:
         raise _broken_rule(path, error) from None
     for name in file.tools.keys() & file.mcp.keys():

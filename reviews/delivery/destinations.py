@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from ...models.errors import DeliveryFailed, InvalidInput, invalid_input
+from ...models.text.toml_file import TomlFileError, read_toml
 from . import senders
 from .chat import send_to_chat
 from .deliveries_file import (
@@ -29,7 +29,6 @@ from .payload import ReportPayload
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("deliveries.toml")
-MAX_BYTES = 1_048_576
 
 Getenv = Callable[[str], str | None]
 
@@ -127,14 +126,8 @@ class Destinations:
 
 def _read(path: Path) -> DeliveriesFile:
     try:
-        with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)
-        if len(raw) > MAX_BYTES:
-            raise InvalidInput(str(path), len(raw), f"must be at most {MAX_BYTES} bytes")
-        return DeliveriesFile.model_validate(tomllib.loads(raw.decode()))
-    except OSError as error:
-        raise InvalidInput("deliveries_file", str(path), f"cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput("deliveries_file", str(path), f"must be valid TOML: {error}") from None
+        return DeliveriesFile.model_validate(read_toml(path))
+    except TomlFileError as error:
+        raise InvalidInput("deliveries_file", str(path), error.rule) from None
     except ValidationError as error:
         raise invalid_input(error, prefix=path.name) from None

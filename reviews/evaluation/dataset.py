@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from ...models.errors import InvalidInput, invalid_input
 from ...models.review.defect_set import DefectSet
 from ...models.review.evaluation import Dataset, PlacedDefect, place_defects
 from ...models.review.runs import SkippedItem
+from ...models.text.toml_file import TomlFileError, read_toml
 from ..batches.request import ReviewRequest
 from ..requests.panels import project_settings, resolve_panel
 from ..requests.roots import root_identity
@@ -24,8 +24,6 @@ from ..sources.source import SourceLimits
 
 #: File of a data set in its folder.
 FILE_NAME = "dataset.toml"
-#: Maximum bytes of it.
-_MAX_BYTES = 1_048_576
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +90,9 @@ def request_for_dataset(loaded: LoadedDataset, **how: Unpack[HowToEvaluate]) -> 
 
 def _parse(file: Path) -> Dataset:
     try:
-        with file.open("rb") as opened:
-            raw = opened.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise InvalidInput("dataset", str(file), f"cannot be read: {error.strerror}") from None
-    if len(raw) > _MAX_BYTES:
-        raise InvalidInput("dataset", str(file), f"must be at most {_MAX_BYTES} bytes")
-    try:
-        return Dataset.model_validate(tomllib.loads(raw.decode()))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InvalidInput("dataset", str(file), f"must be valid TOML: {error}") from None
+        return Dataset.model_validate(read_toml(file))
+    except TomlFileError as error:
+        raise InvalidInput("dataset", str(file), error.rule) from None
     except ValidationError as error:
         raise invalid_input(error, str(file)) from None
 

@@ -16,18 +16,16 @@ A beat reads the file when it starts. Schedules that were added in another way d
 
 from __future__ import annotations
 
-import tomllib
 from pathlib import Path
 
 from ...config.settings import Settings
 from ...models.errors import InvalidInput
 from ...models.schedules.schedule import Schedule
+from ...models.text.toml_file import TomlFileError, read_toml
 from ...reviews.schedules.schedules import read_schedules
 
 #: Default path, in the working folder.
 DEFAULT_FILE = Path("schedules.toml")
-#: Maximum size in bytes.
-_MAX_BYTES = 1024 * 1024
 
 
 def load_schedules_file(settings: Settings) -> list[Schedule] | None:
@@ -42,18 +40,8 @@ def load_schedules_file(settings: Settings) -> list[Schedule] | None:
             return None
         path = DEFAULT_FILE
     try:
-        with path.open("rb") as file:
-            raw = file.read(_MAX_BYTES + 1)
-        if len(raw) > _MAX_BYTES:
-            raise InvalidInput("", str(path), f"must be a file of at most {_MAX_BYTES} bytes")
-        return read_schedules(tomllib.loads(raw.decode()))
-    except OSError as error:
-        raise InvalidInput(
-            "SYMPOSIA_SCHEDULES_FILE", str(path), f"cannot be read: {error.strerror}"
-        ) from None
-    except UnicodeDecodeError:
-        raise InvalidInput("", str(path), "must be UTF-8 text") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidInput("", str(path), f"is not valid TOML: {error}") from None
+        return read_schedules(read_toml(path))
+    except TomlFileError as error:
+        raise InvalidInput("SYMPOSIA_SCHEDULES_FILE", str(path), error.rule) from None
     except InvalidInput as error:
         raise error.within(path.name) from None
