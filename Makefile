@@ -114,6 +114,10 @@ screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real b
 	@mkdir -p docs/screenshots
 	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/workers/dashboard/browser
 
+.PHONY: settings-page
+settings-page: $(INSTALLED) ## Write docs/settings.md from config/settings.py
+	@$(BIN)/python .ci/settings_page.py
+
 .PHONY: pins
 pins: ## Update constraints.txt to the newest versions
 	@rm -rf .venv/pins

@@ -47,7 +47,7 @@ participants:
 stop: {max_rounds: 1}
 """
 #: What is measured without a command: the start of the interpreter, and of the libraries of every read.
-FLOOR = ("pass", "import redis, typer, pydantic_settings; pydantic_settings.BaseSettings")
+FLOOR = ("pass", "import redis, typer, pydantic; pydantic.BaseModel")
 COMMANDS = (
     "--version",
     "--help",

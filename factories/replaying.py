@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings, known_secrets, read_variable
+from ..config.secrets import known_secrets
+from ..config.settings import Settings, read_variable
 from ..jobs.replaying import replay_job
 from .broker import urls_in_use
 from .runtime import load_registry

@@ -20,7 +20,8 @@ from ..agents.local_model.server import recorded_local_model
 from ..agents.registry.registry import DEFAULT_FILE, Registry
 from ..agents.registry.source import OnRead, RegistrySource
 from ..agents.sessions import SessionFiles
-from ..config.settings import Settings, known_secrets, read_variable
+from ..config.secrets import known_secrets
+from ..config.settings import Settings, read_variable
 from ..jobs.session_file import ignore_path, read_session_document
 from ..models.sessions.limits import DailyLimits
 from ..reviews.batches.context import ReviewQueue

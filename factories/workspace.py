@@ -7,7 +7,8 @@ from contextlib import ExitStack
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings, known_secrets
+from ..config.secrets import known_secrets
+from ..config.settings import Settings
 from ..models.errors import ArchiveError
 from ..state.notifications import NotificationStreams
 from ..state.redis.connect import connect

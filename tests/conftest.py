@@ -18,7 +18,7 @@ from live import until
 from processes.gone import command_of, is_gone
 from scaling import PATIENCE, patient, scaled_examples
 from servers.rabbit import MISSING, Rabbit, own_rabbit, program
-from symposia.config.settings import ALTERNATIVE_NAMES
+from symposia.config.sources import ALTERNATIVE_NAMES
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
 

@@ -20,7 +20,8 @@ from typing import Any
 from celery.signals import after_setup_logger, after_setup_task_logger
 from celery.utils.log import ColorFormatter
 
-from ..config.settings import Settings, known_secrets
+from ..config.secrets import known_secrets
+from ..config.settings import Settings
 from ..config.telemetry import load_telemetry_settings
 from ..factories.broker import urls_in_use
 from ..models.text.ids import attempt_span_id, format_timestamp, moment_from_ms, trace_id, utcnow

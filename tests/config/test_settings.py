@@ -105,7 +105,7 @@ def test_settings_are_immutable() -> None:
 
 def test_a_child_process_reads_the_same_settings(tmp_path: Path) -> None:
     chosen = load_settings(redis_url="redis://:secret@db:6379/0", lease_s=2.5, data_dir=tmp_path)
-    script = "from symposia.config.settings import Settings; print(Settings().model_dump(mode='python').__repr__())"
+    script = "from symposia.config.settings import load_settings; print(load_settings().model_dump(mode='python').__repr__())"
     answer = subprocess.run(
         [sys.executable, "-c", script],
         env=child_environment(chosen),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.config.settings import known_secrets
+from symposia.config.secrets import known_secrets
 from symposia.config.telemetry import load_telemetry_settings
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import symposia
-from symposia.config.settings import ALTERNATIVE_NAMES, PREFIX, Settings
 from symposia.models.memory.learned import MemoryChoices
 
 ROOT = Path(__file__).parents[2]
@@ -100,37 +99,6 @@ def first_column(section: str, heading: str) -> list[str]:
 def test_fields_of_a_session_file_are_documented(heading: str, fields: set[str]) -> None:
     section = (ROOT / "docs/modes.md").read_text().partition("## Session files")[2]
     assert sorted(first_column(section, heading)) == sorted(fields)
-
-
-def setting_row(name: str) -> dict[str, str]:
-    """What the table of settings must show of one: names, default (if it is a plain value) and range."""
-    field = Settings.model_fields[name]
-    names = [f"{PREFIX}{name.upper()}", *([ALTERNATIVE_NAMES[name]] if name in ALTERNATIVE_NAMES else [])]
-    bounds = {
-        key: value for it in field.metadata for key in ("ge", "le") if (value := getattr(it, key, None))
-    }
-    row = {"names": ", ".join(f"`{it}`" for it in names)}
-    if field.default not in (None, ()) and not field.is_required() and field.default_factory is None:
-        row["default"] = plain(field.default)
-    if bounds:
-        row["range"] = f"{plain(bounds['ge'])} to {plain(bounds['le'])}"
-    return row if not name.endswith("_port") else {key: it.replace(",", "") for key, it in row.items()}
-
-
-def plain(value: object) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int | float):
-        return f"{value:,.6f}".rstrip("0").rstrip(".") if value < 1 else f"{value:,.0f}"
-    return str(value)
-
-
-def test_every_setting_is_documented() -> None:
-    table = (ROOT / "docs/settings.md").read_text().partition("| variable |")[2].splitlines()[2:]
-    shown = [dict(zip(("names", "meaning", "default", "range"), cells(row), strict=True)) for row in table]
-    assert [it["names"] for it in shown] == [setting_row(name)["names"] for name in Settings.model_fields]
-    for row, name in zip(shown, Settings.model_fields, strict=True):
-        assert row == row | setting_row(name)
 
 
 def cells(row: str) -> list[str]:

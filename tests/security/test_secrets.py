@@ -15,7 +15,7 @@ from live import result_of
 from processes.gone import command_of
 from scaling import patient
 from symposia.client import Client
-from symposia.config.settings import known_secrets
+from symposia.config.secrets import known_secrets
 from symposia.models.sessions.options import AfterRetries
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import build_app

@@ -76,6 +76,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Operations": {
         "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
+        "operations.config": ("config",),
         "operations.doctor": ("doctor",),
     },
 }

@@ -33,7 +33,14 @@ from ...state.redis.readers import server_ms
 from ...state.reviews.queues import DeliveryQueue
 from ...state.schedule_store import ScheduleStore
 from ...state.sessions.archiving import ArchiveQueue
-from .machine_checks import check_agents, check_local_model, check_packages, check_python, check_traces
+from .machine_checks import (
+    check_agents,
+    check_local_model,
+    check_packages,
+    check_python,
+    check_settings,
+    check_traces,
+)
 from .server_checks import (
     CheckResult,
     Grade,
@@ -58,6 +65,7 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
     """
     yield check_python()
     yield from check_packages()
+    yield from check_settings()
     yield from check_agents(settings)
     yield check_local_model(settings)
     yield check_traces()

@@ -8,7 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
-from ...config.settings import Settings
+from ...config.settings import Settings, find_settings_problems
+from ...config.sources import settings_file
 from ...config.telemetry import load_telemetry_settings
 from ...factories.runtime import daily_limits, load_registry
 from ...models.errors import RegistryError
@@ -46,6 +47,14 @@ def check_packages() -> Iterator[CheckResult]:
         yield CheckResult(
             "packages", Grade.BAD, f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}"
         )
+
+
+def check_settings() -> Iterator[CheckResult]:
+    """Report the settings file, and variables that have no effect."""
+    file = settings_file()
+    yield CheckResult("settings", Grade.GOOD, f"environment{f', then {file}' if file else ''}")
+    for problem in find_settings_problems():
+        yield CheckResult("settings", Grade.WARNING, problem, "to list all settings: symposia config")
 
 
 def check_agents(settings: Settings) -> Iterator[CheckResult]:

@@ -35,7 +35,7 @@ def test_command_list_is_complete():
         ),
         "eval",
         *("restore", "prune", "lint", "dialogue"),
-        *("up", "worker", "beat", "flower", "callbacks", "doctor"),
+        *("up", "worker", "beat", "flower", "callbacks", "config", "doctor"),
     ] == COMMANDS
 
 

@@ -31,6 +31,7 @@ def test_doctor_exits_with_0_if_all_is_well(busy: Terminal):
         *(
             "Python",
             "packages",
+            "settings",
             "agents",
             "limits",
             "local model",

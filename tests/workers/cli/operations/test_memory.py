@@ -12,7 +12,8 @@ from redis import Redis
 from typer.testing import CliRunner
 
 from processes.terminal import Terminal
-from symposia.config.settings import ALTERNATIVE_NAMES, load_settings
+from symposia.config.settings import load_settings
+from symposia.config.sources import ALTERNATIVE_NAMES
 from symposia.factories.memory import dialog_memory, memory_rules, memory_url
 from symposia.models.errors import InvalidInput
 from symposia.state.memory.rooms import DialogMemory

@@ -1,0 +1,76 @@
+"""Write docs/settings.md: the introduction in this file, and a table of what config/settings.py says.
+
+python .ci/settings_page.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from symposia.config.described import SettingDescription, describe_settings
+
+PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
+INTRODUCTION = """\
+# Settings
+
+<!-- Generated from config/settings.py: `make settings-page` writes this page. -->
+
+All programs (client, workers, command line, Flower) read the same settings. Each setting is, in this order:
+
+1. an argument: an option of the command line, or of `load_settings` in Python;
+2. an environment variable, if it is not empty;
+3. a key of the settings file;
+4. its default.
+
+`symposia config` prints the value of every setting and where it comes from, without passwords. `symposia config --changed`
+prints only those that are not defaults, `--json` all of them for programs.
+
+An invalid value is refused with the name of the variable, or of the file and key. Commands warn of environment
+variables that start with `SYMPOSIA_` and are no setting, with the nearest name; `symposia doctor` lists them. So give
+your own variables, such as those of API keys, another prefix.
+
+## Settings file
+
+The file `symposia.toml` in the working folder, or the one that `SYMPOSIA_CONFIG` names, holds settings by the lower-case
+name without `SYMPOSIA_`:
+
+```toml
+redis_url = "redis://valkey.example.com:6379/0"
+agents_file = "agents.toml"     # relative to the folder of this file
+worker_concurrency = 16
+flower_hosts = ["symposia.example.com"]
+
+[jobs]
+standup = "standup.yaml"
+```
+
+- An unknown key is refused, with the nearest name.
+- Relative paths start at the folder of the file. `~` is your home folder.
+- URLs may hold passwords. Then only your user should be able to read the file (`chmod 600`): commands and `symposia
+  doctor` warn otherwise. API keys are not settings: the agents file names the environment variable of each.
+- Processes that Symposia starts, such as the workers of `symposia up`, get all settings as environment variables and read
+  no file.
+- `SYMPOSIA_CONFIG=/dev/null` reads no file.
+
+## All settings
+
+Times are in seconds. The second name in a row is read if the first is not set. In an environment variable, tables are
+JSON and lists are separated by commas.
+
+| variable | meaning | default | allowed |
+|---|---|---|---|
+"""
+
+
+def render_page() -> str:
+    """Return the page."""
+    return INTRODUCTION + "".join(map(_row, describe_settings()))
+
+
+def _row(it: SettingDescription) -> str:
+    cells = (", ".join(f"`{name}`" for name in it.variables), it.meaning, it.default, it.limits)
+    return f"| {' | '.join(cells)} |\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render_page(), encoding="utf-8")

@@ -1,0 +1,153 @@
+"""Where the values of settings come from: variables of the environment, then the file `symposia.toml`."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from ..models.errors import InvalidInput
+from ..models.text.redact import without_password
+from ..models.text.toml_file import TomlFileError, read_toml
+
+PREFIX = "SYMPOSIA_"
+#: Variable with the path of the settings file; without it, `DEFAULT_FILE` is read if it exists.
+FILE_VARIABLE = f"{PREFIX}CONFIG"
+DEFAULT_FILE = Path("symposia.toml")
+#: Value of `FILE_VARIABLE` in child processes, whose variables hold every setting: an empty file.
+NO_FILE = os.devnull
+
+#: Variables that are read if the `SYMPOSIA_*` one is not set (dialog state document, section 5).
+ALTERNATIVE_NAMES = {
+    "redis_url": "REDIS_URL",
+    "memory_ttl_s": "DIALOG_STATE_TTL_SECONDS",
+    "memory_max_bytes": "DIALOG_STATE_MAX_SIZE_BYTES",
+}
+#: Starts of variables that belong to the tests of this project.
+_OF_TESTS = (f"{PREFIX}TEST_", f"{PREFIX}MPLP_DIR", f"{PREFIX}SEEDS_DIR")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredValue:
+    """A value of the environment or of the settings file.
+
+    Attributes:
+        value: The value, not yet checked.
+        source: Name of the variable, or path of the file.
+        is_file: Whether the source is the file.
+    """
+
+    value: Any
+    source: str
+    is_file: bool = False
+
+    def label(self, name: str) -> str:
+        """Return where an error says that the setting `name` is: the variable, or file and key."""
+        return f"{self.source}: {name}" if self.is_file else self.source
+
+
+def variable_of(name: str) -> str:
+    """Return the environment variable of a setting."""
+    return f"{PREFIX}{name.upper()}"
+
+
+def configured_values(names: Collection[str], paths: Collection[str]) -> dict[str, ConfiguredValue]:
+    """Return the configured settings by name; a variable takes precedence over the file.
+
+    Args:
+        names: The names of all settings.
+        paths: The settings whose values are paths; relative ones in the file start at its folder.
+
+    Raises:
+        InvalidInput: The file cannot be read or has an unknown key.
+    """
+    return {**_from_file(names, paths), **_from_environment(names)}
+
+
+def _from_environment(names: Collection[str]) -> dict[str, ConfiguredValue]:
+    """Return the settings whose variable has a value; an empty one counts as not set."""
+    found = {}
+    for name in names:
+        for variable in (variable_of(name), ALTERNATIVE_NAMES.get(name, "")):
+            if value := os.environ.get(variable):
+                found[name] = ConfiguredValue(value, variable)
+                break
+    return found
+
+
+def settings_file() -> Path | None:
+    """Return the settings file in use; None: there is none."""
+    if named := os.environ.get(FILE_VARIABLE):
+        return Path(named)
+    return DEFAULT_FILE.absolute() if DEFAULT_FILE.is_file() else None
+
+
+def _from_file(names: Collection[str], paths: Collection[str]) -> dict[str, ConfiguredValue]:
+    file = settings_file()
+    if file is None:
+        return {}
+    try:
+        table = read_toml(file)
+    except TomlFileError as error:
+        raise InvalidInput(FILE_VARIABLE, str(file), error.rule) from None
+    for key, value in table.items():
+        if key not in names:
+            raise InvalidInput(f"{file}: {key}", value, f"is not a setting{_nearest(key, names)}")
+    folder = file.absolute().parent
+    return {
+        name: ConfiguredValue(_from_folder(value, folder) if name in paths else value, str(file), True)
+        for name, value in table.items()
+    }
+
+
+def _from_folder(value: object, folder: Path) -> object:
+    """Return a path, or a table of paths, in which relative paths start at `folder`."""
+    if isinstance(value, dict):
+        return {name: _from_folder(it, folder) for name, it in value.items()}
+    return str(folder / value) if isinstance(value, str) and not value.startswith("~") else value
+
+
+def find_problems(names: Collection[str]) -> list[str]:
+    """Return a line for unknown `SYMPOSIA_*` variables, and one for a readable file with a password.
+
+    Args:
+        names: The names of all settings.
+    """
+    known = {*map(variable_of, names), FILE_VARIABLE}
+    unknown = sorted(
+        it for it in os.environ if it.startswith(PREFIX) and it not in known and not it.startswith(_OF_TESTS)
+    )
+    lines = []
+    if unknown:
+        named = "; ".join(f"{it}{_nearest(it, known)}" for it in unknown)
+        lines.append(f"environment variables that are no setting are ignored: {named}")
+    file = settings_file()
+    if file is not None and _is_exposed(file):
+        lines.append(f"{file} holds a password and all users can read it: chmod 600 {file}")
+    return lines
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f", did you mean {near[0]}?" if near else ""
+
+
+def _is_exposed(file: Path) -> bool:
+    """Return whether other users may read a file in which a URL has a password."""
+    try:
+        return bool(file.stat().st_mode & stat.S_IROTH) and _has_password(read_toml(file))
+    except (OSError, TomlFileError):  # reading the settings reports it
+        return False
+
+
+def _has_password(table: Mapping[str, object]) -> bool:
+    return any(isinstance(it, str) and "://" in it and without_password(it) != it for it in table.values())
+
+
+def is_child() -> bool:
+    """Return whether a program of Symposia started this process with `child_environment`."""
+    return os.environ.get(FILE_VARIABLE) == NO_FILE
