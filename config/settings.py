@@ -11,11 +11,11 @@ import json
 import logging
 import os
 import re
+import sys
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from platformdirs import user_data_path
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
@@ -45,7 +45,10 @@ PATHS = frozenset({"data_dir", "agents_file", "jobs", "review_roots", "deliverie
 
 def default_data_dir() -> Path:
     """Return the data folder used if none is configured."""
-    return user_data_path("symposia")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Application Support" / "symposia"
+    base = os.environ.get("XDG_DATA_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "share") / "symposia"
 
 
 class Settings(BaseModel):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from redis import Redis
 
 from ..config.settings import Settings, default_data_dir
+from ..models.extras import Needed
 from ..tasks.runtime.archiving import Archiver, ArchivingTimes
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def open_archive(settings: Settings) -> Archive | None:
     url = archive_url(settings)
     if url is None:
         return None
-    from ..archive.archive import Archive
+    with Needed("the archive (SYMPOSIA_ARCHIVE=false: none)"):
+        from ..archive.archive import Archive
 
     # The folder of any other file may contain files that other users need.
     owns_folder = settings.database_url is None and settings.data_dir == default_data_dir()

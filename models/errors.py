@@ -58,6 +58,7 @@
     │   └── DeliveryFailed                  `retryable`: whether to retry
     ├── ReplayDiffers                       a replay differs from the record
     ├── NotRecorded                         a session without a record
+    ├── MissingPackage (also ImportError)   a package of an extra
     ├── LocalModelError                     local model server
     └── RegistryError                       the agents file breaks a rule
 
@@ -686,6 +687,15 @@ class DeliveryFailed(ReviewError):
         super().__init__(message)
         self.retryable = retryable
         self.retry_after_s = retry_after_s
+
+
+class MissingPackage(SymposiaError, ImportError):
+    """A package of an extra is not installed: `package`, and `extra` as in `symposia[extra]`."""
+
+    def __init__(self, what: str, *, package: str, extra: str) -> None:
+        super().__init__(f"{what} needs the package {package}: pip install 'symposia[{extra}]'")
+        self.package = package
+        self.extra = extra
 
 
 class LocalModelError(SymposiaError):

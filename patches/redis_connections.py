@@ -29,6 +29,7 @@ from redis.asyncio import Redis as AsyncRedis
 from redis.asyncio import sentinel as asyncio_sentinel
 from redis.connection import HiredisRespSerializer, parse_url
 from redis.exceptions import AuthenticationError, RedisError, ResponseError
+from redis.utils import HIREDIS_AVAILABLE
 
 from ..models.text.redis_address import RedisAddress
 
@@ -55,8 +56,8 @@ class _WithoutNumbers(HiredisRespSerializer):
         return super().pack(*texts)  # type: ignore[no-any-return]
 
 
-#: `command_packer` of redis-py's connections.
-PACKER = _WithoutNumbers()
+#: `command_packer` of redis-py's connections. None: without hiredis, redis-py's own.
+PACKER = _WithoutNumbers() if HIREDIS_AVAILABLE else None
 
 
 #: Timeout of a Sentinel in seconds; then the next one is asked.

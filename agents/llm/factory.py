@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import sha256
 from typing import TYPE_CHECKING, TypeVar
 
-from ...models.errors import AgentError, AgentFailed
+from ...models.errors import AgentError, AgentFailed, MissingPackage
+from ...models.extras import check_installed
 from ...models.review.readers import ReaderModel
 from ...models.sessions.options import AgentBinding
 from ..entry_base import FieldProblem
@@ -24,11 +25,18 @@ if TYPE_CHECKING:
     from .settings import ModelSource
     from .tools import Toolbox
 
+_MODELS = "an agent that calls models"
+
 Getenv = Callable[[str], str | None]
 
 
 def check_llm_entry(entry: LLMEntry, file: ModelTables, getenv: Getenv) -> Iterator[FieldProblem]:
     """Yield every problem of one entry."""
+    try:
+        check_installed("pydantic_ai", _MODELS)
+    except MissingPackage as error:
+        yield FieldProblem("model", str(error), "")
+        return
     for at, name in enumerate((entry.model, *entry.fallback)):
         field = f"fallback[{at - 1}]" if at else "model"
         known = file.models.get(name)
@@ -132,8 +140,12 @@ class ModelAgentFactory:
         """Return the agent of an entry, with the binding's overrides.
 
         Raises:
-            AgentError: A tool or the output form cannot be loaded.
+            AgentError: A tool or the output form cannot be loaded, or pydantic-ai is not installed.
         """
+        try:
+            check_installed("pydantic_ai", _MODELS)
+        except MissingPackage as error:
+            raise AgentFailed(str(error), retryable=False) from None
         from ..python import load_form
         from .agent import LLMAgent
         from .settings import LLMSettings

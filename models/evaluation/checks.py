@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from ..outputs.keywords import compile_pattern
+from ..outputs.patterns import compile_pattern
 from ..text.json_text import dump_json, parse_json
 from .cases import Case
 from .results import ScoreResult

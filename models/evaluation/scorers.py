@@ -18,7 +18,7 @@ from typing import Annotated, Self
 from pydantic import Field, JsonValue, field_validator, model_validator
 
 from ..errors import InvalidInput
-from ..outputs.keywords import compile_pattern
+from ..outputs.patterns import compile_pattern
 from ..protocol.base import NonBlank
 from ..sessions.options import AgentBinding
 from ..turns.frozen import Frozen

@@ -17,12 +17,16 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
-from jsonschema import Draft7Validator, Draft202012Validator
-from jsonschema.exceptions import ValidationError
-from jsonschema.validators import extend
 from pydantic import TypeAdapter
 from pydantic import ValidationError as PydanticError
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+
+from ..extras import Needed
+from .patterns import compile_pattern
+
+with Needed("a session with an output schema"):
+    from jsonschema import Draft7Validator, Draft202012Validator
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.validators import extend
 
 #: Accepted values of `$schema`; None: it is absent.
 DIALECTS: dict[str | None, Any] = {
@@ -105,19 +109,6 @@ def _count(checks: int) -> None:
     if left < checks:
         raise TooManyChecks
     checks_left.set(left - checks)
-
-
-@cache
-def compile_pattern(pattern: str) -> SchemaValidator:
-    """Return the check of a regular expression, whose time grows with the length of the text only.
-
-    Raises:
-        ValueError: The expression is invalid, or looks around or back.
-    """
-    try:
-        return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
-    except SchemaError:
-        raise ValueError("must be a regular expression without look-around and back-references") from None
 
 
 def _pattern(_validator: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[ValidationError]:

@@ -16,6 +16,7 @@ from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 from ..errors import InvalidInput
 from ..text.json_text import depth_of, dump_json, parse_json, to_json_data
 from ..text.redact import excerpt
+from .patterns import compile_pattern
 
 #: Maximum bytes and depth of a schema.
 MAX_BYTES = 65_536
@@ -168,7 +169,7 @@ def _entries(
 
 def _check_keyword(path: Sequence[str | int], name: str, value: Any) -> None:
     """Refuse a keyword that is not supported."""
-    from .keywords import UNSUPPORTED, compile_pattern
+    from .keywords import UNSUPPORTED
 
     field = _field([*path, name])
     if name in UNSUPPORTED:

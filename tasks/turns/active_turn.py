@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from tenacity import Retrying, retry_if_exception_type, wait_fixed
-
 from ...models.errors import RedisUnavailable
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import FailurePolicy
@@ -167,18 +165,14 @@ def retry_during_outage(write: Callable[[], T], *, until: float, what: str) -> T
     Raises:
         RedisUnavailable: Redis was still unavailable at that time.
     """
-    try:
-        return write()  # nearly always: tenacity would cost as much as the write itself
-    except RedisUnavailable as error:
-        if time.monotonic() >= until:
-            raise
-        log.warning("writing %s failed, retrying: %s", what, error)
-    time.sleep(PAUSE_S)
-    retrying = Retrying(
-        retry=retry_if_exception_type(RedisUnavailable),
-        stop=lambda _: time.monotonic() >= until,
-        wait=wait_fixed(PAUSE_S),
-        sleep=time.sleep,
-        reraise=True,
-    )
-    return retrying(write)
+    is_first = True
+    while True:
+        try:
+            return write()
+        except RedisUnavailable as error:
+            if time.monotonic() >= until:
+                raise
+            if is_first:
+                log.warning("writing %s failed, retrying: %s", what, error)
+        is_first = False
+        time.sleep(PAUSE_S)

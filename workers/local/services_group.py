@@ -18,6 +18,7 @@ from ...agents.registry.registry import Registry
 from ...config.settings import Settings, child_environment
 from ...factories.runtime import agents_file_of, load_registry
 from ...models.errors import InvalidInput, RedisUnavailable
+from ...models.extras import check_installed
 from ...models.text.redact import without_password
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
@@ -140,6 +141,7 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
     Raises:
         RegistryError: The agents file is wrong; nothing was started.
         InvalidInput: The port of Flower is in use; nothing was started.
+        MissingPackage: A package of Flower or of the beat is not installed; nothing was started.
         StateError, LocalModelError: A service could not be started; all others were stopped.
     """
 
@@ -150,7 +152,10 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
     is_importing = service_selection.reload or registry.modules
     code = check_code(child_environment(settings)) if is_importing else None
     if service_selection.flower:
+        check_installed("flower", "Flower (--no-flower: none)")
         check_port(settings.flower_port)
+    if service_selection.beat:
+        check_installed("redbeat", "a beat (--no-beat: none)")
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[SupervisedService] = []
         if (url := configured_server(settings)) is None:

@@ -9,7 +9,8 @@ from typing import Any
 from celery import bootsteps
 from celery.signals import worker_process_shutdown, worker_shutdown
 
-from ...models.errors import InvalidInput
+from ...models.errors import SymposiaError
+from ...models.extras import Needed
 from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from .background_loops import BAD_CONFIGURATION, BackgroundLoop, RuntimeStep
@@ -33,15 +34,12 @@ class MetricsStep(bootsteps.StartStopStep):
         port, address = worker.app.conf.symposia_metrics_port, worker.app.conf.symposia_metrics_address
         if port is None:
             return
-        from ..metrics.serving import (
-            export_metrics,
-            serve_metrics,
-        )  # other workers need not import the library
-
         runtime = runtime_of(worker.app)
         try:
+            with Needed("serving metrics"):  # other workers need not import the library
+                from ..metrics.serving import export_metrics, serve_metrics
             close = serve_metrics(address, port)
-        except InvalidInput as error:
+        except SymposiaError as error:
             log.critical("%s", error)
             raise SystemExit(BAD_CONFIGURATION) from None
         withdraw = export_metrics(runtime.store.client, stuck_after_ms=runtime.limits.stuck_after_ms)

@@ -92,6 +92,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             | errors.BrokerUnavailable()
             | errors.LocalModelError()
             | errors.ArchiveError()
+            | errors.MissingPackage()
         ):
             return ExitCode.MISSING
         case errors.SymposiaError():

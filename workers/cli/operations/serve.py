@@ -236,10 +236,12 @@ def beat() -> None:
 
     from ....config.settings import child_environment, load_settings
     from ....factories.connection import redis_url_in_use
+    from ....models.extras import check_installed
     from ....state.redis.connect import check_reachable, connect
     from ...beat.schedules_file import load_schedules_file
     from ...local.services import beat_command
 
+    check_installed("redbeat", "a beat")
     settings = load_settings()
     load_schedules_file(settings)
     url = redis_url_in_use(settings)
@@ -279,8 +281,10 @@ def flower(
     import os
 
     from ....config.settings import child_environment, load_settings
+    from ....models.extras import check_installed
     from ...local.services import flower_command
 
+    check_installed("flower", "Flower")
     settings = load_settings()
     command = flower_command(
         port or settings.flower_port,
