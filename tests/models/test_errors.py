@@ -39,6 +39,7 @@ from symposia.models.errors import (
     LocalModelError,
     Locked,
     MessageTooLarge,
+    MissingPackage,
     NotAMember,
     NotLive,
     NotRecorded,
@@ -176,6 +177,9 @@ EXAMPLES = {
     ReviewNotFound("r1"): "review 'r1' not found (unknown id or pruned)",
     GitFailed("git is not installed"): "git is not installed",
     DeliveryFailed("board answers 503", retry_after_s=7): "board answers 503",
+    MissingPackage(
+        "the archive", package="sqlmodel", extra="archive"
+    ): "the archive needs the package sqlmodel: pip install 'symposia[archive]'",
     LocalModelError(): "The local model cannot be started.",
     TurnError("s1", 3): "turn 3 of session 's1': The turn cannot be written.",
     TurnFailed(
