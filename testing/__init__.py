@@ -27,6 +27,9 @@ def __getattr__(name: str) -> Any:
     # The pytest plugin is in this package: a test run that uses nothing else imports no model client.
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ..models.extras import check_installed
+
+    check_installed("pydantic_ai", f"symposia.testing.{name}")
     from . import agents
 
     return getattr(agents, name)

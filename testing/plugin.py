@@ -15,7 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from pydantic_ai.models import override_allow_model_requests
+
+from ..models.extras import Needed
+
+with Needed("the pytest plugin"):
+    from pydantic_ai.models import override_allow_model_requests
 
 MARK = "real_models"
 

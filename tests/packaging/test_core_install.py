@@ -47,6 +47,7 @@ QUEUED = TALK.format(entry="Client") + (
     "echo = {'agent': 'echo', 'parameters': {'replies': ['Yes.']}}\n"
     "job = Client().submit(collab, agents={'ada': echo, 'ben': echo}, stop={'max_turns': 3})\n"
     "print(*(it.content for it in job.messages(follow=True)), job.result(timeout=60).reason, sep='|')\n"
+    "assert Client().get_job(job.id).result().turns == 3\n"
 )
 MODELS = TALK.format(entry="run_local_sync") + (
     "result = run_local_sync(collab, agents={'ada': 'local', 'ben': ben}, stop={'max_turns': 3})\n"
@@ -55,6 +56,7 @@ MODELS = TALK.format(entry="run_local_sync") + (
 SCHEMA = "from symposia.models.outputs.schema import read_schema; read_schema({'type': 'object'})"
 ARCHIVE = "import symposia; symposia.Client().archived()"
 COMMAND = "from symposia.workers.cli import main; main(['doctor'])"
+TESTING = "from symposia.testing import ScriptedModel"
 BEAT = "import symposia.workers.beat.beat"
 
 
@@ -168,8 +170,9 @@ class TestCore:
             (ARCHIVE, "sqlalchemy: pip install 'symposia[archive]'"),
             (COMMAND, "typer: pip install 'symposia[cli]'"),
             (BEAT, "celery-redbeat: pip install 'symposia[worker]'"),
+            (TESTING, "pydantic-ai-slim: pip install 'symposia[worker]'"),
         ],
-        ids=["models", "schema", "archive", "command", "beat"],
+        ids=["models", "schema", "archive", "command", "beat", "testing"],
     )
     def test_missing_extra_is_named(self, core: CoreInstall, redis_url: str, code: str, needs: str) -> None:
         done = core.run(code, redis_url=redis_url, archive="true")
