@@ -32,6 +32,7 @@ INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
 PEERS := .venv/peers/.installed
 NODE_TOOLS := .venv/node/.installed
+FRAMEWORKS := .venv/frameworks/.installed
 # ESLint, and a package with the schema of SARIF 2.1.0.
 NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0
 DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus shellcheck
@@ -135,6 +136,9 @@ debian-packages: ## Install the Debian packages that optional tests use (needs r
 .PHONY: node-tools
 node-tools: $(NODE_TOOLS) ## Install the npm packages that optional tests use into .venv/node (needs npm)
 
+.PHONY: frameworks
+frameworks: $(FRAMEWORKS) ## Install LangChain, LangGraph and the OpenAI Agents SDK, which optional tests use, into .venv/frameworks
+
 .PHONY: clean
 clean: ## Remove .venv and all build files
 	rm -rf .venv build *.egg-info .coverage* .hypothesis .import_linter_cache .pytest_cache .ruff_cache
@@ -155,6 +159,13 @@ $(LOCAL_MODEL): $(INSTALLED)
 $(NODE_TOOLS): Makefile | .venv/bin/python
 	@echo "Installing ESLint and the SARIF schema into .venv/node ..."
 	@npm install --silent --no-audit --no-fund --no-package-lock --prefix $(@D) $(NODE_PACKAGES)
+	@touch $@
+
+# On top of .venv, and not in it: Symposia requires none of them.
+$(FRAMEWORKS): tests/support/frameworks/requirements.txt $(INSTALLED)
+	@echo "Installing LangChain, LangGraph and the OpenAI Agents SDK into .venv/frameworks ..."
+	@rm -rf $(@D)
+	@$(PIP) install --quiet --no-deps --target $(@D) --requirement $<
 	@touch $@
 
 # An environment of its own: nothing of it belongs to Symposia.

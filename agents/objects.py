@@ -13,27 +13,25 @@
 
 The prompt contains the purpose, the form of an answer, the dialog that the participant may see, and the request of the
 turn. The answer is read like that of a model: `NEXT:`, `DONE:`, `PASS` and the other directives count.
-The libraries are recognised by the module of the object's class; none of them is imported.
+`foreign.py` recognises the libraries.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from ..models.errors import InvalidInput
-from ..models.turns.turn import TurnContext, TurnOutcome, Usage
+from ..models.turns.turn import TurnContext, TurnOutcome
 from .agent import AnyAgent
 from .execution.failures import to_agent_error
 from .execution.threads import DaemonThreadPool
+from .foreign import AskFunction, ask_function
 from .llm.prompts import attribute_message, system_prompt, turn_prompt
 from .marked import find_mark
 from .python import PythonAgent, to_outcome
-
-#: Answers a prompt.
-AskFunction = Callable[[str], Awaitable[object]]
 
 _METHODS = ("speak", "speak_now", "speak_with_services")
 
@@ -80,7 +78,7 @@ def _create(name: str, given: type) -> object:
 def _to_agent(name: str, given: Any, threads: DaemonThreadPool) -> AnyAgent:
     if any(callable(getattr(given, method, None)) for method in _METHODS):
         return cast("AnyAgent", given)
-    if (ask := _ask_function(given)) is not None:
+    if (ask := ask_function(given)) is not None:
         return PromptAgent(ask)
     if not callable(given):
         rule = "must be a callable, or an agent of pydantic-ai, LangChain, LangGraph or the OpenAI Agents SDK"
@@ -88,29 +86,6 @@ def _to_agent(name: str, given: Any, threads: DaemonThreadPool) -> AnyAgent:
     if _takes_text(given):
         return PythonAgent(lambda turn: given(dialog_prompt(turn)), threads=threads)
     return PythonAgent(given, threads=threads)
-
-
-def _ask_function(given: Any) -> AskFunction | None:
-    """Return the function that asks an agent of a known library; None: the library is unknown."""
-    library = type(given).__module__.partition(".")[0]
-    if library == "pydantic_ai" and hasattr(given, "run"):
-        return cast("AskFunction", given.run)
-    if library == "agents" and hasattr(given, "instructions"):
-        return _openai_agent(given)
-    if not callable(getattr(given, "ainvoke", None)):
-        return None
-    if library == "langgraph":
-        return lambda prompt: given.ainvoke({"messages": [("user", prompt)]})
-    return cast("AskFunction", given.ainvoke)
-
-
-def _openai_agent(given: Any) -> AskFunction:
-    async def ask(prompt: str) -> object:
-        from importlib import import_module
-
-        return await import_module("agents").Runner.run(given, prompt)
-
-    return ask
 
 
 def _takes_text(function: Callable[..., object]) -> bool:
@@ -130,9 +105,8 @@ class PromptAgent:
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Ask for the output of this turn."""
         answer = await self._ask(dialog_prompt(turn))
-        outcome = to_outcome(_text_of(answer))
-        usage = _usage_of(answer)
-        return outcome if usage is None else outcome.model_copy(update={"usage": usage})
+        outcome = to_outcome(answer.output)
+        return outcome if answer.usage is None else outcome.model_copy(update={"usage": answer.usage})
 
 
 def dialog_prompt(turn: TurnContext) -> str:
@@ -140,25 +114,3 @@ def dialog_prompt(turn: TurnContext) -> str:
     said = [attribute_message(message, turn.roster) for message in turn.messages]
     parts = (system_prompt(turn, "", structured=False), "\n".join(said), turn_prompt(turn))
     return "\n\n".join(part for part in parts if part)
-
-
-def _text_of(answer: Any) -> object:
-    """Return the text of an answer of a known library."""
-    if isinstance(answer, dict) and isinstance(said := answer.get("messages"), list) and said:
-        return _text_of(said[-1])  # the state of a LangGraph graph
-    for name in ("output", "final_output", "content"):  # pydantic-ai, OpenAI Agents SDK, a LangChain message
-        if not isinstance(answer, str) and hasattr(answer, name):
-            return _text_of(getattr(answer, name))
-    return answer
-
-
-def _usage_of(answer: Any) -> Usage | None:
-    """Return the usage that pydantic-ai reports; None: unknown."""
-    usage: Any = getattr(answer, "usage", None)
-    if not hasattr(usage, "requests"):
-        return None
-    return Usage(
-        requests=usage.requests,
-        input_tokens=getattr(usage, "input_tokens", 0) or 0,
-        output_tokens=getattr(usage, "output_tokens", 0) or 0,
-    )

@@ -12,7 +12,8 @@ import pytest
 #: Names of programs and files without which tests fail; tests skip without others.
 REQUIRED = frozenset(os.environ.get("SYMPOSIA_TEST_REQUIRED", "").split())
 #: Packages that `make node-tools` installs, and their programs.
-NODE_PACKAGES = Path(__file__).parents[2] / ".venv" / "node" / "node_modules"
+VENV = Path(__file__).parents[2] / ".venv"
+NODE_PACKAGES = VENV / "node" / "node_modules"
 NODE_PROGRAMS = NODE_PACKAGES / ".bin"
 
 
@@ -36,6 +37,13 @@ def find_node_file(name: str, path: str) -> Path:
     if (found := NODE_PACKAGES / path).is_file():
         return found
     return _miss(name, target="node-tools")
+
+
+def find_frameworks() -> Path:
+    """The same for the folder of packages of `make frameworks`."""
+    if (folder := VENV / "frameworks").joinpath(".installed").is_file():
+        return folder
+    return _miss("frameworks", target="frameworks")
 
 
 def _miss(name: str, *, target: str) -> NoReturn:

@@ -10,7 +10,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
@@ -139,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.stub.asked.append(Asked(body, headers, self.client_address))
         answer = self.stub.next_answer()
+        if self.path.endswith("/responses"):
+            answer = replace(answer, body=response(answer.body))
         if answer.gate:
             self.stub.wait(answer.gate)
         says_something = isinstance(answer.body, dict) and bool(answer.body.get("choices"))
@@ -213,3 +215,40 @@ def chunks(body: Any) -> Iterator[dict[str, Any]]:
         yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
     yield {**head, "choices": [], "usage": body["usage"]}
+
+
+def response(body: Any) -> dict[str, Any]:
+    """A completion, or an error, as the Responses API has it."""
+    if "choices" not in body:
+        return body
+    message, usage = body["choices"][0]["message"], body["usage"]
+    text = {"type": "output_text", "text": message["content"], "annotations": []}
+    said = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [text]}
+    calls = [
+        {
+            "id": it["id"],
+            "call_id": it["id"],
+            "type": "function_call",
+            "status": "completed",
+            **it["function"],
+        }
+        for it in message.get("tool_calls", ())
+    ]
+    return {
+        "id": body["id"],
+        "object": "response",
+        "created_at": body["created"],
+        "status": "completed",
+        "model": body["model"],
+        "output": calls or [said],
+        "tools": [],
+        "tool_choice": "auto",
+        "parallel_tool_calls": True,
+        "usage": {
+            "input_tokens": usage["prompt_tokens"],
+            "input_tokens_details": usage["prompt_tokens_details"],
+            "output_tokens": usage["completion_tokens"],
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": usage["total_tokens"],
+        },
+    }
