@@ -88,7 +88,7 @@ class SessionFile:
         above = () if self.name == STDIN_NAME else (Path(self.name).resolve(),)
         with self.name_file_in_errors():
             filled, values = fill_inputs(document, inputs)
-            whole = FileResolver(_read_table, _read_schema, above).resolve(filled, folder)
+            whole = FileResolver(read_table, read_schema, above).resolve(filled, folder)
             return replace(Submission.from_document(_with_options(whole, options)), inputs=values)
 
     def inputs(self) -> tuple[SessionInput, ...]:
@@ -210,15 +210,15 @@ def read_session_document(path: Path, *, on_read: Callable[[Path], object] = ign
         InvalidSessionFile: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
 
-    def read_table(file: Path) -> dict[str, Any]:
+    def read_session(file: Path) -> dict[str, Any]:
         on_read(file)
-        return _read_table(file)
+        return read_table(file)
 
-    def read_schema(file: Path) -> object:
+    def read_output_schema(file: Path) -> object:
         on_read(file)
-        return _read_schema(file)
+        return read_schema(file)
 
-    return FileResolver(read_table, read_schema).read_file(path)
+    return FileResolver(read_session, read_output_schema).read_file(path)
 
 
 def resolve_session_files(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -227,7 +227,7 @@ def resolve_session_files(document: Mapping[str, Any], folder: Path) -> dict[str
     Raises:
         InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
-    return FileResolver(_read_table, _read_schema).resolve(document, folder)
+    return FileResolver(read_table, read_schema).resolve(document, folder)
 
 
 def with_session_files(agents: object) -> Any:
@@ -243,11 +243,13 @@ def with_session_files(agents: object) -> Any:
     return resolve_session_files({"agents": agents}, Path())["agents"]
 
 
-def _read_table(path: Path) -> dict[str, Any]:
+def read_table(path: Path) -> dict[str, Any]:
+    """Return the table of a session file, with the defaults of its inputs in its texts."""
     return SessionFile.open(str(path)).document_with_defaults()
 
 
-def _read_schema(path: Path) -> object:
+def read_schema(path: Path) -> object:
+    """Return the content of a file with a JSON schema."""
     return SessionFile.open(str(path)).content()
 
 

@@ -69,7 +69,8 @@ never contains a password.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any, Self
 
@@ -716,6 +717,15 @@ class RegistryError(SymposiaError):
 
 _SUBJECT = re.compile(r"^\w+ should ")
 _COUNTED = re.compile(r" after validation, not \d+$")
+
+
+@contextmanager
+def within(prefix: str) -> Iterator[None]:
+    """Prepend a prefix to the path of the field of an `InvalidInput` that the block raises."""
+    try:
+        yield
+    except InvalidInput as error:
+        raise error.within(prefix) from None
 
 
 def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:

@@ -10,12 +10,14 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...models.errors import InvalidInput, invalid_input
+from ...models.errors import InvalidInput, invalid_input, within
 from ...models.evaluation.cases import Evaluation
 from ...models.evaluation.scorers import Name, ScorerKind
+from ...models.sessions.inputs import FIELD
 from ...models.sessions.submission import Submission
 from ...tasks.sessions.opening import prepare
-from ..session_file import STDIN, SessionFile, read_session_document, resolve_session_files
+from ..session_file import STDIN, SessionFile
+from ..session_template import read_template, resolve_template
 from .judging import judge_submission
 
 
@@ -94,7 +96,7 @@ class CasesFile:
         with self.name_file_in_errors():
             prepared = []
             for variant in self.evaluation.variants:
-                with _within(f"variants.{variant}"):
+                with within(f"variants.{variant}"):
                     submission = Submission.from_document(self.evaluation.session_of(variant))
                     prepared.append(
                         prepare(submission, known_agents=known_agents, max_message_bytes=max_message_bytes)
@@ -102,7 +104,7 @@ class CasesFile:
                     self._check_answer_by(submission)
             for index, scorer in enumerate(self.evaluation.scorers):
                 if scorer.kind is ScorerKind.JUDGE:
-                    with _within(f"scorers[{index}].judge"):
+                    with within(f"scorers[{index}].judge"):
                         judge = judge_submission(scorer, next(self.evaluation.runs()), "answer")
                         prepared.append(
                             prepare(judge, known_agents=known_agents, max_message_bytes=max_message_bytes)
@@ -118,8 +120,8 @@ class CasesFile:
         with self.name_file_in_errors():
             for run in self.evaluation.runs():
                 if run.repeat == 1:
-                    with _within(f"cases[{run.index}]"):
-                        prepare(Submission.from_document(run.document), max_message_bytes=max_message_bytes)
+                    with within(f"cases[{run.index}]"):
+                        prepare(run.submission(), max_message_bytes=max_message_bytes)
 
     def _check_answer_by(self, submission: Submission) -> None:
         name = self.evaluation.answer_by
@@ -132,14 +134,16 @@ class CasesFile:
 
 def _read(document: Mapping[str, Any], folder: Path) -> Evaluation:
     """Return the evaluation with the session files that it names in their places."""
-    whole = dict(document)
+    whole, has_inputs = dict(document), False
     if isinstance(session := whole.get("session"), str):
-        whole["session"] = read_session_document(folder / session)
+        whole["session"] = session = read_template(folder / session)
+        has_inputs = FIELD in session
     elif isinstance(session, Mapping):
-        whole["session"] = resolve_session_files(session, folder)
+        has_inputs = FIELD in session
+        whole["session"] = resolve_template(session, folder, has_inputs=has_inputs)
     if isinstance(variants := whole.get("variants"), Mapping):
         whole["variants"] = {
-            name: resolve_session_files(it, folder) if isinstance(it, Mapping) else it
+            name: resolve_template(it, folder, has_inputs=has_inputs) if isinstance(it, Mapping) else it
             for name, it in variants.items()
         }
     return Evaluation.read(whole)
@@ -149,11 +153,3 @@ def _table(content: object) -> Mapping[str, Any]:
     if not isinstance(content, Mapping):
         raise InvalidInput("", content, "must be a table with session, cases and scorers")
     return content
-
-
-@contextmanager
-def _within(where: str) -> Iterator[None]:
-    try:
-        yield
-    except InvalidInput as error:
-        raise error.within(where) from None

@@ -6,6 +6,7 @@ from ...models.evaluation.cases import PlannedRun
 from ...models.evaluation.checks import text_of
 from ...models.evaluation.results import ScoreResult
 from ...models.evaluation.scorers import Scorer
+from ...models.sessions.inputs import render_value
 from ...models.sessions.submission import Submission
 from ...models.text.ids import derived_id
 from ...models.text.json_text import dump_json
@@ -32,9 +33,13 @@ def judge_submission(scorer: Scorer, run: PlannedRun, answer: str) -> Submission
         answer: The answer.
     """
     assert scorer.judge is not None  # noqa: S101 - callers choose by kind  # nosec B101
-    parts = [f"Task:\n{run.case.message}", f"Answer:\n{answer or '(no answer)'}"]
+    parts = [] if run.case.message is None else [f"Task:\n{run.case.message}"]
+    if run.inputs:
+        values = (f"{name}: {render_value(value)}" for name, value in run.inputs.items())
+        parts.append("\n".join(["Inputs of the task:", *values]))
     if run.case.has_expect:
-        parts.insert(1, f"Expected:\n{text_of(run.case.expect)}")
+        parts.append(f"Expected:\n{text_of(run.case.expect)}")
+    parts.append(f"Answer:\n{answer or '(no answer)'}")
     agent = scorer.judge.model_dump(mode="json", exclude_defaults=True)
     identity = dump_json([run.session_id, agent, scorer.criteria, parts])
     document = {

@@ -99,6 +99,7 @@ def _input(run: PlannedRun, answer: Answer) -> dict[str, JsonValue]:
         "repeat": run.repeat,
         "session": run.session_id,
         "message": run.case.message,
+        "inputs": dict(run.inputs),
         "expect": run.case.expect,
         "answer": answer.text,
         "output": answer.output,

@@ -116,7 +116,7 @@ class EvaluationRunner:
                 return EvaluatedRun(
                     run.case_name, run.variant, run.repeat, run.session_id, RunState.NOT_RUN, "limit reached"
                 )
-            job = self.sessions.submit(Submission.from_document(run.document))
+            job = self.sessions.submit(run.submission())
         else:
             with self._lock:
                 self._found += 1

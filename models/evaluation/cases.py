@@ -4,6 +4,7 @@
     session: pair.yaml             # a session file, or a table of its fields
     cases:
       - {name: doors, message: "Write about doors.", expect: door}
+      - {name: short, inputs: {lines: 1}}     # values of the inputs of the session file
     variants:
       base: {}
       bold: {agents: {poet: {agent: poet, instructions: "Be bold."}}}
@@ -21,14 +22,18 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Self
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
-from ..errors import InvalidInput, invalid_input
+from ..errors import InvalidInput, invalid_input, within
 from ..protocol.base import NonBlank
+from ..sessions.input_texts import check_texts, fill_texts
+from ..sessions.inputs import FIELD, InputValue, choose_values, read_inputs
+from ..sessions.submission import Submission
 from ..text.ids import derived_id
+from ..text.redact import ABSENT
 from ..turns.frozen import Frozen
 from .scorers import Name, Scorer
 
@@ -47,11 +52,14 @@ def _only_base() -> dict[str, dict[str, JsonValue]]:
 
 
 class Case(Frozen):
-    """A case: the message that opens the dialog, and what is expected of the answer."""
+    """A case: the message that opens the dialog, the values of inputs, and what is expected of the answer."""
 
     #: Name in reports. Default: its number.
     name: Name | None = None
-    message: Annotated[NonBlank, Field(max_length=100_000)]
+    #: None: the session has inputs, and the case is in them alone.
+    message: Annotated[NonBlank, Field(max_length=100_000)] | None = None
+    #: Values of the inputs of the session, by name. Checked with the session.
+    inputs: dict[str, JsonValue] = Field(default_factory=dict)
     #: Value for `{expect}` in scorers, for programs and for judges.
     expect: JsonValue = None
 
@@ -103,6 +111,7 @@ class Evaluation(Frozen):
             for field in _RESERVED:
                 if field in table:
                     raise InvalidInput(f"{where}.{field}", table[field], "must not be set in an evaluation")
+        self._check_inputs()
         scorer = next((it for it in self.scorers if it.needs_expect), None)
         for index, case in enumerate(self.cases):
             if scorer and not case.has_expect:
@@ -113,6 +122,24 @@ class Evaluation(Frozen):
                 "cases", runs, f"must give at most {MAX_RUNS:,} runs: cases x variants x repeats"
             )
         return self
+
+    def _check_inputs(self) -> None:
+        with within("session"):
+            check_texts(self.session)
+        for variant, changes in self.variants.items():
+            if FIELD in changes:
+                rule = "must not be set in a variant: the session declares inputs, cases give their values"
+                raise InvalidInput(f"variants.{variant}.{FIELD}", changes[FIELD], rule)
+            with within(f"variants.{variant}"):
+                check_texts({**changes, **self._declarations()})
+        for index, case in enumerate(self.cases):
+            with within(f"cases[{index}]"):
+                if case.message is None and not case.inputs:
+                    raise InvalidInput("message", ABSENT, "is required in a case without inputs")
+                self._values_of(index)
+
+    def _declarations(self) -> dict[str, JsonValue]:
+        return {FIELD: self.session[FIELD]} if FIELD in self.session else {}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Self:
@@ -130,27 +157,52 @@ class Evaluation(Frozen):
         """Return the name of a case: its own, or its number from 1."""
         return self.cases[index].name or str(index + 1)
 
-    def session_of(self, variant: str) -> dict[str, Any]:
-        """Return the session of a variant, without the message of a case."""
-        return merge_session(self.session, self.variants[variant])
+    def session_of(self, variant: str, index: int = 0) -> dict[str, Any]:
+        """Return the session of a variant with the inputs of a case, without the message of the case.
+
+        Raises:
+            InvalidInput: With these inputs, the texts are too long.
+        """
+        session, changes = self.session, self.variants[variant]
+        if FIELD in session:
+            session = {name: it for name, it in session.items() if name != FIELD}
+            with within(f"cases[{index}]"):
+                values = self._values_of(index)
+                session, changes = fill_texts(session, values), fill_texts(changes, values)
+        return merge_session(session, changes)
 
     def runs(self) -> Iterator[PlannedRun]:
-        """Yield all runs: the first repeat of all cases and variants, then the second, and so on."""
-        sessions = {variant: self.session_of(variant) for variant in self.variants}
+        """Yield all runs: the first repeat of all cases and variants, then the second, and so on.
+
+        Raises:
+            InvalidInput: With the inputs of a case, the texts of a session are too long.
+        """
+        sessions = {} if FIELD in self.session else {name: self.session_of(name) for name in self.variants}
         for repeat in range(1, self.repeats + 1):
             for index in range(len(self.cases)):
-                for variant, session in sessions.items():
+                for variant in self.variants:
+                    session = sessions.get(variant) or self.session_of(variant, index)
                     yield self._plan_run(index, variant, repeat, session)
 
     def _plan_run(self, index: int, variant: str, repeat: int, session: Mapping[str, Any]) -> PlannedRun:
-        case, name = self.cases[index], self.case_name(index)
+        case, name, values = self.cases[index], self.case_name(index), self._values_of(index)
         title = f"{name} / {variant} #{repeat}: {session.get('title', '')}"
-        messages = [*(session.get("messages") or ()), case.message]
+        messages = [*(session.get("messages") or ()), *([] if case.message is None else [case.message])]
         document = {**session, "title": title[:_TITLE_LENGTH], "messages": messages}
         # The order of keys in the file does not matter.
-        identity = json.dumps([self.name, name, variant, repeat, document], sort_keys=True)
+        identity = json.dumps(
+            [self.name, name, variant, repeat, document, *([values] if values else [])], sort_keys=True
+        )
         session_id = derived_id(f"evaluation|{identity}")
-        return PlannedRun(index, name, case, variant, repeat, {**document, "collab_id": session_id})
+        return PlannedRun(index, name, case, values, variant, repeat, {**document, "collab_id": session_id})
+
+    def _values_of(self, index: int) -> dict[str, InputValue]:
+        """Return the values of the inputs of a case."""
+        try:
+            return choose_values(read_inputs(self.session), self.cases[index].inputs)
+        except InvalidInput as error:
+            error.rule += f", in case {self.case_name(index)!r}"
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +213,8 @@ class PlannedRun:
     index: int
     case_name: str
     case: Case
+    #: Values of the inputs of its session.
+    inputs: Mapping[str, InputValue]
     variant: str
     #: Number of the repeat, from 1.
     repeat: int
@@ -171,6 +225,14 @@ class PlannedRun:
     def session_id(self) -> str:
         """Id of its session."""
         return str(self.document["collab_id"])
+
+    def submission(self) -> Submission:
+        """Return the submission of its session.
+
+        Raises:
+            InvalidInput: A value of the session breaks a rule.
+        """
+        return replace(Submission.from_document(self.document), inputs=self.inputs)
 
 
 def merge_session(session: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidInput
-from .inputs import FIELD, InputValue, choose_values, known_names, read_inputs, render_value
+from .inputs import FIELD, NO_NAME, InputValue, choose_values, read_inputs, render_value
+from .session_texts import map_texts
 
 #: Maximum characters of all texts of a file with the values in them.
 MAX_TOTAL_CHARS = 16 * 1024 * 1024
-_TEXTS = ("title", "purpose")
-#: Fields with JSON data whose texts are read at any depth; keys are not read.
-_DATA = ("parameters", "said", "defaults")
 _MARK = re.compile(r"\{\{|\}\}|\{(?P<name>[^{}]*)\}|[{}]")
 _LONE = "must be closed as `{name}`, or be written `{{` or `}}`: a brace names an input"
 
@@ -35,18 +33,41 @@ def fill_inputs(document: Mapping[str, Any], given: object) -> tuple[dict[str, A
     Raises:
         InvalidInput: A declaration, a value or a text breaks a rule.
     """
-    inputs = read_inputs(document)
-    values = choose_values(inputs, given)
+    values = choose_values(read_inputs(document), given)
     if FIELD not in document:
         return dict(document), values
+    return fill_texts({name: it for name, it in document.items() if name != FIELD}, values), values
+
+
+def fill_texts(document: Mapping[str, Any], values: Mapping[str, InputValue]) -> dict[str, Any]:
+    """Return a session, or changes of one, with the values of inputs in its texts.
+
+    Raises:
+        InvalidInput: A text breaks a rule.
+    """
     texts = {name: render_value(value) for name, value in values.items()}
-    filler = _Filler(texts, ", ".join(known_names(inputs)))
-    return filler.document({name: it for name, it in document.items() if name != FIELD}), values
+    return map_texts(document, _Filler(texts, ", ".join(texts) or NO_NAME).fill)
+
+
+def check_texts(document: Mapping[str, Any]) -> None:
+    """Check the declarations of inputs, and that the texts name no others.
+
+    Raises:
+        InvalidInput: A declaration or a text breaks a rule.
+    """
+    inputs = read_inputs(document)
+    if FIELD in document:
+        fill_texts(document, dict.fromkeys((it.name for it in inputs), ""))
+
+
+def escape_texts(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a session whose texts have no marks: `fill_texts` returns it as it was."""
+    return map_texts(document, lambda text, _: text.replace("{", "{{").replace("}", "}}"))
 
 
 @dataclass(slots=True)
 class _Filler:
-    """Replaces `{name}` in the texts of a document."""
+    """Replaces `{name}` in texts."""
 
     values: Mapping[str, str]
     #: Names of the inputs, for messages.
@@ -54,73 +75,8 @@ class _Filler:
     #: Characters that further texts may have.
     left: int = MAX_TOTAL_CHARS
 
-    def document(self, document: Mapping[str, Any], where: str = "") -> dict[str, Any]:
-        """Return the document of a session, or of a sub-session inside it; `where` is the path of its fields."""
-        whole = dict(document)
-        for name in (it for it in _TEXTS if it in whole):
-            whole[name] = self._text(whole[name], where + name)
-        for name in (it for it in _DATA if it in whole):
-            whole[name] = self._data(whole[name], where + name)
-        if isinstance(messages := whole.get("messages"), list):
-            whole["messages"] = [
-                self._item(it, f"{where}messages[{i}]", texts=("content",)) for i, it in enumerate(messages)
-            ]
-        if isinstance(participants := whole.get("participants"), list):
-            whole["participants"] = [
-                self._participant(it, f"{where}participants[{i}]") for i, it in enumerate(participants)
-            ]
-        if isinstance(agents := whole.get("agents"), Mapping):
-            whole["agents"] = {
-                name: self._binding(it, f"{where}agents.{name}") for name, it in agents.items()
-            }
-        if isinstance(options := whole.get("options"), Mapping) and isinstance(
-            items := options.get("items"), list
-        ):
-            read = [
-                self._item(it, f"{where}options.items[{i}]", texts=("text",), data=("data",))
-                for i, it in enumerate(items)
-            ]
-            whole["options"] = {**options, "items": read}
-        return whole
-
-    def _participant(self, entry: Any, where: str) -> Any:
-        if not isinstance(entry, Mapping):
-            return entry
-        whole = self._table(entry, where, texts=("display_name",))
-        if "agent" in whole:
-            whole["agent"] = self._binding(whole["agent"], f"{where}.agent")
-        return whole
-
-    def _binding(self, entry: Any, where: str) -> Any:
-        return self._table(entry, where, texts=("instructions",), data=("parameters",))
-
-    def _table(self, entry: Any, where: str, *, texts: tuple[str, ...], data: tuple[str, ...] = ()) -> Any:
-        """Return a table with its texts, its data, and the sub-session in it filled."""
-        if not isinstance(entry, Mapping):
-            return entry
-        whole = dict(entry)
-        whole |= {name: self._text(whole[name], f"{where}.{name}") for name in texts if name in whole}
-        whole |= {name: self._data(whole[name], f"{where}.{name}") for name in data if name in whole}
-        if isinstance(session := whole.get("session"), Mapping):
-            whole["session"] = self.document(session, f"{where}.session.")
-        return whole
-
-    def _item(self, entry: Any, where: str, *, texts: tuple[str, ...], data: tuple[str, ...] = ()) -> Any:
-        """Return an item of a list: a text, or a table."""
-        if isinstance(entry, Mapping):
-            return self._table(entry, where, texts=texts, data=data)
-        return self._text(entry, where)
-
-    def _data(self, data: Any, where: str) -> Any:
-        if isinstance(data, Mapping):
-            return {name: self._data(it, f"{where}.{name}") for name, it in data.items()}
-        if isinstance(data, list):
-            return [self._data(it, f"{where}[{i}]") for i, it in enumerate(data)]
-        return self._text(data, where)
-
-    def _text(self, text: Any, where: str) -> Any:
-        if not isinstance(text, str):
-            return text
+    def fill(self, text: str, where: str) -> str:
+        """Return a text with the values in it; `where` is the path of its field."""
         parts: list[str] = []
         end = 0
         for mark in _MARK.finditer(text):

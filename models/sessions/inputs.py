@@ -28,6 +28,8 @@ InputValue: TypeAlias = StrictBool | StrictInt | StrictFloat | StrictStr
 
 #: Field of a session file with the declarations.
 FIELD = "inputs"
+#: Names of the inputs in messages, if there is none.
+NO_NAME = "none"
 #: Maximum inputs of a file.
 MAX_INPUTS = 100
 #: Maximum characters of a value.
@@ -195,4 +197,4 @@ def _choose(declared: SessionInput, given: Mapping[str, object]) -> InputValue:
 
 def known_names(inputs: Iterable[SessionInput]) -> tuple[str, ...]:
     """Return the names of inputs, for a message."""
-    return tuple(it.name for it in inputs) or ("none",)
+    return tuple(it.name for it in inputs) or (NO_NAME,)

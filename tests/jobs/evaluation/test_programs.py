@@ -16,8 +16,8 @@ RUN = next(
     Evaluation.read(
         {
             "name": "e",
-            "session": {"title": "t"},
-            "cases": [{"name": "door", "message": "m", "expect": [1]}],
+            "session": {"title": "t", "inputs": [{"name": "size", "type": "integer"}]},
+            "cases": [{"name": "door", "message": "m", "inputs": {"size": 3}, "expect": [1]}],
             "scorers": [{"contains": "a"}],
         }
     ).runs()
@@ -41,6 +41,7 @@ def test_a_program_gets_the_run_and_prints_a_score(tmp_path):
         "repeat": 1,
         "session": RUN.session_id,
         "message": "m",
+        "inputs": {"size": 3},
         "expect": [1],
         "answer": "an answer",
         "output": {"a": 1},

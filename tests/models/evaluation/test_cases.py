@@ -159,3 +159,83 @@ def test_a_merge_keeps_no_null_and_loses_no_other_field(session, changes):
         if changes.get(name, session.get(name)) is not None
         and name not in {it for it in changes if changes[it] is None}
     }
+
+
+def with_inputs(*cases, **changes):
+    declared = [{"name": "topic"}, {"name": "size", "type": "integer", "default": 2}]
+    session = {**SESSION, "purpose": "Write {size} signs about {topic}.", "inputs": declared}
+    return evaluation(session=session, cases=[{"expect": 1, **it} for it in cases], **changes)
+
+
+def test_inputs_of_a_case_fill_the_session_and_its_variants():
+    cases = [
+        {"inputs": {"topic": "{doors}"}},
+        {"message": "Of {brass}.", "inputs": {"topic": "lamps", "size": 3}},
+    ]
+    found = list(with_inputs(*cases, variants={"base": {}, "bold": {"purpose": "Shout {topic}!"}}).runs())
+    purposes = [it.document["purpose"] for it in found]
+    assert purposes == [
+        *("Write 2 signs about {doors}.", "Shout {doors}!"),
+        *("Write 3 signs about lamps.", "Shout lamps!"),
+    ]
+    assert [it.document["messages"] for it in found] == [[], [], *[["Of {brass}."]] * 2]
+    assert found[0].submission().inputs == {"topic": "{doors}", "size": 2}
+
+
+def test_another_input_is_another_run():
+    one, two = {"inputs": {"topic": "doors"}}, {"inputs": {"topic": "lamps"}}
+    before, after = ids(with_inputs(one, two)), ids(with_inputs(one, {"inputs": {"topic": "rooms"}}))
+    assert {key for key in before if before[key] != after[key]} == {("2", "base", 1)}
+
+
+@pytest.mark.parametrize(
+    ("case", "line"),
+    [
+        ({}, "cases[1].message: is required in a case without inputs"),
+        ({"message": "m"}, "cases[1].inputs.topic: is required, of type string, in case 'lamp'"),
+        (
+            {"inputs": {"topic": "a", "tone": "b"}},
+            "cases[1].inputs.tone: must be an input of the session file",
+        ),
+        (
+            {"inputs": {"topic": "a", "size": "b"}},
+            "cases[1].inputs.size: must be an integer of at most 18 digits, in case 'lamp' (got 'b')",
+        ),
+        ({"inputs": {"topic": None}}, "cases[1].inputs.topic: must be UTF-8 text"),
+        ({"inputs": ["topic"]}, "cases[1].inputs: must be a valid dictionary"),
+    ],
+)
+def test_wrong_inputs_of_a_case_are_refused(case, line):
+    with pytest.raises(InvalidInput) as error:
+        with_inputs({"inputs": {"topic": "doors"}}, {"name": "lamp", **case})
+    assert line in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("variant", "line"),
+    [
+        ({"inputs": []}, "variants.v.inputs: must not be set in a variant"),
+        ({"purpose": "{tone}"}, "variants.v.purpose: must be the name of an input (known: topic, size)"),
+    ],
+)
+def test_a_variant_names_declared_inputs_only(variant, line):
+    with pytest.raises(InvalidInput) as error:
+        with_inputs({"inputs": {"topic": "doors"}}, variants={"v": variant})
+    assert line in str(error.value)
+
+
+def test_braces_have_no_meaning_without_inputs():
+    run = next(evaluation(session={**SESSION, "purpose": "Write {a}."}).runs())
+    assert run.document["purpose"] == "Write {a}."
+    with pytest.raises(InvalidInput, match=r"cases\[0\].inputs.a: must be an input of the session file"):
+        evaluation(cases=[{"inputs": {"a": 1}, "expect": 1}])
+
+
+def test_texts_that_inputs_make_too_long_are_refused():
+    session = {**SESSION, "messages": ["{topic}" * 2000], "inputs": [{"name": "topic"}]}
+    found = evaluation(
+        session=session, cases=[{"inputs": {"topic": it}, "expect": 1} for it in ("a", "a" * 32_768)]
+    )
+    with pytest.raises(InvalidInput, match=r"^cases\[1\].messages\[0\]: must leave the texts"):
+        list(found.runs())

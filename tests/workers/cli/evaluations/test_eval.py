@@ -134,6 +134,11 @@ def test_a_scorer_that_fails_exits_with_1(busy: Terminal, cases_file):
             "scorers[0].judge.agents.judge: must be a registered agent",
         ),
         ("contains:", "contain:", "scorers[0].contain: is not a known field"),
+        (
+            "expect: lamp",
+            "expect: lamp, inputs: {topic: lamp}",
+            "cases.yaml:14: cases[1].inputs.topic: must be an input of the session file (known: none), in case 'lamp'",
+        ),
     ],
 )
 def test_bad_input_gets_one_line_and_submits_nothing(busy: Terminal, cases_file, old, new, line):
@@ -169,6 +174,20 @@ def test_the_python_interface_gives_the_same(busy: Terminal, cases_file):
     assert (seen[-1].done, seen[-1].runs) == (4, 4)
     again = busy.call("eval", str(cases_file), "--name", "python", "--json", "-")
     assert again.json() == result.to_json()
+
+
+def test_cases_give_values_to_inputs(busy: Terminal, cases_file):
+    text = cases_file.read_text().replace("  title: A sign", "  title: A sign\n  inputs: [{name: topic}]")
+    text = text.replace('["Close the door."]', '["Close the {topic}."]')
+    for name in ("door", "lamp"):
+        text = text.replace(f"message: A {name}.", f"inputs: {{topic: {name}}}")
+    cases_file.write_text(text)
+    said = busy.call("eval", str(cases_file), "--name", "inputs", "--json", "-").json()
+    answers = [(it["variant"], it["answer"]) for it in said["runs"]]
+    both = ("both", "Close the door under the lamp.")
+    assert answers == [("plain", "Close the door."), both, ("plain", "Close the lamp."), both]
+    with client_of(busy) as client:
+        assert client.get_job(said["runs"][0]["session"]).spec.inputs == {"topic": "door"}
 
 
 def test_archived_sessions_are_read_and_not_run_again(busy: Terminal, cases_file):
