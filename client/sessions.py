@@ -179,7 +179,7 @@ class SessionMethods(BaseClient):
         submissions = []
         for index, given in enumerate(sessions):
             with _name_index(index):
-                submissions.append(_read_session(given))
+                submissions.append(read_session(given))
         return self._parts.sessions.submit_many(submissions, name_in_errors=_name_index)
 
     def get_job(self, session_id: str) -> CollabJob:
@@ -390,7 +390,12 @@ def _with_session_files(agents: Any) -> Any:
 _ARGUMENTS = frozenset({"collab", *HowToRun.__annotations__, *MemoryChoices.__annotations__})
 
 
-def _read_session(given: object) -> Submission:
+def read_session(given: object) -> Submission:
+    """Return the submission of a Collab, or of a table of arguments of `submit`.
+
+    Raises:
+        InvalidInput: A value breaks a rule.
+    """
     if isinstance(given, Collab):
         return Submission.build(given)
     if not isinstance(given, Mapping) or "collab" not in given:

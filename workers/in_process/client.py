@@ -16,7 +16,9 @@ from typing import Any
 from ...client.client import Client
 from ...config.settings import load_settings
 from ...factories.runtime import build_runtime, load_registry
-from ...models.errors import SymposiaError
+from ...jobs.collab import CollabJob
+from ...models.errors import InvalidInput, SymposiaError
+from ...models.sessions.submission import Submission
 from ...state.presence import WorkerPresence
 from ...tasks.runtime.runtime import Runtime
 from ...tasks.sessions.sweep import sweep
@@ -29,6 +31,8 @@ log = logging.getLogger(__name__)
 SWEEP_EVERY_S = 0.2
 #: Seconds between two announcements of this process as a worker.
 _ANNOUNCE_EVERY_S = 5.0
+#: Kinds of agents that wait for an answer from outside, and for whose.
+_WAITING = {"human": "a person", "external": "a remote system"}
 #: Turns of all sessions that run side by side.
 THREADS = 32
 
@@ -63,6 +67,8 @@ class LocalClient(Client):
         with ExitStack() as stack:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="symposia-")))
             url = stack.enter_context(_server(folder))
+            check_agent_names(agents)
+            _check_threads(threads)
             own: dict[str, Any] = {"archive": False, "worker_concurrency": threads, **settings}
             own |= {"redis_url": url, "broker_url": None, "database_url": None}
             chosen = load_settings(**own)
@@ -79,11 +85,42 @@ class LocalClient(Client):
             stack.callback(runtime.leases.cancel_all)
             stack.enter_context(_sweeping(runtime))
             stack.callback(_cancel_all, self, runtime)
+            self._registry = registry
             self._stack = stack.pop_all()
+
+    def submit_unattended(self, submission: Submission) -> CollabJob:
+        """Submit a session that needs no answer from outside.
+
+        Raises:
+            InvalidInput: A value breaks a rule, or an agent waits for a person or a remote system.
+        """
+        waiting = {it.name: it.kind for it in self._registry.describe() if it.kind in _WAITING}
+        for name in sorted(self._registry.needed_by(submission.agents_in_use()) & waiting.keys()):
+            rule = f"must answer by themselves, but {name!r} waits for {_WAITING[waiting[name]]}: use `LocalClient`"
+            raise InvalidInput("agents", name, rule)
+        return self._parts.sessions.submit(submission)
 
     def close(self) -> None:
         """Cancel the sessions that have not ended, and end the server. A second call does nothing."""
         self._stack.close()
+
+
+def check_agent_names(agents: object) -> None:
+    """Check that agents are a table with texts as names.
+
+    Raises:
+        InvalidInput: They are not.
+    """
+    if not isinstance(agents, Mapping):
+        raise InvalidInput("agents", agents, "must be a table of agents by name")
+    for name in agents:
+        if not isinstance(name, str):
+            raise InvalidInput("agents", name, "must have texts as names")
+
+
+def _check_threads(threads: object) -> None:
+    if not isinstance(threads, int) or threads < 1:
+        raise InvalidInput("threads", threads, "must be an integer of at least 1")
 
 
 def _cancel_all(client: Client, runtime: Runtime) -> None:

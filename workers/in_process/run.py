@@ -12,19 +12,25 @@ To follow several sessions, to answer for people, or to suspend and steer, use `
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
+from ...client.sessions import read_session
 from ...jobs.collab import CollabJob
 from ...jobs.notebook import LiveDisplay, is_notebook
 from ...jobs.result import JobResult
-from ...models.errors import IllegalTransition, InvalidInput, ResultTimeout
-from ...models.protocol.collab import Collab, ParticipantKind
+from ...models.errors import InvalidInput, ResultTimeout, SymposiaError
+from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.sessions.options import AgentBinding
-from .client import THREADS, LocalClient
+from .client import THREADS, LocalClient, check_agent_names
+
+log = logging.getLogger(__name__)
 
 MessageHandler = Callable[[Message], object]
 #: What names a registered agent, with or without overrides; anything else is an agent itself.
@@ -32,9 +38,9 @@ Binding = (str, AgentBinding, Mapping)
 
 
 async def run_local(
-    collab: Collab | Mapping[str, Any],
+    collab: Collab | Mapping[str, Any] | Path,
     *,
-    agents: Mapping[str, object],
+    agents: Mapping[str, object] = MappingProxyType({}),
     on_message: MessageHandler | None = None,
     timeout_s: float | None = None,
     threads: int = THREADS,
@@ -46,14 +52,15 @@ async def run_local(
     dialog is shown as it grows.
 
     Args:
-        collab: The session. Without `participants`, one for each agent, in their order.
+        collab: The session. A Path names a session file. Without `participants` in a table, one for each agent, in
+            their order.
         agents: The agent of each participant id: a function, an agent of pydantic-ai, LangChain, LangGraph or the OpenAI
             Agents SDK, the name of a registered agent, or a binding. A function gets the `TurnContext`, or the prompt
             if its parameter has the annotation `str`. It returns text, a `TurnOutcome`, or None to pass.
         on_message: Called for each new message, in a thread. None: messages are shown in a notebook only.
         timeout_s: Maximum seconds of the session. None: no limit but its own stop conditions.
         threads: Maximum number of turns that run side by side.
-        options: Further arguments of `submit`, such as `stop` or `messages`.
+        options: Further arguments of `submit`, such as `stop`, `messages`, or `inputs` of a session file.
 
     Returns:
         How the session ended, and all its messages.
@@ -74,9 +81,9 @@ async def run_local(
 
 
 def run_local_sync(
-    collab: Collab | Mapping[str, Any],
+    collab: Collab | Mapping[str, Any] | Path,
     *,
-    agents: Mapping[str, object],
+    agents: Mapping[str, object] = MappingProxyType({}),
     on_message: MessageHandler | None = None,
     timeout_s: float | None = None,
     threads: int = THREADS,
@@ -92,17 +99,17 @@ class _LocalRun:
 
     def __init__(
         self,
-        collab: Collab | Mapping[str, Any],
+        collab: Collab | Mapping[str, Any] | Path,
         agents: Mapping[str, object],
         *,
         on_message: MessageHandler | None,
         timeout_s: float | None,
         threads: int,
     ) -> None:
+        _check_arguments(collab, agents, on_message=on_message, timeout_s=timeout_s)
         self._collab = _with_participants(collab, agents)
         self._objects = {name: it for name, it in agents.items() if not isinstance(it, Binding)}
         self._bindings = {name: it if isinstance(it, Binding) else name for name, it in agents.items()}
-        self._check_people()
         self._on_message = on_message
         self._timeout_s = timeout_s
         self._threads = threads
@@ -110,8 +117,10 @@ class _LocalRun:
         self._job: CollabJob | None = None
 
     def result(self, options: Mapping[str, Any]) -> JobResult:
+        # Wrong input is refused before the server starts.
+        submission = read_session({"collab": self._collab, "agents": self._bindings, **options})
         with LocalClient(self._objects, threads=self._threads) as client:
-            job = self._job = client.submit(self._collab, agents=self._bindings, **options)
+            job = self._job = client.submit_unattended(submission)
             if self._is_cancelled.is_set():
                 self.cancel()
             on_message = self._on_message or (LiveDisplay(job.collab().title).add if is_notebook() else None)
@@ -119,32 +128,38 @@ class _LocalRun:
                 try:
                     return job.result(timeout=self._timeout_s)
                 except ResultTimeout as error:
-                    job.cancel(f"not ended within {error.timeout_s:g} s")
+                    self._cancel_job(f"not ended within {error.timeout_s:g} s")
                     raise ResultTimeout(job.id, timeout_s=error.timeout_s, then="it was cancelled") from None
+                except BaseException:  # such as Ctrl-C
+                    self._cancel_job("the call was interrupted")
+                    raise
 
     def cancel(self) -> None:
         self._is_cancelled.set()
-        if self._job is not None:
-            with suppress(IllegalTransition):  # it has just ended
-                self._job.cancel("the call was cancelled")
+        self._cancel_job("the call was cancelled")
 
-    def _check_people(self) -> None:
-        people = self._collab["participants"] if isinstance(self._collab, dict) else self._collab.participants
-        for index, person in enumerate(people):
-            fields = person if isinstance(person, Mapping) else vars(person)
-            name = str(fields.get("participant_id"))
-            if fields.get("kind") == ParticipantKind.HUMAN and name not in self._bindings:
-                rule = "must have an agent that answers for them: to answer as a person, use `LocalClient`"
-                raise InvalidInput(f"participants[{index}]", name, rule)
+    def _cancel_job(self, reason: str) -> None:
+        if self._job is not None:
+            with suppress(SymposiaError):  # it has just ended, and its client may be closed
+                self._job.cancel(reason)
+
+
+def _check_arguments(collab: object, agents: object, *, on_message: object, timeout_s: object) -> None:
+    if not isinstance(collab, Collab | Mapping | Path):
+        rule = "must be a Collab, a table of its fields, or the Path of a session file"
+        raise InvalidInput("collab", collab, rule)
+    check_agent_names(agents)
+    if on_message is not None and not callable(on_message):
+        raise InvalidInput("on_message", on_message, "must be a function of a message")
+    if timeout_s is not None and not (isinstance(timeout_s, int | float) and timeout_s > 0):
+        raise InvalidInput("timeout_s", timeout_s, "must be a number greater than 0")
 
 
 def _with_participants(
-    collab: Collab | Mapping[str, Any], agents: Mapping[str, object]
-) -> Collab | dict[str, Any]:
-    if isinstance(collab, Collab):
-        return collab
+    collab: Collab | Mapping[str, Any] | Path, agents: Mapping[str, object]
+) -> Collab | Mapping[str, Any] | Path:
     if not isinstance(collab, Mapping):
-        raise InvalidInput("collab", collab, "must be a Collab or a table of its fields")
+        return collab
     everyone = [{"participant_id": name, "kind": "agent"} for name in agents]
     return {"participants": everyone, **collab}
 
@@ -158,9 +173,14 @@ def _following(job: CollabJob, on_message: MessageHandler | None) -> Iterator[No
 
     def follow() -> None:
         for message in job.messages(follow=True):
-            on_message(message)
+            try:
+                on_message(message)
+            except Exception:
+                log.exception("on_message failed for a message of %r", message.speaker)
 
     thread = threading.Thread(target=follow, name="symposia-follow", daemon=True)
     thread.start()
-    yield
-    thread.join()
+    try:
+        yield
+    finally:
+        thread.join()

@@ -216,11 +216,15 @@ def children() -> set[int]:
         (COLLAB, {"ada": 5}, r"agents\.ada: must be a callable, or an agent of .* \(got 5\)"),
         (COLLAB, {"ada": "nobody"}, r"agents\.ada: must be a registered agent"),
         (COLLAB, {}, "participants"),
-        (5, {"ada": ada}, r"collab: must be a Collab or a table of its fields \(got 5\)"),
+        (5, {"ada": ada}, r"collab: must be a Collab, a table of its fields, or the Path of a session file"),
+        (COLLAB, [ada], r"agents: must be a table of agents by name"),
+        (COLLAB, {1: ada}, r"agents: must have texts as names \(got 1\)"),
+        ({**COLLAB, "participants": ["ada"]}, {"ada": ada}, r"participants\[0\]: must be an object"),
+        (COLLAB, {"ada": "human"}, r"agents: must answer by themselves, but 'human' waits for a person"),
         (
             {**COLLAB, "participants": [{"participant_id": "pat", "kind": "human"}]},
             {},
-            r"participants\[0\]: must have an agent that answers for them",
+            r"agents: must answer by themselves, but 'human' waits for a person: use `LocalClient`",
         ),
     ],
 )
@@ -228,6 +232,70 @@ def test_wrong_arguments_get_one_clear_line(collab, agents, message):
     with pytest.raises(InvalidInput, match=message) as error:
         run_local_sync(collab, agents=agents)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"timeout_s": -1}, r"timeout_s: must be a number greater than 0 \(got -1\)"),
+        ({"threads": 0}, r"threads: must be an integer of at least 1"),
+        ({"on_message": 5}, r"on_message: must be a function of a message"),
+        ({"inputs": {"a": 1}}, r"inputs: must be set together with the Path of a session file"),
+        ({"stopp": {}}, r"stopp: must be an argument of `submit`"),
+    ],
+)
+def test_wrong_options_get_one_clear_line(how, message):
+    with pytest.raises(InvalidInput, match=message):
+        run_local_sync(COLLAB, agents={"ada": ada}, **how)
+
+
+def test_an_error_in_on_message_loses_no_message():
+    seen = []
+
+    def fail_once(message):
+        seen.append(message.content)
+        if len(seen) == 1:
+            raise ValueError("no screen")
+
+    run_local_sync(COLLAB, agents={"ada": ada}, stop={"max_turns": 2}, on_message=fail_once)
+    assert seen == ["turn 1", "turn 2"]
+
+
+LETTER = """
+title: A letter
+purpose: Write about {topic}.
+mode: round_robin
+inputs: [{name: topic}]
+participants: [{participant_id: ada}, {participant_id: ben, agent: echo}]
+stop: {max_turns: 2}
+"""
+
+
+def test_a_session_file_runs_with_inputs(tmp_path: Path):
+    path = tmp_path / "letter.yaml"
+    path.write_text(LETTER)
+    result = run_local_sync(path, agents={"ada": lambda turn: turn.purpose}, inputs={"topic": "doors"})
+    assert texts(result)[0] == "Write about doors."
+    assert (result.reason, [it.speaker for it in result.dialog.messages]) == ("max_turns", ["ada", "ben"])
+
+
+@pytest.mark.parametrize(
+    ("text", "inputs", "message"),
+    [
+        (LETTER, None, r"letter.yaml:5: inputs.topic: is required, of type string"),
+        (LETTER, {"topic": "a", "tone": 1}, r"letter.yaml:5: inputs.tone: must be an input"),
+        (LETTER.replace("{topic}", "{it}"), {"topic": "a"}, r"letter.yaml:3: purpose: must be the name"),
+        ("title: [", None, r"letter.yaml:.*is not YAML"),
+    ],
+)
+def test_a_wrong_session_file_gets_one_clear_line(tmp_path: Path, text, inputs, message):
+    path = tmp_path / "letter.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=message) as error:
+        run_local_sync(path, agents={"ada": ada}, inputs=inputs)
+    assert "\n" not in str(error.value)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        run_local_sync(tmp_path / "none.yaml", agents={"ada": ada})
 
 
 def test_a_person_answers_through_the_client():
