@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from ...agents.registry.registry import Registry
 from ...config.settings import Settings, child_environment
 from .code_probe import CodeReport
 from .processes import end_process, end_with_parent
+
+log = logging.getLogger(__name__)
 
 #: Maximum seconds that importing the code may take.
 _PROBE_TIMEOUT_S = 60.0
@@ -95,10 +98,14 @@ def registered_names(
 ) -> frozenset[str]:
     """Return the names of the agents of a registry that was loaded without its modules, with those of the modules.
 
+    Logs a warning for each module that cannot be imported.
+
     Raises:
         RegistryError: Workers would refuse the agents file.
     """
     if not registry.modules:
         return frozenset(registry.names())
     report = check_code(child_environment(settings), finds_working_folder=finds_working_folder)
+    for problem in report.problems:
+        log.warning("problem in the agents file, its agents are unknown: %s", problem)
     return frozenset((*registry.names(), *report.names))

@@ -45,3 +45,34 @@ def test_dry_run_prints_chunks_and_cost(tmp_path: Path, monkeypatch: pytest.Monk
     assert large["chunks"] > 5
     assert said["tokens"] == large["tokens"] + small["tokens"]
     assert (said["cost_micros"] is not None) == has_price
+
+
+PANEL = """
+[mine]
+mode = "broadcast"
+purpose = "Find errors."
+seats = [{ name = "a", agent = "ada" }]
+"""
+MODULE = 'import symposia\n\nsymposia.agent("ada")(lambda turn: None)\n'
+
+
+def test_dry_run_knows_agents_of_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    folder, code = tmp_path / "shop", tmp_path / "code"
+    for path in (folder, code):
+        path.mkdir()
+    (folder / "panels.toml").write_text(PANEL)
+    (folder / "small.py").write_text("x = 1\n")
+    (code / "marked_reviewers.py").write_text(MODULE)
+    (tmp_path / "mine.toml").write_text('modules = ["marked_reviewers"]\n')
+    monkeypatch.setenv("SYMPOSIA_AGENTS_FILE", str(tmp_path / "mine.toml"))
+    monkeypatch.setenv("SYMPOSIA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.chdir(folder)
+    command = ["review", "--panel", "mine", "--dry-run", "--json"]
+    assert CliRunner().invoke(build_app(), command).exit_code != 0
+    assert "mine.toml: modules[0]: marked_reviewers: cannot be imported: ModuleNotFoundError" in caplog.text
+    monkeypatch.setenv("PYTHONPATH", str(code))
+    done = CliRunner().invoke(build_app(), command)
+    assert done.exit_code == 0, done.output
+    assert [it["sessions"] for it in json.loads(done.stdout)["items"]] == [1, 1]
