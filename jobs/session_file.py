@@ -16,13 +16,10 @@ A file is YAML or JSON. Its fields are those of a collab, with `agent` at each p
 from __future__ import annotations
 
 import json
-import re
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
@@ -32,7 +29,8 @@ from ..models.sessions.input_texts import fill_inputs
 from ..models.sessions.inputs import FIELD, SessionInput, read_inputs
 from ..models.sessions.submission import Submission
 from ..models.text.json_text import depth_of
-from .strict_yaml import MAX_DEPTH, MAX_VALUES, NotYaml, OverLimit, line_of, read_yaml
+from .strict_json import read_json
+from .strict_yaml import MAX_DEPTH, NotYaml, OverLimit, line_of, read_yaml
 from .subsession_files import FileResolver
 
 #: Maximum bytes of a session file.
@@ -42,8 +40,6 @@ STDIN = "-"
 #: Its name in messages.
 STDIN_NAME = "standard input"
 _NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
-#: The character before each key and value of a JSON text, or a whole string, even if it is not terminated.
-_JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +146,14 @@ class SessionFile:
     def _parse(self) -> object:
         is_json = self.name.endswith(".json")
         if is_json or self.text.lstrip().startswith("{"):
-            if _has_too_many_values(self.text):
-                self._refuse(f"must contain at most {MAX_VALUES:,} keys and values", None)
             try:
-                return json.loads(self.text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
+                return read_json(self.text)
             except json.JSONDecodeError as error:
                 # A YAML document may begin with a brace, too.
                 if is_json:
                     self._refuse(f"is not JSON: {error.msg}", error.lineno)
+            except OverLimit as error:
+                self._refuse(str(error), error.line)
             except (ValueError, RecursionError) as error:
                 self._refuse(f"is not JSON: {error}", None)
         try:
@@ -256,22 +252,3 @@ def read_schema(path: Path) -> object:
 def _head(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(MAX_BYTES + 1)
-
-
-def _has_too_many_values(text: str) -> bool:
-    """Return whether a JSON text has more keys and values than allowed, without building them."""
-    separators = (it for it in _JSON_TOKEN.finditer(text) if it[0][0] != '"')
-    return next(islice(separators, MAX_VALUES, None), None) is not None
-
-
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        keys = Counter(key for key, _ in pairs)
-        repeated = next(key for key, count in keys.items() if count > 1)
-        raise ValueError(f"duplicate key {repeated!r}")
-    return table
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number")

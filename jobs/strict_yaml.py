@@ -10,6 +10,7 @@ brackets, its recursion for nested nodes can crash the process, and building a v
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any, ClassVar
 
@@ -50,8 +51,18 @@ for _tag, _pattern, _first in (
     ("float", r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?", tuple("-+.0123456789")),
 ):
     _Loader.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(rf"(?:{_pattern})\Z"), list(_first))
+
+
+def _finite_float(loader: Any, node: Node) -> float:
+    value = float(loader.construct_scalar(node))
+    if math.isinf(value):
+        raise _refused("the number is too large", node)
+    return value
+
+
 _Loader.add_constructor("tag:yaml.org,2002:int", lambda loader, node: int(loader.construct_scalar(node)))
 _Loader.add_constructor("tag:yaml.org,2002:float", lambda loader, node: float(loader.construct_scalar(node)))
+_Loader.add_constructor("tag:yaml.org,2002:float", _finite_float)
 
 
 class NotYaml(ValueError):
@@ -63,9 +74,9 @@ class NotYaml(ValueError):
 
 
 class OverLimit(ValueError):
-    """Error for a text that is nested too deep or has too many values; `line` counts from 1."""
+    """Error for a text that is nested too deep or has too many values; `line` counts from 1, and is None if unknown."""
 
-    def __init__(self, rule: str, line: int) -> None:
+    def __init__(self, rule: str, line: int | None) -> None:
         super().__init__(rule)
         self.line = line
 

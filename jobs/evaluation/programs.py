@@ -89,7 +89,8 @@ def read_score(scorer: Scorer, printed: ProgramResult) -> ScoreResult:
     score, reason = (data.get("score"), data.get("reason", "")) if isinstance(data, dict) else (data, "")
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1:
         return _failed(scorer, "must print a number from 0 to 1, or a JSON object with `score` and `reason`")
-    return ScoreResult(scorer.label, float(score), str(reason))
+    # JSON may have lone surrogates, which no report can contain.
+    return ScoreResult(scorer.label, float(score), str(reason).encode("utf-8", "replace").decode())
 
 
 def _input(run: PlannedRun, answer: Answer) -> dict[str, JsonValue]:

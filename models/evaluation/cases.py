@@ -35,7 +35,7 @@ from ..sessions.submission import Submission
 from ..text.ids import derived_id
 from ..text.redact import ABSENT
 from ..turns.frozen import Frozen
-from .scorers import Name, Scorer
+from .scorers import Name, PlainJson, Scorer
 
 #: Maximum number of runs of an evaluation.
 MAX_RUNS = 10_000
@@ -61,7 +61,7 @@ class Case(Frozen):
     #: Values of the inputs of the session, by name. Checked with the session.
     inputs: dict[str, JsonValue] = Field(default_factory=dict)
     #: Value for `{expect}` in scorers, for programs and for judges.
-    expect: JsonValue = None
+    expect: PlainJson = None
 
     @property
     def has_expect(self) -> bool:
@@ -247,8 +247,9 @@ def merge_session(session: Mapping[str, Any], changes: Mapping[str, Any]) -> dic
 
 
 def _merged(name: str, old: Any, new: Any) -> Any:
-    if name in _MERGED and isinstance(old, Mapping) and isinstance(new, Mapping):
-        return {key: value for key, value in {**old, **new}.items() if value is not None}
+    if name in _MERGED and isinstance(new, Mapping):
+        base = old if isinstance(old, Mapping) else {}
+        return {key: value for key, value in {**base, **new}.items() if value is not None}
     return new
 
 

@@ -12,10 +12,11 @@ A judge is named, as each agent of a session; a program runs only where the eval
 
 from __future__ import annotations
 
+import json
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import Field, JsonValue, field_validator, model_validator
+from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from ..errors import InvalidInput
 from ..outputs.patterns import compile_pattern
@@ -23,7 +24,28 @@ from ..protocol.base import NonBlank
 from ..sessions.options import AgentBinding
 from ..turns.frozen import Frozen
 
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("must not contain NUL characters")
+    return text
+
+
+def _check_plain(value: JsonValue) -> JsonValue:
+    try:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except UnicodeEncodeError:
+        raise ValueError("must be valid UTF-8 text") from None
+    except ValueError:
+        raise ValueError("must contain finite numbers only") from None
+    return value
+
+
+#: JSON data that every program can read: UTF-8 text and finite numbers.
+PlainJson = Annotated[JsonValue, AfterValidator(_check_plain)]
 Name = Annotated[NonBlank, Field(max_length=100)]
+#: An argument of a program, or the name of a variable.
+ProgramText = Annotated[NonBlank, AfterValidator(_without_nul)]
 #: Placeholder of `contains` and `equals` for what a case expects.
 EXPECT = "{expect}"
 
@@ -57,9 +79,9 @@ class Scorer(Frozen):
     #: Regular expression that must match somewhere in the answer.
     regex: Annotated[str, Field(min_length=1, max_length=1_000)] | None = None
     #: Value that the answer must be equal to.
-    equals: JsonValue = None
+    equals: PlainJson = None
     #: Program and arguments. It gets the run as JSON, and prints a score.
-    program: Annotated[tuple[NonBlank, ...], Field(min_length=1, max_length=100)] | None = None
+    program: Annotated[tuple[ProgramText, ...], Field(min_length=1, max_length=100)] | None = None
     #: Agent that scores the answer in a session of one turn.
     judge: AgentBinding | None = None
     #: Path of the value in the output (or in an answer that is JSON) that is checked, such as `verdict.approved`.
@@ -67,7 +89,7 @@ class Scorer(Frozen):
     #: Maximum seconds of the program.
     timeout_s: Annotated[float, Field(gt=0, le=3_600)] = 60.0
     #: Names of the variables that the program gets besides PATH, HOME, the locale and the time zone.
-    env: Annotated[tuple[NonBlank, ...], Field(max_length=100)] = ()
+    env: Annotated[tuple[ProgramText, ...], Field(max_length=100)] = ()
     #: What the judge scores.
     criteria: Annotated[NonBlank, Field(max_length=10_000)] = "Is the answer correct and complete?"
 

@@ -55,14 +55,14 @@ class CodeProbe:
             if time.monotonic() < self._deadline:
                 return None
             self.close()
-            return CodeReport(problems=(f"importing the code took more than {_PROBE_TIMEOUT_S:g} s",))
+            return _failed(f"importing the code took more than {_PROBE_TIMEOUT_S:g} s")
         with self._output as output:
             output.seek(0)
             try:
                 return CodeReport.model_validate_json(output.read())
             except ValidationError:
                 why = f"importing the code ended the process with exit code {self._process.returncode}"
-                return CodeReport(problems=(why,))
+                return _failed(why)
 
     def wait(self) -> CodeReport:
         """Return the report once the process has ended."""
@@ -75,6 +75,10 @@ class CodeProbe:
         if self._process.poll() is None:
             end_process(self._process, timeout_s=0)
         self._output.close()
+
+
+def _failed(problem: str) -> CodeReport:
+    return CodeReport(problems=(problem,), code_problems=(problem,))
 
 
 def check_code(environment: Mapping[str, str], *, finds_working_folder: bool = True) -> CodeReport:

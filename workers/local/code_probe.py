@@ -19,6 +19,8 @@ from ...models.errors import RegistryError
 
 #: Maximum number of files that are watched.
 MAX_FILES = 2_000
+#: Fields of the agents file that name code.
+CODE_FIELDS = frozenset({"callable", "output"})
 _PACKAGE = Path(__file__).parents[2]
 
 
@@ -31,6 +33,8 @@ class CodeReport(BaseModel):
     names: tuple[str, ...] = ()
     #: Modules that cannot be imported, one line each.
     problems: tuple[str, ...] = ()
+    #: All code that cannot be imported, these modules included, one line each.
+    code_problems: tuple[str, ...] = ()
     #: Parts of the error of a wrong agents file: file, entry, field, rule.
     refused: tuple[str, str, str, str] | None = None
 
@@ -68,7 +72,7 @@ def probe() -> CodeReport:
     sys.addaudithook(opened)
     try:
         registry = load_registry(settings, import_modules=True)
-        registry.check()  # imports the callables
+        wrong = [it for it in registry.check() if it.field in CODE_FIELDS]  # it imports the callables
     except RegistryError as error:
         return CodeReport(
             files=tuple(opened.found), refused=(error.file, error.entry, error.field, error.rule)
@@ -77,6 +81,7 @@ def probe() -> CodeReport:
         files=tuple(opened.found),
         names=registry.names(),
         problems=tuple(map(str, registry.module_problems)),
+        code_problems=tuple(map(str, [*registry.module_problems, *wrong])),
     )
 
 

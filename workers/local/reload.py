@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ...agents.registry.source import Stamp, stamp_of
@@ -17,11 +17,11 @@ _LOOK_EVERY_S = 1.0
 class CodeReloader:
     """Watcher of the code of agents.
 
-    Changed code is first imported in a process of its own: with an error in it, the workers keep the old code.
+    Changed code is first imported in a process of its own: with a new error in it, the workers keep the old code.
 
     Args:
         agents_file: The agents file, which may not exist.
-        files: Source files that the code has now.
+        code: The code as it is now; an error in it prevents no reload.
         environment: Environment variables of the workers.
         reload: Starts the workers again.
         say: Callback for one line about each change.
@@ -30,7 +30,7 @@ class CodeReloader:
     def __init__(
         self,
         agents_file: Path,
-        files: Iterable[Path],
+        code: CodeReport,
         *,
         environment: Mapping[str, str],
         reload: Callable[[], None],
@@ -39,8 +39,10 @@ class CodeReloader:
         self._environment = environment
         self._reload = reload
         self._say = say
-        self._stamps: dict[Path, Stamp] = {path: stamp_of(path) for path in (agents_file, *files)}
+        self._stamps: dict[Path, Stamp] = {path: stamp_of(path) for path in (agents_file, *code.files)}
         self._agents_file = agents_file
+        #: Errors in the code of the workers.
+        self._known_problems = frozenset(code.code_problems)
         self._probe: CodeProbe | None = None
         #: Names of the files whose change is being checked.
         self._changed: list[str] = []
@@ -67,15 +69,16 @@ class CodeReloader:
 
     def _finish(self, report: CodeReport) -> None:
         names = ", ".join(dict.fromkeys(self._changed))
-        problems = [*report.problems, *filter(None, [report.refusal])]
+        problems = [it for it in report.code_problems if it not in self._known_problems]
+        problems += [str(it) for it in [report.refusal] if it is not None]
         # After an error, the files that were not reached are watched further.
-        known = self._stamps if problems else {self._agents_file: self._stamps[self._agents_file]}
+        has_errors = problems or report.code_problems
+        known = self._stamps if has_errors else {self._agents_file: self._stamps[self._agents_file]}
         read = {path: self._stamps.get(path, stamp_of(path)) for path in report.files}
         self._stamps, self._changed = {**known, **read}, []
         if problems:
-            self._say(
-                f"{names} changed, not reloaded, workers keep the old code: {'; '.join(map(str, problems))}"
-            )
+            self._say(f"{names} changed, not reloaded, workers keep the old code: {'; '.join(problems)}")
         else:
+            self._known_problems = frozenset(report.code_problems)
             self._say(f"{names} changed, reloading the workers after the turns in flight")
             self._reload()

@@ -208,7 +208,7 @@ def _reloading(
         yield lambda: None
         return
     file, environment = agents_file_of(settings), child_environment(settings)
-    reloader = CodeReloader(file, code.files, environment=environment, reload=restart, say=say)
+    reloader = CodeReloader(file, code, environment=environment, reload=restart, say=say)
     try:
         yield reloader.check_files
     finally:

@@ -51,6 +51,11 @@ def test_a_program_gets_the_run_and_prints_a_score(tmp_path):
     assert "OTHER_KEY" not in variables
 
 
+def test_a_reason_is_text_that_reports_can_contain(tmp_path):
+    found = score(tmp_path, r"""print('{"score": 1, "reason": "a\\ud800"}')""")
+    assert (found.score, found.reason) == (1.0, "a?")
+
+
 @pytest.mark.parametrize(("printed", "score_of"), [("1", 1.0), ("0.5\n", 0.5), ('{"score": 0}', 0.0)])
 def test_a_score_is_a_number_or_an_object(tmp_path, printed, score_of):
     assert score(tmp_path, f"print({printed!r})").score == score_of

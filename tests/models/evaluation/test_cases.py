@@ -73,6 +73,19 @@ def ids(found):
         ),
         ({"variants": {"v": {"collab_id": "x"}}}, "variants.v.collab_id: must not be set in an evaluation"),
         ({"session": {**SESSION, "thread_id": "x"}}, "session.thread_id: must not be set in an evaluation"),
+        ({"scorers": [{"program": ["a\0"]}]}, "scorers[0].program[0]: must not contain NUL characters"),
+        (
+            {"scorers": [{"program": ["a"], "env": ["b\0"]}]},
+            "scorers[0].env[0]: must not contain NUL characters",
+        ),
+        (
+            {"cases": [{"message": "m", "expect": ["\ud800"]}]},
+            "cases[0].expect: must be valid UTF-8 text",
+        ),
+        (
+            {"scorers": [{"equals": float("inf")}]},
+            "scorers[0].equals: must contain finite numbers only",
+        ),
         ({"limits": {"max_usd": 0}}, "limits.max_usd: must be greater than 0"),
     ],
 )
@@ -146,6 +159,13 @@ def test_a_variant_merges_tables_and_replaces_the_rest():
         "agents": {"ann": "echo", "bob": "local"},
         "mode": "broadcast",
         "stop": {"max_turns": 1},
+    }
+
+
+def test_null_removes_an_agent_that_only_a_participant_names():
+    assert merge_session({"mode": "pair"}, {"agents": {"ann": None, "bob": "echo"}}) == {
+        "mode": "pair",
+        "agents": {"bob": "echo"},
     }
 
 

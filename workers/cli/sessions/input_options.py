@@ -57,12 +57,14 @@ class InputOptions:
         return [self._submission(source, table, texts) for source in sources]
 
     def _submission(self, source: SessionFile, table: dict[str, Any], texts: dict[str, str]) -> Submission:
+        from ....models.errors import within
         from ....models.protocol.dialog import Message, Role
 
         declared = {it.name: it for it in source.inputs()} if texts else {}
         read = {name: declared[name].read_text(it) if name in declared else it for name, it in texts.items()}
         submission = source.submission({**table, **read})
-        added = [Message(role=Role.USER, content=text) for text in self.messages]
+        with within("--message"):
+            added = [Message(role=Role.USER, content=text) for text in self.messages]
         return replace(submission, messages=(*submission.messages, *added))
 
     def _table(self, sources: Sequence[SessionFile]) -> dict[str, Any]:

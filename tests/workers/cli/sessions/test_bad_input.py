@@ -35,6 +35,7 @@ BAD = {
     "just words": "must be a table with title, purpose, mode and participants",
     "": "must be a table",
     "title: a\ntitle: b": "bad.yaml:2: is not YAML: duplicate key 'title'",
+    "title: a\nparameters: {a: -1e999}": "bad.yaml:2: is not YAML: the number is too large",
     "title: &a x\npurpose: *a": "aliases are not supported",
     "title: !!python/name:os.system x": "could not determine a constructor",
     without("title"): "title: is required",
@@ -97,6 +98,8 @@ def test_json_files_are_read_as_json(terminal: Terminal):
     assert terminal.call("submit", "bad.json").err == (
         "symposia: bad.json: is not JSON: duplicate key 'title'\n"
     )
+    (terminal.folder / "bad.json").write_text('{"parameters": {"a": 1e999}}')
+    assert "bad.json: is not JSON: the number 1e999 is too large" in terminal.call("submit", "bad.json").err
     (terminal.folder / "bad.json").write_text("{\n\n'a': 1}")
     assert "bad.json:3: is not JSON" in terminal.call("submit", "bad.json").err
 
