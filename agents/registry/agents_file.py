@@ -134,7 +134,8 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
         rest = rest[1:]
     problem = invalid_input(error)
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).lstrip(".")
-    shown = InvalidInput(field, problem.value, problem.rule)
+    shown = InvalidInput(field, None, problem.rule)
+    shown.value = problem.value  # it is a repr already
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
         field = "kind"
         shown = InvalidInput(field, first["ctx"].get("tag", ABSENT), f"must be one of {', '.join(_KINDS)}")

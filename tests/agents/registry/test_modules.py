@@ -200,3 +200,9 @@ def test_marked_object_is_returned_unchanged():
         return ""
 
     assert symposia.agent("ada")(ada) is ada
+
+
+def test_wrong_value_is_shown_once_as_it_was_given(load):
+    with pytest.raises(RegistryError) as error:
+        load('modules = "team_one"')
+    assert str(error.value).endswith("agents.toml: modules: must be a list (got 'team_one')")

@@ -61,10 +61,12 @@ def check_target(path: Path | None, *, field: str) -> None:
     """Check that a file can be written, before anything runs.
 
     Raises:
-        InvalidInput: It is a folder, or its folder does not exist.
+        InvalidInput: It is a folder, its folder does not exist, or it is `-` and not for JSON.
     """
     if path is None or (field == "json" and path == _STDOUT):
         return
+    if path == _STDOUT:
+        raise InvalidInput(field, str(path), "must be a file; only JSON can be printed")
     if path.is_dir():
         raise InvalidInput(field, str(path), "must be a file, not a folder")
     if not path.parent.is_dir():

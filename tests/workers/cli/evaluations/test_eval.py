@@ -150,7 +150,7 @@ def test_bad_input_gets_one_line_and_submits_nothing(busy: Terminal, cases_file,
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("option", "path"), [("--json", "no/r.json"), ("--html", ".")])
+@pytest.mark.parametrize(("option", "path"), [("--json", "no/r.json"), ("--html", "."), ("--html", "-")])
 def test_a_file_that_cannot_be_written_is_refused_first(busy: Terminal, cases_file, option, path):
     said = busy.call("eval", str(cases_file), option, path)
     assert said.code == 2

@@ -75,7 +75,7 @@ def test_run_without_a_worker_knows_marked_agents(terminal: Terminal):
 
 
 def test_doctor_lists_marked_agents_and_names_broken_modules(terminal: Terminal):
-    (terminal.folder / "our_agents.py").write_text(MODULE)
+    (terminal.folder / "our_agents.py").write_text(f"{MODULE}\nprint('loading')\n")
     (terminal.folder / "registry.toml").write_text('modules = ["our_agents", "no_such_module"]\n')
     findings = terminal.call("doctor", "--json").json()["findings"]
     texts = [it["text"] for it in findings if it["subject"] == "agents"]
