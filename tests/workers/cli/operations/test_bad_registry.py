@@ -18,7 +18,7 @@ BROKEN = {
     ),
     "a program without its arguments": (
         '[agents.tool]\nkind = "command"',
-        "[agents.tool] argv: is required (got 'nothing')",
+        "[agents.tool] argv: is required (got nothing)",
     ),
     "a secret in the file": (
         SYSTEM.replace("USER", "me:pw@"),
