@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import tempfile
 import threading
 from pathlib import Path
@@ -195,6 +196,19 @@ def test_a_cancelled_call_ends_the_session():
             await task
 
     asyncio.run(main())
+
+
+def test_an_error_of_a_cancelled_call_is_not_logged(caplog: pytest.LogCaptureFixture):
+    async def main() -> None:
+        task = asyncio.ensure_future(run_local(COLLAB, agents={"ada": 5}))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(main())
+    gc.collect()
+    assert "never retrieved" not in caplog.text
 
 
 def test_nothing_remains_after_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
