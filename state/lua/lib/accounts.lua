@@ -4,7 +4,8 @@
 --- Every attempt of a turn has a usage account under its token: what this attempt alone has spent so far. The record
 --- of a turn holds the accounts (`spent`), and the part of their sum that its events have reported (`reported`; in
 --- older sessions `told`). For late writers, the accounts of the newest 64 turns that were written after more than one
---- attempt stay in the slots `spent:0` to `spent:63` of the session hash.
+--- attempt, or whose record was removed after they were dropped, stay in the slots `spent:0` to `spent:63` of the
+--- session hash.
 
 --- Names of the amounts of a usage account, in their stored order.
 local AMOUNTS = { 'input_tokens', 'output_tokens', 'cached_tokens', 'requests', 'cost_micros' }
@@ -33,6 +34,13 @@ local function book_accounts(session, turn, accounts)
     turn.spent[token] = known
   end
   return new
+end
+
+--- Keep the accounts of a turn whose record will be removed, for late writers.
+local function keep_accounts(session, number, turn)
+  redis.call('HSET', session, 'spent:' .. number % 64, cjson.encode({
+    number = number, participant = turn.participant, spent = turn.spent, reported = turn.reported or turn.told,
+  }))
 end
 
 --- Return the usage of a turn that no event of it has reported yet, by name, or nil. It counts as reported from now on.

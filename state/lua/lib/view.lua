@@ -9,7 +9,7 @@
 ---   `moved_by`: request of the newest status change
 ---   `advanced_ms`, `advances`: when a step was last dispatched again, and how often
 ---   `token:0` to `token:63`: writers of the newest turns, see `requests.lua`
----   `spent:0` to `spent:63`: usage accounts of written turns, see `accounts.lua`
+---   `spent:0` to `spent:63`: usage accounts of written and dropped turns, see `accounts.lua`
 ---   `archive`: `owed` (not archived yet) or `kept`; empty without an archive
 ---   `start`: the hashes with which a fork began
 ---   `restored_by`: request that restored the session

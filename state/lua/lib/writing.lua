@@ -28,11 +28,7 @@ local function write_turn(keys, number, turn, outcome)
   write_journal_entries(keys.journal, outcome.notes)
   turn.status, turn.settled_ms = 'closed', NOW
   release_reservation(keys.session, turn)
-  if turn.grants > 1 then
-    redis.call('HSET', keys.session, 'spent:' .. number % 64, cjson.encode({
-      number = number, participant = turn.participant, spent = turn.spent, reported = turn.reported or turn.told,
-    }))
-  end
+  if turn.grants > 1 then keep_accounts(keys.session, number, turn) end
   redis.call('HSET', keys.turns, number, cjson.encode(turn), number .. ':result', outcome.result)
   redis.call('HDEL', keys.turns, number .. ':plan', number .. ':held', number .. ':wait')
   -- To recognise a repeated write: the holder by its token, the sender of a reply by its request.

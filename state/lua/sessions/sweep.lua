@@ -1,12 +1,12 @@
 --- sessions/sweep: finds the due work of a session: turns with a lost message, expired leases, a step without a plan.
 --- KEYS: session turns locks*
 --- ARGV: grace_ms taken_ms probes scopes*
---- USES: clock status view turns
+--- USES: clock status view turns accounts
 --- ANSWERS: swept(view, due_ms, numbers, advance, held, parent) ended missing
---- GUARANTEE: changes only the time of the next look, and sets that before it answers:
---- two concurrent sweeps give the same turn out once. A turn that never began is given out again after the grace time,
---- then twice, four times that, and so on; the same holds for an unplanned step. A parked turn has no due work before
---- its `wake_ms`, and does not prevent the end of a session that was asked to stop.
+--- GUARANTEE: changes only the time of the next look, which it sets before it answers, and removes old records of
+--- dropped turns. So two concurrent sweeps give the same turn out once. A turn that never began is given out again after
+--- the grace time, then twice, four times that, and so on; the same holds for an unplanned step. A parked turn has no due
+--- work before its `wake_ms`, and does not prevent the end of a session that was asked to stop.
 --- At most one message of a turn, or of a step, is in the queue: it is sent again only after workers have taken messages
 --- that were sent after it (`taken_ms`; '': the queue is empty). Otherwise it is `held`, except for the first `probes`:
 --- the caller looks again when a probe may be possible, which `due_ms` does not show.
@@ -46,7 +46,10 @@ each_turn(turns, function(number, turn)
   if turn.status == 'closed' then
     waiting_ms = math.max(waiting_ms or 0, turn.settled_ms)
   elseif turn.status == 'dropped' then
-    if now > turn.settled_ms + 600000 then redis.call('HDEL', turns, number) end
+    if now > turn.settled_ms + 600000 then
+      if turn.grants > 0 then keep_accounts(session, number, turn) end
+      redis.call('HDEL', turns, number)
+    end
   else
     if not (is_stopping and turn.status == 'parked' and not turn.child) then open = open + 1 end
     local next_ms

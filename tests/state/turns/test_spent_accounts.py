@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from sessions.table import turn
@@ -98,6 +100,20 @@ def test_usage_after_a_drop_is_in_the_journal(table, attempts):
     table.plan(drop=(grant.number,))
     spend(table, late, 10)
     assert told(table) == [10]
+
+
+def test_usage_after_the_record_of_a_dropped_turn_is_removed_is_booked(table, attempts):
+    late, grant = attempts
+    table.plan(drop=(grant.number,))
+    spend(table, late, 10)
+    record = json.loads(table.client.hget(table.key("turns"), str(grant.number)))
+    record["settled_ms"] -= 600_001
+    table.client.hset(table.key("turns"), str(grant.number), json.dumps(record))
+    table.sweep()
+    assert grant.number not in table.state().records
+    spend(table, late, 12)
+    assert table.commit(grant, "very late", usage=tokens(5)).word == "stale"
+    assert (told(table), table.state().usage) == ([10, 2, 5], tokens(17))
 
 
 def test_usage_of_an_open_turn_waits_for_its_end(table, attempts):
