@@ -110,6 +110,10 @@ soak: $(INSTALLED) ## Run random sessions with random faults for MINUTES (defaul
 mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test detects: ARGS="parked/reply turns/commit --minutes 10"
 	@$(ALL_EXAMPLES) PYTHONPATH=tests/support $(BIN)/python -m mutants $(ARGS)
 
+.PHONY: model
+model: $(INSTALLED) ## Explore all states of the turn protocol within small bounds: ARGS="'two turns' --faults 1 --defect NAME", --list
+	@PYTHONPATH=tests/support $(BIN)/python -m protocol_model $(ARGS)
+
 .PHONY: screenshots
 screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real browser
 	@mkdir -p docs/screenshots

@@ -1,0 +1,127 @@
+"""What must be true of every call of a script: each rule yields what the call violates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from .server import Call, Outcome
+from .store import Store
+
+#: Calls after which the dialog may be longer.
+_WRITERS = ("turns/commit", "parked/reply", "sessions/resume")
+
+
+def broken_by_call(call: Call, before: Store, outcome: Outcome) -> list[str]:
+    """Return the rules that a call on a store has violated."""
+    return [text for rule in _RULES for text in rule(call, dict(call.args), before, outcome)]
+
+
+def _script_succeeds(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    if outcome.word.startswith("failed"):
+        yield f"{call.verb} {outcome.word}"
+
+
+def _dialog_only_grows(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    if outcome.store.dialog[: len(before.dialog)] != before.dialog:
+        yield "a written message was changed or removed"
+    if not _added(before, outcome):
+        return
+    if before.is_final:
+        yield "a session that has ended accepts a message"
+    if before.status == "suspended" and call.verb != "sessions/resume":
+        yield "a message is written while the session is suspended"
+    if call.verb not in _WRITERS:
+        yield f"{call.verb} writes a message"
+
+
+def _end_is_the_last_event(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if outcome.events and before.is_final:
+        yield "an event follows the end of the session"
+
+
+def _grants_are_exclusive(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    for event in outcome.events:
+        if event["event_type"] != "MAPTurnDispatched":
+            continue
+        token, fence = event["payload"]["token_id"], event["payload"]["fence"]
+        if fence <= before.count("fence"):
+            yield f"token {token} gets fencing number {fence}, which is not higher than the last one"
+        if call.scope in before.locks:
+            yield f"token {token} is granted while {before.locks[call.scope]} holds {call.scope}"
+        if before.status != "active":
+            yield f"token {token} is granted while the session is {before.status}"
+    holder = outcome.store.locks.get(call.scope or "")
+    if call.verb == "turns/begin" and outcome.word == "granted" and holder != args["token"]:
+        yield f"token {args['token']} is granted, but {holder} holds {call.scope}"
+    if call.verb == "turns/renew" and outcome.word == "renewed" and holder != args["token"]:
+        yield f"token {args['token']} renews a lease that it does not hold"
+
+
+def _only_the_holder_commits(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb != "turns/commit":
+        return
+    number, token = int(args["number"]), str(args["token"])
+    turn = before.turns.get(number, {})
+    holds_turn = turn.get("status") == "speaking" and turn["token"] == token
+    is_holder = holds_turn and before.locks.get(call.scope or "") == token
+    becomes_held = outcome.store.turns.get(number, {}).get("status") == "held" != turn.get("status")
+    if _added(before, outcome) and not is_holder:
+        yield f"stale token {token} writes turn {number}"
+    if becomes_held and not is_holder:
+        yield f"the output of stale token {token} is held"
+    if is_holder and outcome.word not in ("committed", "held"):
+        yield f"the holder {token} of turn {number} is refused: {outcome.word}"
+
+
+def _answers_of_commits_are_true(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb != "turns/commit":
+        return
+    number, token = int(args["number"]), str(args["token"])
+    turn, message = before.turns.get(number, {}), f"{number}|{token}"
+    is_held = turn.get("status") == "held" and turn.get("token") == token
+    if outcome.word in ("committed", "done") and message not in outcome.store.dialog:
+        yield f"commit of token {token} was confirmed, but turn {number} is not written"
+    if outcome.word == "stale" and (message in before.dialog or is_held):
+        yield f"the repeated commit of token {token} is refused as stale"
+
+
+def _resume_writes_held_commits(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb != "sessions/resume" or outcome.word != "resumed" or before.status != "suspended":
+        return
+    held = [number for number, turn in before.turns.items() if turn["status"] == "held"]
+    written = [int(message.partition("|")[0]) for message in _added(before, outcome)]
+    if written != held:
+        yield f"resume wrote turns {written}, but the commits of turns {held} were held"
+
+
+def _replies_end_a_wait(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    if call.verb != "parked/reply" or outcome.store.text == before.text:
+        return
+    turn = before.turns.get(int(args["number"]), {})
+    if turn.get("status") != "parked" or turn.get("reply") != args["reply"]:
+        yield f"a reply under token {args['reply']} has an effect, but no turn waits for it"
+
+
+def _added(before: Store, outcome: Outcome) -> list[str]:
+    return outcome.store.dialog[len(before.dialog) :]
+
+
+_RULES = (
+    _script_succeeds,
+    _dialog_only_grows,
+    _end_is_the_last_event,
+    _grants_are_exclusive,
+    _only_the_holder_commits,
+    _answers_of_commits_are_true,
+    _resume_writes_held_commits,
+    _replies_end_a_wait,
+)

@@ -1,0 +1,115 @@
+"""The calls of workers and people, with all the arguments that the headers of the scripts name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from symposia.state.redis.scripts import load_script
+
+from .scenario import Scenario
+from .server import Call, make_call
+from .store import DEADLINE_MS, LONG_MS, NOW_MS
+from .world import Worker
+
+Args = Mapping[str, str | int]
+
+#: Delay of a retry, and time until a parked turn has due work: both pass before the next sweep.
+DELAY_MS = LONG_MS // 2
+_LEASE_MS = LONG_MS
+
+_VERBS = {
+    "begin": "turns/begin",
+    "renew": "turns/renew",
+    "commit": "turns/commit",
+    "fail": "turns/fail",
+    "park": "parked/park",
+    "book": "turns/book_spending",
+    "book again": "turns/book_spending",
+    "plan": "sessions/plan",
+    "default": "parked/reply",
+    "remind": "parked/update",
+    "reassign": "parked/update",
+}
+_OUTPUT: Args = {"kind": "message", "result": "{}", "record": "", "error": ""}
+_CHECK: Args = {
+    "until_ms": NOW_MS + DEADLINE_MS,
+    "wake_ms": NOW_MS + DELAY_MS,
+    "wait": "{}",
+    "about": "{}",
+    "happened": "",
+}
+#: The arguments of each call that are always the same.
+_CONSTANT: dict[str, Args] = {
+    "begin": {
+        "lease_ms": _LEASE_MS,
+        "timeout_ms": LONG_MS,
+        "window": 10,
+        "task_id": "task",
+        "parent_id": "",
+        "admitted": "1",
+    },
+    "renew": {"lease_ms": _LEASE_MS},
+    "commit": {**_OUTPUT, "left_out": 0, "notes": ""},
+    "fail": {"delay_ms": DELAY_MS, "agent": "", "error": "no answer", "notes": ""},
+    "park": {
+        "until_in_ms": DEADLINE_MS,
+        "wake_in_ms": DELAY_MS,
+        "wait": "{}",
+        "about": "{}",
+        "task": "",
+        "worker": "",
+    },
+    "remind": {**_CHECK, "event": "turn.reminded"},
+    "reassign": {**_CHECK, "event": "turn.reassigned"},
+}
+
+
+def open_call(scenario: Scenario) -> Call:
+    """Return the call that creates the session."""
+    roles = json.dumps({"started": {}, "assignments": [], "targets": []})
+    deadline_ms = DEADLINE_MS if scenario.has_deadline else 0
+    empty = {"deadline_ms": deadline_ms, "archive": "", "start": "", "parent": ""}
+    return make_call("sessions/open", {"digest": "d", "collab": "{}", "spec": "{}", "roles": roles, **empty})
+
+
+def call_of(scenario: Scenario, worker: Worker) -> Call:
+    """Return the call that a worker has decided to make."""
+    verb = _VERBS[worker.doing]
+    script = load_script(verb)
+    if worker.doing == "default":
+        args = reply_args(worker.number, worker.reply, worker.token, rule="deadline")
+    else:
+        known = _own_args(scenario, worker)
+        args = {name: known[name] for name in script.args if name in known} | _CONSTANT.get(worker.doing, {})
+    call = make_call(verb, args, worker.scope if "lock" in script.keys else None)
+    if worker.plan and script.rest_of_keys:
+        call = call._replace(scopes=worker.plan.scopes)
+    return (
+        call._replace(rest=(f"{worker.number}|{worker.token}",))
+        if script.rest_of_args == "messages"
+        else call
+    )
+
+
+def _own_args(scenario: Scenario, worker: Worker) -> Args:
+    """Return what a worker knows, by the names of arguments."""
+    plan = worker.plan
+    return {
+        "number": worker.number,
+        "token": worker.token,
+        "scope": worker.scope,
+        "reply": worker.reply,
+        "new_reply": worker.token if worker.doing == "reassign" else worker.reply,
+        "wish": scenario.wish(),
+        "spent": json.dumps({worker.token: [1, 0, 0, 0, 0]}),
+        "expected": plan.expected if plan else "",
+        "plan": plan.document(scenario) if plan else "",
+    }
+
+
+def reply_args(number: int, reply: str, request: str, *, rule: str, is_final: bool = True) -> Args:
+    """Return the arguments of a reply; `is_final`: it closes the turn, otherwise the turn is returned."""
+    end = {**_OUTPUT, "kind": "message" if is_final else "", "outcome": "" if is_final else "asked"}
+    back = {"wait": "{}", "agent": "", "about": "{}", "spent": ""}
+    return {"number": number, "reply": reply, "request": request, "rule": rule, **end, **back}

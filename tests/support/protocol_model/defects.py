@@ -1,0 +1,100 @@
+"""Defects of the protocol: one change in the source of one script each, which the model must find."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Defect(NamedTuple):
+    """A change of a script, the scenario in which it is found, and what is then violated."""
+
+    name: str
+    verb: str
+    old: str
+    new: str
+    scenario: str
+    #: Part of the violated rule.
+    rule: str
+
+
+DEFECTS = (
+    Defect(
+        "commit accepts any writer while the turn has a lock",
+        "turns/commit",
+        "if turn.token ~= token or lock_owner(lock) ~= token then",
+        "if not lock_owner(lock) then",
+        "two turns",
+        "stale token ~a writes turn 1",
+    ),
+    Defect(
+        "reply accepts a second answer",
+        "parked/reply",
+        "if turn.status ~= 'parked' then return { 'double' } end",
+        "",
+        "question to two people",
+        "has an effect, but no turn waits for it",
+    ),
+    Defect(
+        "sweep ignores expired leases",
+        "sessions/sweep",
+        "next_ms = ttl >= 0 and now + ttl + 1 or math.max(turn.began_ms, turn.swept_ms or 0)",
+        "next_ms = now + math.abs(ttl) + 1",
+        "two turns",
+        "no fair steps lead to the end",
+    ),
+    Defect(
+        "resume writes held commits twice",
+        "sessions/resume",
+        "if turn.status == 'held' then\n",
+        "if turn.status == 'held' then\n"
+        "    local held = redis.call('HGET', turns, number .. ':held')\n"
+        "    write_turn(keys, number, turn, cjson.decode(held))\n"
+        "    redis.call('HSET', turns, number .. ':held', held)\n",
+        "suspended and cancelled",
+        "the commits of turns [1] were held",
+    ),
+    Defect(
+        "plan does not compare the version",
+        "sessions/plan",
+        "if redis.call('HGET', session, 'version') ~= expected then return view(session, turns, 'outdated') end",
+        "",
+        "two turns",
+        "a step was planned twice",
+    ),
+    Defect(
+        "begin grants a turn that another worker holds",
+        "turns/begin",
+        "if owner and turn.token ~= token then return { 'busy' } end",
+        "if owner and turn.token ~= token then owner = nil end",
+        "two turns",
+        "is granted while",
+    ),
+    Defect(
+        "repeated commit of held output is refused",
+        "turns/commit",
+        "if turn.status == 'held' and turn.token == token then return view(session, turns, 'held') end",
+        "",
+        "suspended and cancelled",
+        "is refused as stale",
+    ),
+    Defect(
+        "sweep forgets what a dropped turn has spent",
+        "sessions/sweep",
+        "if turn.grants > 0 then keep_accounts(session, number, turn) end",
+        "",
+        "one of two turns is dropped",
+        "attempts have reported 2 tokens, booked are 1",
+    ),
+)
+
+
+def defect_named(name: str) -> Defect:
+    """Return a defect by its name.
+
+    Raises:
+        ValueError: There is none of this name.
+    """
+    for defect in DEFECTS:
+        if defect.name == name:
+            return defect
+    raise ValueError(f"unknown defect {name!r}, expected one of {[defect.name for defect in DEFECTS]}")

@@ -1,0 +1,152 @@
+"""Breadth-first search over all states of a scenario, with the shortest path to a violation."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from redis import Redis
+
+from .call_rules import broken_by_call
+from .calls import open_call
+from .observing import observe
+from .scenario import Scenario
+from .server import Server, empty_store
+from .state_rules import broken_in_state
+from .surroundings import surrounding_steps
+from .workers import worker_steps
+from .world import Step, World, first_world
+
+#: States whose calls are sent to the server together.
+_BATCH = 200
+
+
+@dataclass(slots=True)
+class Exploration:
+    """What was found in a scenario. `rule` and `trace` are empty if no rule is violated."""
+
+    scenario: Scenario
+    states: int = 0
+    transitions: int = 0
+    depth: int = 0
+    #: Calls that the server has run; all others were known.
+    calls: int = 0
+    ended: int = 0
+    seconds: float = 0.0
+    rule: str = ""
+    trace: list[str] = field(default_factory=list)
+
+    def render(self) -> str:
+        """Return the figures in one line, and the steps to a violation."""
+        line = (
+            f"{self.scenario.name}: {self.states:,} states ({self.ended:,} ended), {self.transitions:,} transitions, "
+            f"depth {self.depth}, {self.calls:,} calls of scripts, {self.seconds:.1f} s"
+        )
+        if not self.rule:
+            return f"{line}; no rule is violated"
+        steps = [f"  {number}. {text}" for number, text in enumerate(self.trace, 1)]
+        return "\n".join([line, f"  VIOLATED: {self.rule}", *steps])
+
+
+class Explorer:
+    """Explores a scenario on a server, which holds nothing else."""
+
+    def __init__(self, client: Redis, scenario: Scenario) -> None:
+        self._scenario = scenario
+        self._server = Server(client, scenario.scopes)
+        self._places: dict[World, int] = {}
+        self._worlds: list[World] = []
+        self._depths: list[int] = []
+        #: For each state the one before it, and the step in words.
+        self._origins: list[tuple[int, str]] = []
+        #: For each state those from which a fair step leads to it.
+        self._fair: defaultdict[int, list[int]] = defaultdict(list)
+        self._found = Exploration(scenario)
+
+    def explore(self) -> Exploration:
+        """Return what was found: the first violation, or that there is none in any state."""
+        since = time.perf_counter()
+        try:
+            self._search()
+        finally:
+            self._server.clear()
+        if not self._found.rule:
+            self._check_liveness()
+        self._found.states, self._found.depth = len(self._worlds), max(self._depths)
+        self._found.ended = sum(world.store.is_final for world in self._worlds)
+        self._found.calls, self._found.seconds = self._server.calls, time.perf_counter() - since
+        return self._found
+
+    def _search(self) -> None:
+        opening = open_call(self._scenario)
+        self._server.run([(empty_store(), opening)])
+        start = first_world(self._scenario, self._server.outcome(empty_store(), opening).store)
+        self._add(start, -1, "the session is opened")
+        done = 0
+        while done < len(self._worlds):
+            places = range(done, min(done + _BATCH, len(self._worlds)))
+            steps = {place: list(self._steps(self._worlds[place])) for place in places}
+            self._server.run((s.before.store, s.call) for found in steps.values() for s in found if s.call)
+            for place, found in steps.items():
+                for step in found:
+                    if not self._take(place, step):
+                        return
+            done = places.stop
+
+    def _steps(self, world: World) -> Iterator[Step]:
+        yield from worker_steps(self._scenario, world)
+        yield from surrounding_steps(self._scenario, world)
+
+    def _take(self, place: int, step: Step) -> bool:
+        """Take one step; return False if it violates a rule."""
+        self._found.transitions += 1
+        world, outcome, broken = step.before, None, []
+        if step.call:
+            outcome = self._server.outcome(world.store, step.call)
+            broken = broken_by_call(step.call, world.store, outcome)
+            world, more = observe(step, outcome)
+            broken += more
+        world = step.then(world, outcome)
+        text = f"{step.text}: {outcome.word}" if outcome and "is lost" not in step.text else step.text
+        known = self._places.get(world)
+        if known is None:
+            broken += broken_in_state(self._scenario, world)
+            known = self._add(world, place, text)
+        if step.is_fair:
+            self._fair[known].append(place)
+        if broken:
+            self._report(broken, [*self._path(place), text])
+        return not broken
+
+    def _add(self, world: World, origin: int, text: str) -> int:
+        place = len(self._worlds)
+        self._places[world] = place
+        self._worlds.append(world)
+        self._origins.append((origin, text))
+        self._depths.append(self._depths[origin] + 1 if origin >= 0 else 0)
+        return place
+
+    def _path(self, place: int) -> list[str]:
+        texts = []
+        while place >= 0:
+            place, text = self._origins[place]
+            texts.append(text)
+        return texts[::-1]
+
+    def _report(self, broken: Sequence[str], trace: list[str]) -> None:
+        self._found.rule, self._found.trace = "; ".join(broken), trace
+
+    def _check_liveness(self) -> None:
+        """Report a state from which no fair steps lead to the end of the session."""
+        ending = deque(place for place, world in enumerate(self._worlds) if world.store.is_final)
+        can_end = set(ending)
+        while ending:
+            for origin in self._fair[ending.popleft()]:
+                if origin not in can_end:
+                    can_end.add(origin)
+                    ending.append(origin)
+        stuck = next((place for place in range(len(self._worlds)) if place not in can_end), None)
+        if stuck is not None:
+            self._report(["from here no fair steps lead to the end of the session"], self._path(stuck))

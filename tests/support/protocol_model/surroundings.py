@@ -1,0 +1,135 @@
+"""What happens around the workers: sweeps, people, the operator, and what breaks without them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .answers import send_after_reply
+from .calls import reply_args
+from .scenario import Scenario
+from .server import Call, Outcome, make_call
+from .world import ADVANCE, Step, World
+
+#: Scopes of a cancel whose caller has its answer.
+_DONE = ("",)
+
+
+def surrounding_steps(scenario: Scenario, world: World) -> Iterator[Step]:
+    """Yield all steps that are not a worker's."""
+    if not world.store.is_final:
+        yield _sweep(world)
+    yield from _expiries(world)
+    if world.queue:
+        yield Step(
+            "all messages are lost", world._replace(queue=frozenset()), None, _unchanged, is_fair=False
+        )
+    for index in range(len(world.people)):
+        yield from _person(scenario, world, index)
+    yield from _operator(scenario, world)
+    if scenario.is_cancelled:
+        yield from _cancel(world)
+
+
+def _unchanged(world: World, _: Outcome | None) -> World:
+    return world
+
+
+def _scopes(world: World) -> tuple[str, ...]:
+    return tuple(sorted({world.store.turns[number]["scope"] for number in world.store.open_turns}))
+
+
+def _sweep(world: World) -> Step:
+    scopes = _scopes(world)
+    args = {"grace_ms": 1_000, "taken_ms": "", "probes": 0}
+    call = Call("sessions/sweep", tuple(args.items()), scopes=scopes, rest=scopes, is_later=True)
+
+    def send(now: World, outcome: Outcome | None) -> World:
+        assert outcome is not None
+        if outcome.word != "swept":
+            return now
+        _, numbers, advance, _, _ = outcome.extra
+        now = now.with_messages(numbers)
+        return now._replace(queue=now.queue | {ADVANCE}) if advance else now
+
+    return Step("a long time passes, and a sweep sends what is due", world, call, send)
+
+
+def _expiries(world: World) -> Iterator[Step]:
+    """Yield the expiry of each lease: of a dead worker at some time, of a frozen one within the budget."""
+    alive = {worker.token for worker in world.workers}
+    for scope, token in world.store.locks.items():
+        expired = world._replace(store=world.store.without_lock(scope))
+        if token not in alive:
+            yield Step(f"the lease of token {token} expires; its worker is dead", expired, None, _unchanged)
+        elif world.budget.allows("expiries"):
+            text = f"the lease of token {token} expires; its worker is frozen"
+            yield Step(text, expired.less("expiries"), None, _unchanged, is_fair=False)
+
+
+def _person(scenario: Scenario, world: World, index: int) -> Iterator[Step]:
+    """Yield that a person reads a question, and later answers it, once."""
+    knows, name = world.people[index], f"person {index + 1}"
+
+    def with_person(now: World, state: tuple[int, str] | tuple[()]) -> World:
+        return now._replace(people=(*now.people[:index], state, *now.people[index + 1 :]))
+
+    if knows is None:
+        for number, turn in world.store.turns.items():
+            if turn["status"] == "parked":
+                read = with_person(world, (number, turn["reply"]))
+                yield Step(
+                    f"{name} reads the question of turn {number}", read, None, _unchanged, is_fair=False
+                )
+    elif len(knows) == 2:
+        number, reply = knows
+        kind = scenario.people[index]
+        args = reply_args(number, reply, name, rule="person", is_final=kind == "answer")
+        call = make_call("parked/reply", args)
+        if kind == "answer":
+            call = call._replace(rest=(f"{number}|{name}",))
+
+        def answered(now: World, outcome: Outcome | None) -> World:
+            assert outcome is not None
+            return with_person(send_after_reply(now, number, outcome), ())
+
+        verb = "answers" if kind == "answer" else "returns"
+        text = f"{name} {verb} turn {number} under reply token {reply}"
+        yield from _with_lost_answer(Step(text, world, call, answered, is_fair=False))
+
+
+def _with_lost_answer(step: Step) -> Iterator[Step]:
+    yield step
+    if step.before.budget.allows("lost_answers"):
+        text = f"{step.text}; the answer is lost"
+        yield Step(text, step.before.less("lost_answers"), step.call, _unchanged, is_fair=False)
+
+
+def _operator(scenario: Scenario, world: World) -> Iterator[Step]:
+    if world.operated >= len(scenario.operator):
+        return
+    command = scenario.operator[world.operated]
+    args = {"by": ""} if command == "stop" else {"by": "", "request": f"request {world.operated + 1}"}
+    call = make_call(f"sessions/{command}", args)
+
+    def answered(now: World, _: Outcome | None) -> World:
+        return now._replace(operated=now.operated + 1)
+
+    step = Step(f"the operator calls {command}", world, call, answered)
+    yield from _with_lost_answer(step)
+
+
+def _cancel(world: World) -> Iterator[Step]:
+    """Yield the two parts of a cancel: reading the scopes of the open turns, and the script."""
+    scopes = world.cancelling
+    if scopes is None:
+        if not world.store.is_final:
+            read = world._replace(cancelling=_scopes(world))
+            yield Step("the operator reads the session, to cancel it", read, None, _unchanged, is_fair=False)
+    elif scopes != _DONE:
+        args = {"request": "cancel", "reason": "cancelled", "detail": "", "retention_ms": 60_000, "by": ""}
+        call = Call("sessions/cancel", tuple(args.items()), scopes=scopes)
+
+        def answered(now: World, _: Outcome | None) -> World:
+            return now._replace(cancelling=_DONE)
+
+        yield from _with_lost_answer(Step("the operator cancels", world, call, answered, is_fair=False))
