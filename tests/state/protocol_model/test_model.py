@@ -5,13 +5,10 @@ from __future__ import annotations
 import pytest
 
 from protocol_model.catalogue import QUICK, SCENARIOS, scenario_named
-from protocol_model.defects import DEFECTS
+from protocol_model.defects import DEFECTS, defect_named
 from protocol_model.explorer import Explorer
 from protocol_model.server import planted
 from symposia.state.redis.connect import connect
-
-#: Defects that are found within a second.
-FEW = ("commit accepts any writer while the turn has a lock", "reply accepts a second answer")
 
 
 @pytest.fixture
@@ -41,10 +38,7 @@ def test_no_interleaving_violates_a_rule(explore, scenario):
     assert found.ended > 100
 
 
-@pytest.mark.parametrize(
-    "defect",
-    [pytest.param(it, id=it.name, marks=() if it.name in FEW else pytest.mark.long) for it in DEFECTS],
-)
+@pytest.mark.parametrize("defect", DEFECTS, ids=lambda defect: defect.name)
 def test_planted_defect_is_found(explore, defect):
     with planted(defect.verb, defect.old, defect.new):
         found = explore(scenario_named(defect.scenario))
@@ -53,7 +47,7 @@ def test_planted_defect_is_found(explore, defect):
 
 
 def test_trace_names_each_step_to_the_violation(explore):
-    (defect,) = [it for it in DEFECTS if it.name == FEW[0]]
+    defect = defect_named("commit accepts any writer while the turn has a lock")
     with planted(defect.verb, defect.old, defect.new):
         found = explore(scenario_named(defect.scenario))
     assert found.render().splitlines()[1:] == [
