@@ -26,6 +26,7 @@ from .jobs.result import JobResult as JobResult
 from .jobs.result import PairVerdict as PairVerdict
 from .jobs.items import Item as Item
 from .jobs.items import ItemState as ItemState
+from .models.attachments.attachment import Attachment as Attachment
 from .models.errors import (
     AgentError as AgentError,
     AgentFailed as AgentFailed,
@@ -33,6 +34,7 @@ from .models.errors import (
     AmbiguousId as AmbiguousId,
     ArchiveError as ArchiveError,
     ArchiveUnavailable as ArchiveUnavailable,
+    AttachmentUnavailable as AttachmentUnavailable,
     BadOutcome as BadOutcome,
     BrokerUnavailable as BrokerUnavailable,
     ClientClosed as ClientClosed,

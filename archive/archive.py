@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .workspace.listing import WorkspaceQueries
 
 #: Newest revision in `migrations/versions`.
-REVISION = "0010"
+REVISION = "0011"
 
 
 def upgrade_schema(database: Database) -> None:

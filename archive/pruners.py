@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import delete, exists, func, select, tuple_
 
 from ..models.review.runs import ItemKind
 from .engine import Database
 from .reviews.tables import FINDING, REVIEW_ITEM, REVIEW_RUN
-from .tables import COLLAB
+from .tables import ATTACHMENT, BLOB, COLLAB
 from .workspace.tables import CONVERSATION, TASK
 
 
@@ -48,9 +48,21 @@ class ArchivePruner:
             ]
 
     def delete(self, rows: Sequence[int]) -> None:
-        """Delete sessions with their messages, events and turns."""
+        """Delete sessions with their messages, events and turns, and attachments that no other session has.
+
+        An attachment that an archiver adds to a session meanwhile is locked, and stays.
+        """
+        theirs = select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session.in_(rows)).distinct()
         with self._database.writing() as connection:
+            digests = list(connection.execute(theirs).scalars())
             connection.execute(delete(COLLAB).where(COLLAB.c.id.in_(rows)))
+        if not digests:
+            return
+        is_used = exists().where(ATTACHMENT.c.sha256 == BLOB.c.sha256)
+        unused = select(BLOB.c.sha256).where(BLOB.c.sha256.in_(digests), ~is_used)
+        with self._database.writing() as connection:
+            free = list(connection.execute(unused.with_for_update(skip_locked=True)).scalars())
+            connection.execute(delete(BLOB).where(BLOB.c.sha256.in_(free), ~is_used))
 
 
 class ReviewPruner:

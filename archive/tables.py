@@ -219,6 +219,25 @@ class RecordedTurnRow(Table, table=True):
     body: bytes
 
 
+class BlobRow(Table, table=True):
+    """Bytes of attachments by their digest, once for all sessions."""
+
+    __tablename__: ClassVar[str] = "blob"
+
+    sha256: str = Field(primary_key=True)
+    body: bytes
+
+
+class AttachmentRow(Table, table=True):
+    """A session that has an attachment."""
+
+    __tablename__: ClassVar[str] = "attachment"
+    __table_args__ = (PrimaryKeyConstraint("session", "sha256"),)
+
+    session: int = _session()
+    sha256: str = Field(foreign_key="blob.sha256", index=True)
+
+
 COLLAB = METADATA.tables["collab"]
 PARTICIPANT = METADATA.tables["participant"]
 TAG = METADATA.tables["tag"]
@@ -229,3 +248,5 @@ MAP_EVENT = METADATA.tables["map_event"]
 COLLAB_EVENT = METADATA.tables["collab_event"]
 TURN = METADATA.tables["turn"]
 RECORDED_TURN = METADATA.tables["recorded_turn"]
+BLOB = METADATA.tables["blob"]
+ATTACHMENT = METADATA.tables["attachment"]

@@ -14,6 +14,7 @@ from ..archive.results import ResultPage, SessionFilter
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..jobs.reading import facts_of
+from ..models.attachments.attachment import Attachment
 from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
 from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab
@@ -58,6 +59,7 @@ class SessionMethods(BaseClient):
         output_by: str | None = None,
         record: bool | None = None,
         inputs: Mapping[str, str | int | float | bool] | None = None,
+        attachments: Iterable[Path | Attachment] | None = None,
         user_id: str | int | None = None,
         room_id: str | int | None = None,
         service: str | None = None,
@@ -99,6 +101,8 @@ class SessionMethods(BaseClient):
             record: Whether model requests and tool calls are recorded, so that `replay` can repeat the session.
                 None: the setting `record_calls` decides.
             inputs: Values of the inputs of the session file, by name: texts, numbers, True or False.
+            attachments: Files of the first message: each a `Path`, which is read now, or an `Attachment`. Without a
+                message, one of the user names them.
             user_id: The user whose parameters the turns remember and use.
             room_id: The room of these parameters. Default: the conversation, the task, the thread or the session.
             service: The service of these parameters, such as `travel`.
@@ -134,6 +138,7 @@ class SessionMethods(BaseClient):
             output_by=output_by,
             record=record,
             inputs=inputs,
+            attachments=attachments,
             user_id=user_id,
             room_id=room_id,
             service=service,

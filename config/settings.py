@@ -18,6 +18,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from ..models.attachments.limits import DEFAULT_BYTES, MOST_BYTES
 from ..models.errors import InvalidInput, invalid_input
 from ..models.sessions.subsession_limits import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
 from ..models.text.paths import ExpandedPath
@@ -103,6 +104,9 @@ class Settings(BaseModel):
 
     max_message_bytes: int = Field(
         default=1_048_576, ge=1_024, le=67_108_864, description="Maximum size of a message in bytes (UTF-8)."
+    )
+    max_attachment_bytes: int = Field(
+        default=DEFAULT_BYTES, ge=1_024, le=MOST_BYTES, description="Maximum size of an attachment in bytes."
     )
     max_turns: int = Field(
         default=10_000,

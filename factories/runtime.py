@@ -56,6 +56,7 @@ def limits_of(settings: Settings) -> WorkerLimits:
         turn_timeout_s=settings.turn_timeout_s,
         retention_ms=int(settings.retention_s * 1000),
         max_message_bytes=settings.max_message_bytes,
+        max_attachment_bytes=settings.max_attachment_bytes,
         tenant=daily_limits(settings),
         stuck_after_ms=int(settings.stuck_after_s * 1000),
         max_depth=settings.max_subsession_depth,

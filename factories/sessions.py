@@ -116,6 +116,7 @@ class Sessions:
             graph=graph,
             retention_ms=settings.retention_s * 1000,
             max_message_bytes=settings.max_message_bytes,
+            max_attachment_bytes=settings.max_attachment_bytes,
             open_session=partial(open_session, settings, self._find_opener, self.workers),
             check_joining=placing.check_joining,
             watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
@@ -306,6 +307,7 @@ def session_opener(
         grace_ms=int(settings.redispatch_after_s * 1000),
         archive_in_ms=int(settings.archive_interval_s * 1000) if settings.archive else None,
         place=placing,
+        max_attachment_bytes=settings.max_attachment_bytes,
         max_depth=settings.max_subsession_depth,
         records=settings.record_calls,
     )

@@ -71,6 +71,9 @@ class ArchivedJob(CollabJob):
             raise NotLive(self.id)
         return iter(())
 
+    def _read_attachment(self, sha256: str) -> bytes | None:
+        return self._reader.attachment(self.id, sha256)
+
     def _registered_children(self, root: str) -> tuple[RegisteredChild, ...]:
         try:
             return read_children(self._reader.snapshot(root).fields)

@@ -5,10 +5,13 @@ What changes a session is imported when it is used: most commands only read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..agents.execution.running import refuse_wait_in_turn
+from ..models.attachments.attachment import Attachment
+from ..models.attachments.limits import read_given
 from ..models.errors import ResultTimeout, SessionNotFound
 from ..models.protocol.collab import Participant
 from ..models.sessions.options import AgentBinding
@@ -235,7 +238,15 @@ class CollabJob(ReadableJob):
         """
         self._create_steering(by, key).instruct(name, text)
 
-    def post(self, text: str, *, role: str = "user", by: str = "user", key: str | None = None) -> None:
+    def post(
+        self,
+        text: str,
+        *,
+        role: str = "user",
+        by: str = "user",
+        key: str | None = None,
+        attachments: Iterable[Path | Attachment] | None = None,
+    ) -> None:
         """Post a message from outside. It is written after the turns that are running.
 
         Args:
@@ -243,12 +254,14 @@ class CollabJob(ReadableJob):
             role: `user` or `system`.
             by: Actor recorded in the event.
             key: Idempotency key, as in `add_participant`.
+            attachments: Files of the message: each a `Path`, which is read now, or an `Attachment`.
 
         Raises:
             InvalidInput: A value breaks a rule; nothing has changed.
             SessionEnded: The session has ended.
         """
-        self._create_steering(by, key).post(text, role=role)
+        files = read_given(attachments, max_bytes=self._connections.max_attachment_bytes)
+        self._create_steering(by, key).post(text, role=role, attachments=files)
 
     def _create_steering(self, by: str, key: str | None) -> SessionSteering:
         from ..tasks.sessions.steering import SessionSteering

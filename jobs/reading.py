@@ -12,7 +12,8 @@ from redis import Redis
 
 from ..agents.execution.running import refuse_wait_in_turn
 from ..models.alignment.ledger import Ledger
-from ..models.errors import InvalidInput, SessionNotFound
+from ..models.attachments.attachment import Attachment
+from ..models.errors import AttachmentUnavailable, InvalidInput, SessionNotFound
 from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
 from ..models.protocol.dialog import Dialog, Message
@@ -29,6 +30,7 @@ from ..state.following.event_follower import END_ONLY, follow
 from ..state.following.session_follower import SessionUpdate, output_pieces, watch
 from ..state.presence import WorkerWatch
 from ..state.redis.readers import Stream, StreamReader, read_stored
+from ..state.sessions.attachments import AttachmentStore
 from ..state.sessions.family import FamilyStore, RegisteredChild
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.queue_progress import queued_for_s
@@ -39,6 +41,7 @@ from ..tasks.sessions.rendering import ChildNode, GraphFormat, draw, ledger_of, 
 from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.views.item_results import last_messages
 from ..tasks.views.session_views import SessionFacts, read_facts
+from .attachments import attachments_of, find_attachment
 from .items import Item, items_of
 from .result import JobResult
 
@@ -57,6 +60,7 @@ class Connections:
     graph: TaskGraph
     retention_ms: int
     max_message_bytes: int
+    max_attachment_bytes: int
     #: Opens a session; returns its facts (None: it exists with the same content), and whether a worker is running.
     open_session: Callable[[Submission], tuple[SessionFacts | None, bool]]
     #: Check of new participants; raises if one cannot take part in a session run this way.
@@ -180,6 +184,30 @@ class ReadableJob:
         """Return the work items of a swarm with their results, in the order of the board; none in other modes."""
         board = self.board()
         return items_of(board, last_messages(self.messages()) if board else {})
+
+    def attachments(self) -> tuple[Attachment, ...]:
+        """Return the files of the messages, in the order of the dialog, each name and content once."""
+        return attachments_of(self.messages())
+
+    def attachment_data(self, wanted: Attachment | str) -> bytes:
+        """Return the bytes of a file of the messages.
+
+        Args:
+            wanted: The file, its name, or 8 or more characters of its SHA-256 digest. Of several files with a name,
+                the newest.
+
+        Raises:
+            AttachmentUnavailable: No message has such a file, or its bytes are missing.
+        """
+        found = wanted if isinstance(wanted, Attachment) else find_attachment(self.attachments(), wanted)
+        data = None if found is None else self._read_attachment(found.sha256)
+        if found is None or data is None:
+            why = f"no message of session {self.id} has it" if found is None else "its bytes are missing"
+            raise AttachmentUnavailable(str(wanted if found is None else found.name), why=why)
+        return data
+
+    def _read_attachment(self, sha256: str) -> bytes | None:
+        return AttachmentStore(self._connections.redis).read(self.id, sha256)
 
     @property
     def parent(self) -> ParentRef | None:

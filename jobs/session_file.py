@@ -10,7 +10,8 @@
 
 A file is YAML or JSON. Its fields are those of a collab, with `agent` at each participant, and those of
 `models.sessions.submission.Submission`. `output_schema: FILE` names a file with the JSON schema of the output, and
-`inputs` declares the names that stand for values in its texts (`models.sessions.inputs`).
+`inputs` declares the names that stand for values in its texts (`models.sessions.inputs`). `attachments` lists files
+of the first message; the program that submits the session reads them.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+from ..models.attachments.attachment import ATTACHMENTS, Attachment
+from ..models.attachments.limits import read_given
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.input_texts import fill_inputs
 from ..models.sessions.inputs import FIELD, SessionInput, read_inputs
@@ -84,8 +87,15 @@ class SessionFile:
         above = () if self.name == STDIN_NAME else (Path(self.name).resolve(),)
         with self.name_file_in_errors():
             filled, values = fill_inputs(document, inputs)
+            filled.pop(ATTACHMENTS, None)
+            # Not with the values of inputs: those may come from outside, and would open a file.
+            own = _read_attachments(document.get(ATTACHMENTS), folder)
+            given = read_given(options.get(ATTACHMENTS))
+            attachments = read_given((*own, *given)) if own and given else own or given
+            rest = {name: value for name, value in options.items() if name != ATTACHMENTS}
             whole = FileResolver(read_table, read_schema, above).resolve(filled, folder)
-            return replace(Submission.from_document(_with_options(whole, options)), inputs=values)
+            submission = Submission.from_document(_with_options(whole, rest))
+            return replace(submission, inputs=values, attachments=attachments)
 
     def inputs(self) -> tuple[SessionInput, ...]:
         """Return the inputs that the file declares.
@@ -166,6 +176,15 @@ class SessionFile:
     def _refuse(self, rule: str, line: int | None, cause: Exception | None = None) -> NoReturn:
         place = self.name if line is None else f"{self.name}:{line}"
         raise InvalidSessionFile(place, rule=rule) from cause
+
+
+def _read_attachments(paths: object, folder: Path) -> tuple[Attachment, ...]:
+    """Return the files that a session file names, relative to its folder."""
+    if paths is None:
+        return ()
+    if not isinstance(paths, list) or not all(isinstance(it, str) and it.strip() for it in paths):
+        raise InvalidInput(ATTACHMENTS, paths, "must be a list of paths")
+    return read_given([folder / path for path in paths])
 
 
 def read_submission(path: Path, how: Mapping[str, Any]) -> Submission:

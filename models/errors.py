@@ -16,6 +16,7 @@
     ├── SessionError
     │   ├── SessionNotFound
     │   │   └── NotLive                     in the archive only
+    │   ├── AttachmentUnavailable
     │   ├── ScheduleNotFound
     │   ├── SessionConflict
     │   ├── PartlySubmitted                 `submit_many` was interrupted
@@ -271,6 +272,19 @@ class SessionNotFound(SessionError):
     def __init__(self, session_id: str) -> None:
         super().__init__(f"session {session_id!r} not found (unknown id or expired)")
         self.session_id = session_id
+
+
+class AttachmentUnavailable(SessionError):
+    """The bytes of an attachment cannot be had.
+
+    Args:
+        name: Name or digest of the attachment.
+        why: What the reader lacks.
+    """
+
+    def __init__(self, name: str, *, why: str) -> None:
+        super().__init__(f"attachment {redact_value(name)} cannot be read: {why}")
+        self.name = name
 
 
 class NotLive(SessionNotFound):

@@ -37,6 +37,7 @@ from .runtime.history import MAX_EARLIER
 from .runtime.log_context import add_to_log_context
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
+from .turns.attachments import TurnAttachments, store_attachments
 from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, count_end, turn_timeout_s, write_deadline
 from .turns.admission import Admission, admit_turn
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
@@ -235,10 +236,17 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
             if uses_services
             else None
         )
-        speaking = runtime.runner.start(agent, context, timeout_s=left_s, turn_services=turn_services)
+        speaking = runtime.runner.start(
+            agent,
+            context,
+            timeout_s=left_s,
+            turn_services=turn_services,
+            attachments=TurnAttachments(runtime.history, active_turn.facts),
+        )
         with runtime.leases.keep_renewed(active_turn.session_id, active_turn.grant, speaking.cancel):
             runtime.fault_hook(Boundary.SPEAKING, active_turn.session_id, active_turn.grant.number)
-            return read_directives(context, speaking.result())
+            outcome = store_attachments(runtime, active_turn, speaking.result())
+        return read_directives(context, outcome)
 
     recorder = active_turn.services.recorder
     ask = ask_agent if recorder is None else recorder.wrap(binding, ask_agent)

@@ -15,6 +15,7 @@ from typing import Protocol, cast
 
 from pydantic import ValidationError
 
+from ...models.attachments.reading import AttachmentReader, reading_with
 from ...models.errors import AgentTimeout, BadOutcome, LeaseLost, SymposiaError, invalid_input
 from ...models.text.json_text import depth_of, dump_json
 from ...models.text.redact import redact_value
@@ -40,7 +41,8 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
         raise bad_outcome("outcome", "must be a TurnOutcome", outcome)
     try:
         # Validate again: `model_copy` and `model_construct` do not, and a lone surrogate cannot be written.
-        outcome = TurnOutcome.model_validate_json(outcome.model_dump_json(warnings=False))
+        checked = TurnOutcome.model_validate_json(outcome.model_dump_json(warnings=False))
+        outcome = _with_attachment_data(checked, outcome)
     except ValidationError as error:
         raise BadOutcome(str(invalid_input(error))) from None
     except ValueError:
@@ -57,6 +59,17 @@ def check_outcome(outcome: object, *, max_message_bytes: int = MAX_MESSAGE_BYTES
             "outcome", "must contain a message, decision, hand-off, item or question, or pass", outcome
         )
     return outcome
+
+
+def _with_attachment_data(checked: TurnOutcome, given: TurnOutcome) -> TurnOutcome:
+    """Return a validated outcome with the bytes of its attachments, which JSON leaves out."""
+    if not any(draft.attachments for draft in checked.messages):
+        return checked
+    messages = tuple(
+        draft.model_copy(update={"attachments": before.attachments})
+        for draft, before in zip(checked.messages, given.messages, strict=True)
+    )
+    return checked.model_copy(update={"messages": messages})
 
 
 def _with_output(outcome: TurnOutcome, max_message_bytes: int) -> TurnOutcome:
@@ -142,21 +155,22 @@ class AgentRunner:
         *,
         timeout_s: float,
         turn_services: TurnServices | None = None,
+        attachments: AttachmentReader | None = None,
     ) -> RunningTurn:
         """Start the turn, with a deadline in `timeout_s` seconds; `turn_services` are the services of the turn.
 
-        An instant agent has answered when this returns.
+        The agent, its threads and its tools read files of messages with `attachments`. An instant agent has answered when this returns.
 
         Raises:
             AgentError: An instant agent failed.
         """
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:
-            spoken = self._loop.submit(
-                _call_agent(agent, turn, turn_services or TurnServices(), self._secrets)
-            )
+            services = turn_services or TurnServices()
+            spoken = self._loop.submit(_call_agent(agent, turn, services, attachments, self._secrets))
             return _Pending(spoken, turn, timeout_s, self._max_message_bytes, self._loop)
-        outcome = _call_instant_agent(cast(InstantAgent, agent), turn, self._secrets)
+        with reading_with(attachments):
+            outcome = _call_instant_agent(cast(InstantAgent, agent), turn, self._secrets)
         return _Answered(check_outcome(outcome, max_message_bytes=self._max_message_bytes))
 
     def close(self, *, timeout_s: float = 5.0) -> None:
@@ -215,10 +229,14 @@ class _Pending:
 
 
 async def _call_agent(
-    agent: AnyAgent, turn: TurnContext, turn_services: TurnServices, secrets: tuple[str, ...]
+    agent: AnyAgent,
+    turn: TurnContext,
+    turn_services: TurnServices,
+    attachments: AttachmentReader | None,
+    secrets: tuple[str, ...],
 ) -> object:
     try:
-        with in_turn(turn.session_id):
+        with in_turn(turn.session_id), reading_with(attachments):
             if hasattr(agent, "speak_with_services"):
                 return await cast(AgentWithServices, agent).speak_with_services(turn, turn_services)
             return await cast(Agent, agent).speak(turn)

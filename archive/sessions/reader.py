@@ -25,6 +25,8 @@ from ..results import (
     SessionFilter,
 )
 from ..tables import (
+    ATTACHMENT,
+    BLOB,
     COLLAB,
     COLLAB_EVENT,
     DIALOG,
@@ -146,6 +148,28 @@ class ArchiveReader:
             session = _newest(connection, session_id).id
             found = connection.execute(select(RECORDED_TURN).where(RECORDED_TURN.c.session == session))
             return {it.token_id: record_text(it.body) for it in found}
+
+    def attachment(self, session_id: str, sha256: str) -> bytes | None:
+        """Return the bytes of an attachment of a session; None: the archive has no such session or attachment."""
+        query = (
+            select(BLOB.c.body)
+            .join(ATTACHMENT, ATTACHMENT.c.sha256 == BLOB.c.sha256)
+            .join(COLLAB, COLLAB.c.id == ATTACHMENT.c.session)
+            .where(COLLAB.c.collab_id == session_id, BLOB.c.sha256 == sha256)
+        )
+        with self._database.reading() as connection:
+            return connection.execute(query.limit(1)).scalar_one_or_none()
+
+    def attachments(self, session_id: str) -> list[str]:
+        """Return the digests of the attachments of a session.
+
+        Raises:
+            SessionNotFound: There is no such session.
+        """
+        with self._database.reading() as connection:
+            session = _newest(connection, session_id).id
+            query = select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session == session)
+            return sorted(connection.execute(query).scalars())
 
     def entries(
         self, session_id: str, stream: str, *, after: str = "0", newest_first: bool = False

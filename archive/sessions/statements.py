@@ -23,6 +23,8 @@ from sqlalchemy.sql.selectable import TypedReturnsRows
 
 from ..inserts import insert_into
 from ..tables import (
+    ATTACHMENT,
+    BLOB,
     COLLAB,
     COLLAB_EVENT,
     DIALOG,
@@ -72,6 +74,10 @@ class Inserts:
     snapshot: Executable
     #: The record of a turn, unless it is known.
     recorded_turn: Executable
+    #: The bytes of an attachment, unless they are known.
+    blob: Executable
+    #: An attachment of a session, unless it is known.
+    attachment: Executable
 
 
 @cache
@@ -101,6 +107,8 @@ def inserts(dialect: str) -> Inserts:
             set_={name: snapshot.excluded[name] for name in ("fields", "turns", "board")},
         ),
         recorded_turn=into(RECORDED_TURN).on_conflict_do_nothing(),
+        blob=into(BLOB).on_conflict_do_nothing(),
+        attachment=into(ATTACHMENT).on_conflict_do_nothing(),
     )
 
 

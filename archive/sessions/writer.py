@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from sqlalchemy import Connection, select
 
 from ...models.sessions.archived import STREAM_STARTS, ArchivePage, ArchiveProgress, Snapshot, StreamPositions
 from ..engine import Database
-from ..tables import COLLAB
+from ..tables import ATTACHMENT, BLOB, COLLAB
 from ..workspace.messages import deliver_session_messages
 from . import rows
 from .statements import DELETE_DOCUMENTS, FIND, MARKS, UPDATE_PROGRESS, insert_rows, inserts
@@ -26,6 +26,18 @@ from .statements import DELETE_DOCUMENTS, FIND, MARKS, UPDATE_PROGRESS, insert_r
 ReadNextPage = Callable[[ArchiveProgress], ArchivePage]
 #: Reader of the records of turns that are not archived yet, by token.
 ReadRecords = Callable[[], Mapping[str, str]]
+
+
+class AttachmentSource(Protocol):
+    """The attachments of a live session."""
+
+    def digests(self) -> Sequence[str]:
+        """Return the digests of all of them."""
+        ...
+
+    def read(self, sha256: str) -> bytes | None:
+        """Return the bytes with a digest; None: the session no longer has them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +68,18 @@ class ArchiveWriter:
             return {it[0]: ArchiveProgress(it[1], it[2], StreamPositions(*it[3:])) for it in found}
 
     def write(
-        self, page: ArchivePage, read_on: ReadNextPage, read_records: ReadRecords | None = None
+        self,
+        page: ArchivePage,
+        read_on: ReadNextPage,
+        read_records: ReadRecords | None = None,
+        attachments: AttachmentSource | None = None,
     ) -> ArchivePage:
         """Archive a session from `page` up to a snapshot, completely or not at all.
 
         `read_on` is called for the following entries, and again for all of them after a concurrent write.
         `read_records` is called last, for a session that records its calls: the record of a turn is older than
-        the turn. Return the last page, which has the snapshot.
+        the turn. `attachments` are those of the session, read one at a time. Return the last page, which has the
+        snapshot.
         """
         with self._database.writing() as connection:
             session = _locked(connection, page)
@@ -78,12 +95,15 @@ class ArchiveWriter:
             if read_records is not None and rows.is_recorded(page.documents):
                 values = [rows.record_row(session.row, *it) for it in read_records().items()]
                 insert_rows(connection, inserts(connection.dialect.name).recorded_turn, values)
+            if attachments is not None and has_attachments(page):
+                _insert_attachments(connection, session.row, attachments)
         return page
 
     @staticmethod
     def fits_together(page: ArchivePage) -> bool:
         """Return whether `write_all` takes a page: it ends with a snapshot, and has no rows but those of the session."""
-        return page.snapshot is not None and not rows.has_more_rows(page.documents)
+        is_alone = not (rows.has_more_rows(page.documents) or has_attachments(page))
+        return page.snapshot is not None and is_alone
 
     def write_all(self, pages: Sequence[ArchivePage]) -> bool:
         """Archive several sessions in one transaction, each from a page for which `fits_together` is true.
@@ -100,6 +120,25 @@ class ArchiveWriter:
             _update_progress(connection, sessions)
             return True
         return False
+
+
+def has_attachments(page: ArchivePage) -> bool:
+    """Return whether the session of a page with a snapshot has attachments."""
+    return page.snapshot is not None and int(page.snapshot.fields.get("attachments", 0)) > 0
+
+
+def _insert_attachments(connection: Connection, session: int, source: AttachmentSource) -> None:
+    """Write the attachments that the archive does not have for a session. One is in memory at a time."""
+    to = inserts(connection.dialect.name)
+    known = set(connection.execute(select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session == session)).scalars())
+    for sha256 in sorted(set(source.digests()) - known):
+        is_stored = connection.execute(select(BLOB.c.sha256).where(BLOB.c.sha256 == sha256)).first()
+        if is_stored is None:
+            body = source.read(sha256)
+            if body is None:
+                continue
+            connection.execute(to.blob, {"sha256": sha256, "body": body})
+        connection.execute(to.attachment, {"session": session, "sha256": sha256})
 
 
 class _WrittenMeanwhile(Exception):

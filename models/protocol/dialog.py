@@ -1,7 +1,7 @@
 """Dialog: the messages of a conversation, and the rules for adding to them.
 
-The schema of a message has no fields for its speaker, turn, token and output. They are in the `data` of the
-message's event, of type `dialog.message`. A message from another dialog has them below `history` in `data`:
+The schema of a message has no fields for its speaker, turn, token, output and attachments. They are in the `data` of
+the message's event, of type `dialog.message`. A message from another dialog has them below `history` in `data`:
 there they show its origin and grant nothing.
 
 Source: Dialog module, sections 2 to 6; mplp-dialog.schema.json.
@@ -9,7 +9,7 @@ Source: Dialog module, sections 2 to 6; mplp-dialog.schema.json.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from hashlib import sha256
@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue
 
+from ..attachments.attachment import ATTACHMENTS, Attachment, read_references
 from ..errors import DialogNotActive, Locked
 from ..text.ids import Id, Timestamp, new_id, utcnow
 from .base import Event, Governance, Many, Meta, ProtocolObject, Text, Trace
@@ -86,6 +87,11 @@ class Message(ProtocolObject):
         return (data or {}).get(_OUTPUT)
 
     @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """Files of the message, without their data."""
+        return read_references(self._event_field(ATTACHMENTS, list))
+
+    @property
     def history(self) -> Mapping[str, JsonValue]:
         """Speaker, turn, token and fencing number in the dialog from which it was taken; empty if there is none."""
         return self._event_field(_HISTORY, dict) or {}
@@ -116,6 +122,14 @@ class Message(ProtocolObject):
         """Return the message of a turn with data beside its text."""
         assert self.event is not None  # noqa: S101 - `build_turn_message` has set it
         return self.changed(event=self.event.changed(data={**(self.event.data or {}), _OUTPUT: output}))
+
+    def with_attachments(self, attachments: Sequence[Attachment]) -> Message:
+        """Return the message with these files instead of its own; a message without an event gets one."""
+        found: list[JsonValue] = [it.model_dump(mode="json") for it in attachments]
+        event = self.event
+        if event is None or event.event_type != MESSAGE_EVENT:
+            event = Event(event_type=MESSAGE_EVENT, source="user", timestamp=self.timestamp)
+        return self.changed(event=event.changed(data={**(event.data or {}), ATTACHMENTS: found}))
 
     def _event_field(self, name: str, kind: type[T]) -> T | None:
         if self.event is None or self.event.event_type != MESSAGE_EVENT:

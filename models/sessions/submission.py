@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, Self, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from ..attachments.attachment import ATTACHMENTS, Attachment
+from ..attachments.limits import read_given
 from ..errors import InvalidInput, Locked, UnknownAgent, invalid_input
 from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
 from ..outputs.required import RequiredOutput
@@ -60,6 +63,10 @@ _RUN_FIELDS = (
 )
 #: Built-in agent of human participants without an agent of their own; it waits for an answer.
 HUMAN_AGENT = "human"
+#: Text of the first message of a session that is submitted with attachments only.
+_NO_TEXT = "See the attached files."
+#: Rule for attachments in a session file of a sub-session or a schedule.
+_ONLY_SUBMITTED = "is read from a session file that is submitted directly, not from that of a sub-session or a schedule"
 #: Rule for a participant without an agent.
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 
@@ -175,6 +182,8 @@ class HowToRun(MemoryChoices, total=False):
     record: bool | None
     #: Values of the inputs of a session file.
     inputs: Mapping[str, str | int | float | bool] | None
+    #: Files of the first message: a `Path`, which is read now, or an `Attachment` with its data.
+    attachments: Iterable[Path | Attachment] | None
 
 
 def check_no_inputs(how: HowToRun) -> None:
@@ -224,6 +233,8 @@ class Submission:
     record: bool | None = None
     #: Values of the inputs of the session file that it came from.
     inputs: Mapping[str, InputValue] = field(default_factory=dict)
+    #: Files of the first message, with their data.
+    attachments: tuple[Attachment, ...] = ()
 
     @classmethod
     def build(cls, collab: Collab | Mapping[str, Any], **how: Unpack[HowToRun]) -> Self:
@@ -266,6 +277,7 @@ class Submission:
             output=None if output is None else read_schema(output),
             output_by=how.get("output_by"),
             output_type=output if isinstance(output, type) else None,
+            attachments=read_given(how.get("attachments")),
         )
 
     @classmethod
@@ -276,6 +288,8 @@ class Submission:
             InvalidInput: A value breaks a rule.
         """
         data = dict(_table(document, "")) if document is not None else {}
+        if ATTACHMENTS in data:  # nothing but the program of a submitter opens files
+            raise InvalidInput(ATTACHMENTS, data[ATTACHMENTS], _ONLY_SUBMITTED)
         own = {name: data.pop(name) for name in _RUN_FIELDS if name in data}
         participants, agents = _split_participants(data.get("participants"))
         collab = (
@@ -331,8 +345,15 @@ class Submission:
             if known_agents and agent not in known_agents:
                 raise UnknownAgent(agent, known=known_agents, field=name)
         # The submitter holds no grant of this session.
-        messages = tuple(message.as_history() for message in self.messages)
+        messages = tuple(message.as_history() for message in self._messages_with_attachments())
         return replace(self, collab=self.collab.activated(), agents=agents, messages=messages)
+
+    def _messages_with_attachments(self) -> tuple[Message, ...]:
+        """Return the messages; the first has the attachments, and is made if there is none."""
+        if not self.attachments:
+            return self.messages
+        first, *rest = self.messages or (Message(role=Role.USER, content=_NO_TEXT),)
+        return (first.with_attachments((*first.attachments, *self.attachments)), *rest)
 
     def spec(self, stop: StopCondition) -> SessionSpec:
         """Return the specification for the workers. Call `prepare` first."""

@@ -58,7 +58,9 @@ def read_question(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome | N
     for at in islice(_asking(lines), _MOST_ASKED):
         if question := _read_question_line(lines[at], islice(lines, at + 1, None), context):
             said = "\n".join(lines[:at]).strip()
-            before = (DraftMessage(content=said, role=outcome.messages[0].role),) if said else ()
+            files = tuple(it for message in outcome.messages for it in message.attachments)
+            draft = outcome.messages[0].model_copy(update={"content": said, "attachments": files})
+            before = (draft,) if said else ()
             return outcome.model_copy(update={"messages": before, "question": question})
     return None
 

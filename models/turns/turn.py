@@ -14,6 +14,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from ..alignment.marks import Scores, TurnMarks
+from ..attachments.attachment import Attachment
+from ..attachments.limits import MOST_PER_MESSAGE
 from ..memory.learned import Learned, MemoryUpdate
 from ..memory.recall import MemoryView
 from ..protocol.collab import CollabMode, Participant
@@ -132,6 +134,8 @@ class DraftMessage(Frozen):
 
     content: str = Field(min_length=1)
     role: Role = Role.AGENT
+    #: Files of the message: new ones (`Attachment.of`), or files of messages that the turn sees.
+    attachments: tuple[Attachment, ...] = Field(default=(), max_length=MOST_PER_MESSAGE)
 
 
 class Question(Frozen):
@@ -216,6 +220,12 @@ class TurnContext(Frozen):
     remaining: RemainingBudget = RemainingBudget()
     #: Seconds until the turn's deadline.
     timeout_s: float = 300.0
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """Files of the messages, oldest first, each once; `Attachment.load` returns the bytes."""
+        found = (it for message in self.messages for it in message.attachments)
+        return tuple(dict.fromkeys(found))
 
     @property
     def effect_id(self) -> str:

@@ -13,6 +13,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:journal` | stream | embedded events, for facts without a MAP event type (field `e`) |
 | `symposia:{id}:turns` | hash | open turns, and closed ones until a plan consumes them |
 | `symposia:{id}:board` | hash | work items of a swarm; `ID:message`: place of an item's result in the dialog |
+| `symposia:{id}:attachments` | hash | bytes of the session's attachments by digest, and their size (`bytes`); TTL one hour before the session is opened |
 | `symposia:{id}:spare` | stream | copy of another stream; exists only while a script compacts it |
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
 | `symposia:{id}:deltas` | stream | live text of running turns (field `d`); capped, TTL ten minutes |
@@ -90,7 +91,7 @@ PERMANENT = frozenset(
 )
 
 #: Names a script header may use for a session's keys.
-SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board")
+SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board", "attachments")
 
 
 def session_key(session_id: str, part: str) -> str:
@@ -121,6 +122,11 @@ def calls_key(session_id: str, number: int) -> str:
 def recorded_key(session_id: str) -> str:
     """Return the key of the records of turns that are not archived yet."""
     return session_key(session_id, "recorded")
+
+
+def attachments_key(session_id: str) -> str:
+    """Return the key of the attachments of a session."""
+    return session_key(session_id, "attachments")
 
 
 def tenant_keys(tenant: str) -> list[str]:

@@ -20,6 +20,7 @@ from ...models.errors import ArchiveUnavailable, RedisUnavailable
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchivePage, ArchiveProgress
 from ...state.sessions.archiving import ArchiveQueue, PageRead, SnapshotReader, is_waiting
+from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
 from ...state.turns.recording import RecordingStore
 from .log_context import log_context
@@ -78,6 +79,20 @@ class ArchivingTimes:
     retention_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class _LiveAttachments:
+    """The attachments of one session."""
+
+    store: AttachmentStore
+    session_id: str
+
+    def digests(self) -> list[str]:
+        return self.store.digests(self.session_id)
+
+    def read(self, sha256: str) -> bytes | None:
+        return self.store.read(self.session_id, sha256)
+
+
 class Archiver:
     """Archiver of the sessions of one Redis. The client must decode responses."""
 
@@ -87,6 +102,7 @@ class Archiver:
         self._queue = ArchiveQueue(client)
         self._reader = SnapshotReader(client)
         self._records = RecordingStore(client)
+        self._attachments = AttachmentStore(client)
         self._times = times
 
     def archive_due(self, *, rest: Callable[[float], object] = lambda _: None) -> int:
@@ -173,7 +189,10 @@ class Archiver:
 
         try:
             last = self.target.writer.write(
-                page, lambda since: self._read_on(page.session_id, since), read_records
+                page,
+                lambda since: self._read_on(page.session_id, since),
+                read_records,
+                _LiveAttachments(self._attachments, page.session_id),
             )
         except _Overtaken:
             return False

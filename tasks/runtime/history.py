@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from ...models.protocol.dialog import Message, Role
 from ...models.sessions.history import NO_MESSAGE, History
 from ...models.sessions.spec import SessionSpec
 from ...state.redis.readers import Entry, StreamReader, read_all_stored, read_stored
+from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.store import SessionStore
 from ..views.session_views import SessionFacts
 
@@ -80,6 +81,34 @@ class HistoryReader:
             return self._newest(history, count)
         except ArchiveError as error:
             raise AgentFailed(f"reading the history of the session failed: {error}") from error
+
+    def read_attachment(self, facts: SessionFacts, sha256: str) -> bytes | None:
+        """Return an attachment of a session or of its history; None: none of them has it.
+
+        Raises:
+            ArchiveError: The archive does not answer.
+            RedisUnavailable: Redis does not answer.
+        """
+        stored = AttachmentStore(self._store.client)
+        for session_id in self._sessions(facts):
+            if (data := stored.read(session_id, sha256)) is not None:
+                return data
+            reader = self._archive()
+            if reader is not None and (data := reader.attachment(session_id, sha256)) is not None:
+                return data
+        return None
+
+    def _sessions(self, facts: SessionFacts) -> Iterator[str]:
+        """Yield the session and those of its history, the newest first, as far as they are known."""
+        yield facts.session_id
+        visited, link = {facts.session_id}, facts.spec.history
+        while link is not None and link.session not in visited:
+            visited.add(link.session)
+            yield link.session
+            try:
+                link = self._link(link, 1).earlier
+            except SessionNotFound:
+                return
 
     def _newest(self, history: History, count: int) -> tuple[Message, ...]:
         found: list[Message] = []

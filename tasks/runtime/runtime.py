@@ -18,6 +18,7 @@ from celery import Celery
 
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
+from ...models.attachments.limits import DEFAULT_BYTES
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
 from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
@@ -80,6 +81,8 @@ class WorkerLimits:
     #: Milliseconds for which the live keys are kept after the end.
     retention_ms: int
     max_message_bytes: int
+    #: Maximum bytes of an attachment.
+    max_attachment_bytes: int = DEFAULT_BYTES
     #: Daily limits of each tenant.
     tenant: DailyLimits = DailyLimits()  # noqa: RUF009 - frozen
     #: Milliseconds without progress after which an active session counts as stuck.

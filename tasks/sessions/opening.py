@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from ...models.attachments.attachment import Attachment
+from ...models.attachments.limits import DEFAULT_BYTES, check_attachments
 from ...models.errors import (
     ConversationError,
     InvalidInput,
@@ -26,6 +28,7 @@ from ...models.sessions.subsession_limits import MAX_DEPTH
 from ...models.sessions.subsessions import check_depth
 from ...models.text.ids import session_span_uuid
 from ...state.redis.readers import read_stored
+from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import Opening
@@ -79,6 +82,8 @@ class PlannedOpening:
 
     opening: Opening
     spec: SessionSpec
+    #: Attachments of its first message, with their data.
+    attachments: tuple[Attachment, ...] = ()
 
     @property
     def session_id(self) -> str:
@@ -102,6 +107,7 @@ class SessionOpener:
     archive_in_ms: int | None
     #: Assigns a prepared session to its task and conversation.
     place: Callable[[Submission], Submission]
+    max_attachment_bytes: int = DEFAULT_BYTES
     #: Maximum number of sessions above a sub-session.
     max_depth: int = MAX_DEPTH
     #: Whether a session is recorded whose submission does not say it.
@@ -150,6 +156,7 @@ class SessionOpener:
             RedisUnavailable: Redis does not answer.
         """
         self._check_depth(submission)
+        check_attachments(submission.attachments, max_bytes=self.max_attachment_bytes)
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
         prepared = self._assign(prepared)
         if prepared.record is None:
@@ -167,7 +174,7 @@ class SessionOpener:
             parent=f"{prepared.parent.session_id}|{prepared.parent.turn}" if prepared.parent else "",
             start=prepared.start,
         )
-        return PlannedOpening(opening, spec)
+        return PlannedOpening(opening, spec, prepared.attachments)
 
     def _check_depth(self, submission: Submission) -> None:
         left = self.max_depth - (submission.parent.depth if submission.parent else 0)
@@ -211,6 +218,7 @@ class SessionOpener:
         Raises:
             RedisUnavailable: Some of them may have been opened. The call may be repeated.
         """
+        self._store_attachments(planned)
         # Add them to the due index first: a crash after this line leaves index entries without a session,
         # a crash after the next one sessions that the sweep starts.
         look_in_ms = {it.session_id: self._look_in_ms(it.opening) for it in planned}
@@ -232,6 +240,13 @@ class SessionOpener:
         self.index.live.add_all(modes)
         self._send_first_steps({it.session_id: state.now_ms for it, state in first})
         return [_result(it, answer) for it, answer in found]
+
+    def _store_attachments(self, planned: Sequence[PlannedOpening]) -> None:
+        """Store the attachments of sessions that do not exist yet; without a session they expire."""
+        store = AttachmentStore(self.store.client)
+        for it in planned:
+            for attachment in it.attachments:
+                store.add(it.session_id, attachment, is_early=True)
 
     def _look_in_ms(self, opening: Opening) -> int:
         deadline_s = opening.deadline_s
@@ -287,4 +302,6 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
         "stop": None if prepared.stop is None else prepared.stop.to_data(),
         "messages": [[message.role, message.content] for message in prepared.messages],
     }
+    if prepared.attachments:  # a session without attachments keeps the digest of earlier versions
+        content["attachments"] = [it.model_dump(mode="json") for it in prepared.attachments]
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

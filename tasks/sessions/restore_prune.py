@@ -16,6 +16,7 @@ from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchiveProgress
 from ...models.text.ids import new_id
 from ...state.sessions.archiving import Restorer, is_live
+from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.family import read_children
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import SessionState
@@ -132,6 +133,10 @@ def restore(archive: Archive, client: Redis, graph: TaskGraph, session_id: str) 
     for stream in _STREAMS:
         if not restorer.refill(session_id, stream, reader.entries(session_id, stream)):
             raise _already_live(client, session_id)
+    attachments = AttachmentStore(client)
+    for sha256 in reader.attachments(session_id):
+        if (data := reader.attachment(session_id, sha256)) is not None:
+            attachments.add_data(session_id, sha256, data, is_early=True)
     if before != _progress(archive, session_id):
         raise NotRestorable(session_id, why="it is being archived; try again")
     # Add it to the index first: a crash after this line leaves an index entry without a session, a crash

@@ -7,12 +7,14 @@ participant apply from their next turn.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 from redis import Redis
 
+from ...models.attachments.attachment import ATTACHMENTS, Attachment
+from ...models.attachments.limits import FULL
 from ...models.errors import InvalidInput, MessageTooLarge, SessionEnded, SessionNotFound
 from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Message, Role
@@ -27,6 +29,7 @@ from ...models.sessions.steering import (
 from ...models.text.ids import moment_from_ms, new_id
 from ...state.presence import WorkerPresence
 from ...state.redis.readers import read_stored, server_ms
+from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.steering import SessionDocuments, SettingsChange, SteeringStore, read_documents
@@ -95,8 +98,8 @@ class SessionSteering:
 
         self._steer("participant.instructed", about, now=made, next_round=made)
 
-    def post(self, text: str, *, role: str) -> None:
-        """Add a message as the user or the system.
+    def post(self, text: str, *, role: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Add a message as the user or the system; `attachments` have their data.
 
         Raises:
             InvalidInput: A value breaks a rule.
@@ -106,6 +109,9 @@ class SessionSteering:
             raise InvalidInput("role", role, "must be user or system")
         _check_text("text", text, self.limit_bytes)
         message = Message(role=Role(role), content=text, timestamp=moment_from_ms(server_ms(self.client)))
+        if attachments:
+            message = message.with_attachments(attachments)
+            self._store(attachments)
         about: dict[str, JsonValue] = {"by": self.by, "role": role}
         answer = SteeringStore(self.client).post(
             self.session_id, message.to_json(), request=self.request, about=about
@@ -115,6 +121,12 @@ class SessionSteering:
                 "text", text, "cannot be accepted now: too many messages wait for the dialog; try again later"
             )
         self._state(answer)
+
+    def _store(self, attachments: Sequence[Attachment]) -> None:
+        store = AttachmentStore(self.client)
+        for it in attachments:
+            if store.add(self.session_id, it) == "full":
+                raise InvalidInput(ATTACHMENTS, it.name, FULL)
 
     def _steer(
         self,

@@ -79,7 +79,7 @@ class MessageBuilder:
             yield message.with_output(outcome.output) if has_data else message
 
     def _message(self, speaker: str, draft: DraftMessage, now: datetime) -> Message:
-        return build_turn_message(
+        message = build_turn_message(
             draft.role,
             draft.content,
             timestamp=now,
@@ -89,6 +89,7 @@ class MessageBuilder:
             fence=self.fence,
             trace_id=self.facts.session_id,
         )
+        return message.with_attachments(draft.attachments) if draft.attachments else message
 
 
 #: Maximum characters of an error shown.

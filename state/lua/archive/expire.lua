@@ -1,5 +1,5 @@
 --- archive/expire: lets the live keys of an ended session expire, now that the archive has them.
---- KEYS: session dialog events journal turns board
+--- KEYS: session dialog events journal turns board attachments
 --- ARGV: opened_ms dialog_mark events_mark journal_mark retention_ms
 --- USES: clock status keys streams
 --- ANSWERS: kept(ended_ms) behind missing
@@ -11,6 +11,6 @@ if not FINAL[status] or has_entries_after(dialog, dialog_mark) or has_entries_af
   or has_entries_after(journal, journal_mark) then return { 'behind' } end
 if redis.call('HGET', session, 'archive') == 'owed' then
   redis.call('HSET', session, 'archive', 'kept')
-  expire_keys({ session, dialog, events, journal, turns, board }, NOW + retention_ms)
+  expire_keys({ session, dialog, events, journal, turns, board, attachments }, NOW + retention_ms)
 end
 return { 'kept', tonumber(ended) }

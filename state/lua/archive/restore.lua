@@ -1,5 +1,5 @@
 --- archive/restore: makes a lost session live again, after its streams are refilled.
---- KEYS: session dialog events journal turns board
+--- KEYS: session dialog events journal turns board attachments
 --- ARGV: collab spec hashes request
 --- USES: keys view
 --- ANSWERS: restored(view) exists
@@ -11,5 +11,5 @@ end
 local stored = cjson.decode(hashes)
 create_hashes({ session, turns, board }, { stored.fields, stored.turns, stored.board })
 redis.call('HSET', session, 'collab', collab, 'spec', spec, 'archive', 'owed', 'restored_by', request)
-persist_keys({ dialog, events, journal })
+persist_keys({ dialog, events, journal, attachments })
 return view(session, turns, 'restored')

@@ -1,5 +1,5 @@
 --- sessions/open: creates a session, once.
---- KEYS: session dialog events journal turns board
+--- KEYS: session dialog events journal turns board attachments
 --- ARGV: digest collab spec roles deadline_ms archive start parent messages*
 --- USES: clock view events transitions keys
 --- ANSWERS: opened(view) exists(view) conflict
@@ -19,6 +19,9 @@ if start ~= '' then
   write_hashes({ session, turns, board }, { preset.fields, preset.turns, preset.board })
 end
 if #messages > 0 then redis.call('HSET', session, 'messages', #messages) end
+if redis.call('PERSIST', attachments) == 1 then
+  redis.call('HSET', session, 'attachments', redis.call('HLEN', attachments) - 1)
+end
 if parent ~= '' then redis.call('HSET', session, 'parent', parent) end
 if archive ~= '' then redis.call('HSET', session, 'archive', archive) end
 if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end

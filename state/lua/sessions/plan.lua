@@ -1,5 +1,5 @@
 --- sessions/plan: writes the next step, or the end, if there was no other plan since the view was taken.
---- KEYS: session dialog events journal turns board locks*
+--- KEYS: session dialog events journal turns board attachments locks*
 --- ARGV: expected plan
 --- USES: view planning
 --- ANSWERS: planned(view, numbers) outdated(view) inactive(view) missing
@@ -8,6 +8,6 @@ local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 if status ~= 'active' then return view(session, turns, 'inactive') end
 if redis.call('HGET', session, 'version') ~= expected then return view(session, turns, 'outdated') end
-local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
+local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board, attachments = attachments }
 local numbers = apply_plan(keys, locks, cjson.decode(plan))
 return view(session, turns, 'planned', numbers)

@@ -1,5 +1,5 @@
 --- turns/commit: writes the output of a turn, all or nothing, together with the next step if there is one.
---- KEYS: session dialog events journal turns board lock locks*
+--- KEYS: session dialog events journal turns board attachments lock locks*
 --- ARGV: number token kind result record error spent left_out notes expected plan messages*
 --- USES: locks view turns requests accounts grants late_spending refusals limits writing planning
 --- ANSWERS: committed(view, numbers) held(view) done(view) stale(view) inactive(view) unknown missing
@@ -12,7 +12,7 @@
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
 local turn = read_turn(turns, number)
-local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board }
+local keys = { session = session, dialog = dialog, events = events, journal = journal, turns = turns, board = board, attachments = attachments }
 if not turn and tonumber(number) >= tonumber(redis.call('HGET', session, 'next')) then return { 'unknown' } end
 if not turn or turn.status == 'closed' then
   if writer_of(session, number) == token then return view(session, turns, 'done') end

@@ -1,0 +1,107 @@
+"""Attachments of a session: which there are, and writing them to a folder."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from ..models.attachments.attachment import Attachment
+from ..models.errors import AttachmentUnavailable, InvalidInput
+from ..models.protocol.dialog import Message
+
+#: Start of a digest, as `symposia attachments` shows it.
+_DIGEST_START = re.compile(r"[0-9a-f]{8,64}")
+
+
+def attachments_of(messages: Iterable[Message]) -> tuple[Attachment, ...]:
+    """Return the files of messages in their order, each name and content once."""
+    return tuple(dict.fromkeys(it for message in messages for it in message.attachments))
+
+
+def find_attachment(attachments: Sequence[Attachment], wanted: str) -> Attachment | None:
+    """Return the newest attachment with a name, or else with a digest that starts with a text; None: there is none."""
+    newest_first = attachments[::-1]
+    by_name = next((it for it in newest_first if it.name == wanted), None)
+    if by_name is not None or not _DIGEST_START.fullmatch(wanted):
+        return by_name
+    return next((it for it in newest_first if it.sha256.startswith(wanted)), None)
+
+
+def choose_attachments(attachments: Sequence[Attachment], wanted: Sequence[str]) -> list[Attachment]:
+    """Return the attachments with these names or digests; without any, all of them.
+
+    Raises:
+        InvalidInput: There is no such attachment.
+    """
+    if not wanted:
+        return list(attachments)
+    chosen: dict[Attachment, None] = {}
+    for text in wanted:
+        found = find_attachment(attachments, text)
+        if found is None:
+            rule = "must be the name of an attachment of the session, or 8 or more digits of its digest"
+            raise InvalidInput("attachment", text, rule)
+        chosen[found] = None
+    return list(chosen)
+
+
+def file_names(attachments: Sequence[Attachment]) -> list[str]:
+    """Return a different file name for each attachment; the second of a name has a part of its digest in it."""
+    taken: set[str] = set()
+    names = []
+    for it in attachments:
+        name = it.name
+        if name.casefold() in taken:
+            stem, suffix = os.path.splitext(name)
+            name = f"{_cut(stem, 200)}-{it.sha256[:12]}{_cut(suffix, 40)}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    return text.encode()[:most_bytes].decode(errors="ignore")
+
+
+def save_attachments(
+    attachments: Sequence[Attachment],
+    folder: Path,
+    *,
+    read: Callable[[Attachment], bytes],
+    force: bool = False,
+) -> list[Path]:
+    """Write attachments into a folder, which is made, and return their paths.
+
+    Nothing is written if a file exists. A name has no folder in it, and no link is followed.
+
+    Raises:
+        InvalidInput: A file exists and `force` is False, or a file cannot be written.
+        AttachmentUnavailable: The bytes are missing.
+    """
+    paths = [folder / name for name in file_names(attachments)]
+    if not force:
+        for path in paths:
+            if path.exists() or path.is_symlink():
+                raise InvalidInput("folder", str(path), "exists already; --force replaces it")
+    for attachment, path in zip(attachments, paths, strict=True):
+        data = read(attachment)
+        if len(data) != attachment.size:
+            raise AttachmentUnavailable(attachment.name, why="its bytes have another size")
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            _write(path, data, force=force)
+        except OSError as error:
+            rule = f"cannot be written: {error.strerror or error}"
+            raise InvalidInput("folder", str(path), rule) from None
+    return paths
+
+
+def _write(path: Path, data: bytes, *, force: bool) -> None:
+    if force and (path.is_symlink() or path.is_file()):
+        path.unlink()
+    # Exclusive, so that neither a file of another program nor a link that appears meanwhile is written to.
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(data)

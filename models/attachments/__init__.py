@@ -1,0 +1,1 @@
+"""Attachments: files of messages, and the limits for them."""
