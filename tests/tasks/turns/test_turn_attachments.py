@@ -1,0 +1,190 @@
+"""Attachments of a session: submitted, read by agents, added by agents and from outside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sessions.inline_runtime import InlineRuntime
+from stub_agents.files import PICTURE
+from symposia.models.attachments.attachment import Attachment
+from symposia.models.errors import AttachmentUnavailable, InvalidInput
+from symposia.models.sessions.archived import ArchiveProgress
+from symposia.models.sessions.stop_conditions import MaxRounds
+from symposia.models.text.ids import new_id
+from symposia.state.redis.keys import attachments_key
+
+AGENTS = "\n".join(
+    f'[agents.{name}]\nkind = "python"\ncallable = "stub_agents.files:{name}"'
+    for name in ("count_bytes", "count_bytes_async", "draw", "hand_on", "draw_too_much")
+)
+ONCE = {"stop": MaxRounds(1)}
+
+
+@pytest.fixture
+def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
+    """A worker without an archive, whose limit of an attachment is 20,000 bytes."""
+    made = InlineRuntime(tmp_path, redis_url, AGENTS, max_attachment_bytes=20_000)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def keeper(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
+    """A worker with an archive in a file. Its sessions are deleted at the end."""
+    made = InlineRuntime(tmp_path, redis_url, AGENTS, archive=True)
+    yield made
+    lose(made, *made.client.jobs(count=100))
+    made.close()
+
+
+def run(office, agents, **how):
+    job = office.submit("round_robin", agents, **{**ONCE, **how})
+    office.work()
+    assert job.result().ok
+    return job
+
+
+def archive_now(office, *jobs):
+    for job in jobs:
+        office.runtime.archiver.target.prepare()
+        office.runtime.archiver.archive(job.id, ArchiveProgress())
+
+
+def lose(office, *jobs):
+    client = office.runtime.store.client
+    for job in jobs:
+        client.delete(*client.keys(f"*{job.id}*"))
+
+
+def texts(job):
+    return [message.content for message in job.dialog().messages]
+
+
+def test_agents_read_files_of_the_opening_message(office, tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("hello")
+    files = [path, Attachment.of("a.png", PICTURE)]
+    job = run(office, {"ann": "count_bytes", "bob": "count_bytes_async"}, messages=["Look."], attachments=files)
+    assert texts(job) == ["Look.", "notes.txt=5, a.png=10240", "notes.txt=5, a.png=10240"]
+    first, *others = job.dialog().messages
+    assert [(it.name, it.media_type) for it in first.attachments] == [
+        ("notes.txt", "text/plain"),
+        ("a.png", "image/png"),
+    ]
+    assert not any(it.attachments for it in others)
+    assert job.attachments() == first.attachments
+    assert job.attachment_data("a.png") == PICTURE
+    assert job.attachment_data(first.attachments[0].sha256[:8]) == b"hello"
+
+
+def test_files_without_a_message_get_one(office):
+    job = run(office, {"ann": "count_bytes"}, attachments=[Attachment.of("a.txt", "a")])
+    assert texts(job) == ["See the attached files.", "a.txt=1"]
+
+
+def test_agents_answer_with_files(office):
+    job = run(office, {"ann": "draw", "bob": "count_bytes", "cat": "hand_on"})
+    drawn, _, handed = job.dialog().messages
+    assert drawn.attachments == handed.attachments
+    assert drawn.attachments[0].data is None
+    assert job.attachment_data("turn-1.png") == PICTURE + b"1"
+
+
+def test_posted_files_reach_the_next_turn(office):
+    job = office.submit("round_robin", {"ann": "count_bytes"}, stop=MaxRounds(2))
+    office.deliver()
+    job.post("More.", attachments=[Attachment.of("late.txt", "late")])
+    office.work()
+    assert "late.txt=4" in texts(job)
+
+
+def test_files_over_the_limit_are_refused_before_anything_is_written(office):
+    session_id = new_id()
+    collab = {
+        "collab_id": session_id,
+        "title": "t",
+        "purpose": "p",
+        "mode": "round_robin",
+        "participants": [{"participant_id": "ann"}],
+    }
+    big = Attachment.of("big.bin", b"x" * 20_001)
+    with pytest.raises(InvalidInput, match="must be at most 20000 bytes, and has 20001 bytes"):
+        office.client.submit(collab, agents={"ann": "draw"}, attachments=[big])
+    assert not list(office.runtime.store.client.scan_iter(f"*{session_id}*"))
+
+
+def test_an_agent_with_a_file_over_the_limit_fails(tmp_path, redis_url):
+    office = InlineRuntime(tmp_path, redis_url, AGENTS, max_attachment_bytes=4_000)
+    job = office.submit(
+        "round_robin", {"ann": "draw_too_much"}, **ONCE, policy={"attempts": 1, "then": "skip"}
+    )
+    office.work()
+    assert not job.attachments()
+    assert "messages[0].attachments: must be at most 4000 bytes" in office.ends[0].error
+    office.close()
+
+
+def test_keys_of_a_session_that_ended_expire(keeper):
+    job = run(keeper, {"ann": "draw"})
+    client = keeper.runtime.store.client
+    assert client.pttl(attachments_key(job.id)) == -1  # until the archive has them
+    archive_now(keeper, job)
+    assert client.pttl(attachments_key(job.id)) > 0
+
+
+def test_a_continued_session_reads_the_files_before_it(keeper):
+    first = run(keeper, {"ann": "draw", "bob": "hand_on"})
+    second = first.continue_with("And now?", agents={"ann": "count_bytes", "bob": "hand_on"})
+    keeper.work()
+    assert texts(second)[1] == "turn-1.png=10241"
+    assert second.attachment_data("turn-1.png") == PICTURE + b"1"
+    third = second.continue_with("And then?", agents={"ann": "count_bytes"})
+    archive_now(keeper, first, second)
+    lose(keeper, first, second)
+    keeper.work()
+    assert "turn-1.png=10241" in texts(third)
+
+
+def test_archived_files_are_read_and_pruned(keeper):
+    jobs = [run(keeper, {"ann": "draw"}) for _ in range(2)]
+    archive_now(keeper, *jobs)
+    lose(keeper, *jobs)
+    archive = keeper.runtime.archiver.target
+    for job in jobs:
+        archived = keeper.client.get_job(job.id)
+        assert not archived.is_live
+        assert archived.attachments() == job_attachments(archived)
+        assert archived.attachment_data("turn-1.png") == PICTURE + b"1"
+    rows = [it.row for it in archive.pruner.find()]
+    archive.pruner.delete(rows[:1])
+    assert keeper.client.get_job(jobs[1].id).attachment_data("turn-1.png") == PICTURE + b"1"
+    archive.pruner.delete(rows[1:])
+    with archive.database.reading() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM blob").scalar() == 0
+
+
+def job_attachments(job):
+    return tuple(it for message in job.dialog().messages for it in message.attachments)
+
+
+def test_unknown_files_are_named_in_the_error(office):
+    job = run(office, {"ann": "draw"})
+    with pytest.raises(AttachmentUnavailable, match="attachment 'other.png' cannot be read: no message"):
+        job.attachment_data("other.png")
+
+
+def test_restored_sessions_have_their_files(keeper):
+    job = keeper.submit("round_robin", {"ann": "draw", "bob": "count_bytes"}, **ONCE)
+    keeper.deliver()
+    keeper.deliver()
+    archive_now(keeper, job)
+    lose(keeper, job)
+    client = keeper.runtime.store.client
+    keeper.queue.waiting.clear()
+    keeper.client.restore(job.id)
+    assert client.pttl(attachments_key(job.id)) == -1
+    keeper.sweep_until(job, lambda: len(texts(job)) == 2)
+    assert texts(job)[1] == "turn-1.png=10241"
