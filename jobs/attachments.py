@@ -54,8 +54,8 @@ def file_names(attachments: Sequence[Attachment]) -> list[str]:
     for it in attachments:
         name = it.name
         if name.casefold() in taken:
-            stem, suffix = os.path.splitext(name)
-            name = f"{_cut(stem, 200)}-{it.sha256[:12]}{_cut(suffix, 40)}"
+            path = Path(name)
+            name = f"{_cut(path.stem, 200)}-{it.sha256[:12]}{_cut(path.suffix, 40)}"
         taken.add(name.casefold())
         names.append(name)
     return names

@@ -8,6 +8,7 @@ from ..models.protocol.dialog import Message
 from ..state.sessions.store import SessionStore
 from ..tasks.planning.moment import Moment
 from ..tasks.runtime.history import MAX_EARLIER, HistoryReader
+from ..tasks.turns.attachments import TurnAttachments
 from .reading import ReadableJob, connections_of, facts_of
 
 if TYPE_CHECKING:
@@ -24,9 +25,17 @@ def earlier_messages(job: ReadableJob, reader: ArchiveReader | None) -> tuple[Me
     Raises:
         AgentFailed: The archive, which has them, does not answer.
     """
+    return _history(job, reader).before(facts_of(job), MAX_EARLIER)
+
+
+def attachments_in_turns(job: ReadableJob, reader: ArchiveReader | None) -> TurnAttachments:
+    """Return the reader of the files that turns of a session may see; the arguments are those of `earlier_messages`."""
+    return TurnAttachments(_history(job, reader), facts_of(job))
+
+
+def _history(job: ReadableJob, reader: ArchiveReader | None) -> HistoryReader:
     # The store of an archived job reads the archive only, and the history may be live.
-    store = SessionStore(connections_of(job).redis)
-    return HistoryReader(store, archive=lambda: reader).before(facts_of(job), MAX_EARLIER)
+    return HistoryReader(SessionStore(connections_of(job).redis), archive=lambda: reader)
 
 
 def start_of(job: ReadableJob) -> Moment:

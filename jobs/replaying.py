@@ -15,7 +15,7 @@ from ..tasks.replay.dialog import RecordedDialog
 from ..tasks.replay.replay import RecordedSession, ReplayResult, SessionReplay
 from ..tasks.replay.timeline import read_timeline
 from ..tasks.replay.turns import TurnReplay
-from .history import earlier_messages, start_of
+from .history import attachments_in_turns, earlier_messages, start_of
 from .reading import ReadableJob, connections_of, facts_of
 
 if TYPE_CHECKING:
@@ -52,7 +52,15 @@ def replay_job(
             raise InvalidInput("rerun", name, f"must be the id of a participant: {known}")
     runner = AgentRunner(secrets=tuple(secrets))
     try:
-        turns = TurnReplay(session.facts, registry, runner, session.dialog, secrets, frozenset(rerun))
+        turns = TurnReplay(
+            session.facts,
+            registry,
+            runner,
+            session.dialog,
+            secrets,
+            frozenset(rerun),
+            attachments_in_turns(job, reader),
+        )
         return SessionReplay(session, turns).run()
     finally:
         runner.close()

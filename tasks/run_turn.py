@@ -37,9 +37,9 @@ from .runtime.history import MAX_EARLIER
 from .runtime.log_context import add_to_log_context
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
-from .turns.attachments import TurnAttachments, store_attachments
 from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, count_end, turn_timeout_s, write_deadline
 from .turns.admission import Admission, admit_turn
+from .turns.attachments import TurnAttachments, store_attachments
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
 from .turns.results import PlanNext, TurnEnd, WakeParked
 from .turns.traced_attempt import run_traced

@@ -22,6 +22,7 @@ from ...models.protocol.dialog import Message, message_digest
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ..agent import Listener, TurnServices
+from .attachments import files_for_model, name_attachments
 from .calls import ModelCallHooks, fingerprint
 from .clients import RefusingModel, pool_of_running_loop
 from .context import (
@@ -154,10 +155,12 @@ class LLMAgent:
         return extend_summary(summary, folded, answer.output)
 
     async def _ask_model(self, whole_turn: TurnContext, calls: ModelCallHooks) -> TurnOutcome:
-        turn = without_tool_answers(whole_turn)
+        turn = await name_attachments(without_tool_answers(whole_turn))
         shown = await self._build_history(turn, calls)
+        seen = turn.messages[shown.left_out :] or turn.messages[-1:]
+        files = await files_for_model(seen, self._settings.attachments)
         answer = await _model_agent().run(
-            shown.prompt,
+            [shown.prompt, *files] if files else shown.prompt,
             model=calls.chain[0].model,
             deps=ToolContext(whole_turn),
             output_type=self._settings.form(turn) or str,

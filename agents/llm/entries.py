@@ -20,6 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
+from ...models.attachments.attachment import check_media_type
 from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
 
 #: Pattern of tool names.
@@ -50,6 +51,15 @@ def _tool_name(name: str) -> str:
     return name
 
 
+def _media_types(pattern: str) -> str:
+    try:
+        check_media_type(f"{pattern[:-1]}x" if pattern.endswith("/*") else pattern)
+    except ValueError:
+        raise ValueError("must be a media type such as application/pdf, or image/*") from None
+    return pattern
+
+
+MediaTypes = Annotated[str, AfterValidator(_media_types)]
 ExtraSettings = Annotated[dict[str, JsonValue], AfterValidator(_settings)]
 ToolName = Annotated[str, AfterValidator(_tool_name)]
 
@@ -80,6 +90,8 @@ class ModelEntry(EntryBase):
     #: Rate limits of the provider, for all workers together; None: no limit.
     requests_per_minute: int | None = Field(default=None, ge=1, le=10**6)
     tokens_per_minute: int | None = Field(default=None, ge=1, le=10**12)
+    #: Media types of the files that the model takes, such as `image/*` or `application/pdf`.
+    attachments: tuple[MediaTypes, ...] = Field(default=(), max_length=50)
     #: US dollars per million tokens, for a model that is not in the provider's price list.
     input_usd_per_million: float | None = Field(default=None, ge=0)
     output_usd_per_million: float | None = Field(default=None, ge=0)

@@ -166,6 +166,7 @@ class ModelAgentFactory:
             request_timeout_s=model.request_timeout_s,
             retries=model.retries,
             max_requests=entry.max_requests,
+            attachments=tuple(self.find_model(it).attachments for it in (entry.model, *entry.fallback)),
         )
         return LLMAgent(lambda: self._sources(entry), llm_settings, toolbox=self._toolbox(entry))
 
@@ -173,7 +174,7 @@ class ModelAgentFactory:
         """Return what a review must know of an agent: its window, its prices, and an identity of its settings."""
         models = [self.find_model(name) for name in (entry.model, *entry.fallback)]
         first = models[0]
-        settings = [entry.model_dump_json(), *(it.model_dump_json() for it in models)]
+        settings = [entry.model_dump_json(), *(it.model_dump_json(exclude={"attachments"}) for it in models)]
         return ReaderModel(
             model=first.model,
             identity=sha256("\n".join(settings).encode()).hexdigest()[:16],

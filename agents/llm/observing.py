@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 from pydantic import JsonValue
-from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter
+from pydantic_ai.messages import (
+    BinaryContent,
+    ModelMessage,
+    ModelMessagesTypeAdapter,
+    ModelRequest,
+    UserPromptPart,
+)
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 from pydantic_core import to_jsonable_python
@@ -60,10 +68,29 @@ def _tool(tool: ToolDefinition) -> RecordedTool:
 def _texts(messages: Sequence[ModelMessage], since: int) -> Iterator[tuple[str, str]]:
     if not since and (instructions := getattr(messages[-1], "instructions", None)):
         yield "instructions", instructions
-    for message in ModelMessagesTypeAdapter.dump_python(list(messages[since:]), mode="json"):
+    shown = [_without_bytes(message) for message in messages[since:]]
+    for message in ModelMessagesTypeAdapter.dump_python(shown, mode="json"):
         for part in message["parts"]:
             kind = part.get("part_kind", "")
             yield _LABELS.get(kind, kind), _text(part)
+
+
+def _without_bytes(message: ModelMessage) -> ModelMessage:
+    """Return a message whose files are named by their digests, so that a record stays small."""
+    if not isinstance(message, ModelRequest):
+        return message
+    parts = [_prompt_without_bytes(it) if isinstance(it, UserPromptPart) else it for it in message.parts]
+    return replace(message, parts=parts)
+
+
+def _prompt_without_bytes(part: UserPromptPart) -> UserPromptPart:
+    if isinstance(part.content, str):
+        return part
+    content = [
+        f"[{it.media_type}, sha256 {sha256(it.data).hexdigest()}]" if isinstance(it, BinaryContent) else it
+        for it in part.content
+    ]
+    return replace(part, content=content)
 
 
 def _text(part: dict[str, Any]) -> str:

@@ -197,6 +197,8 @@ class LLMSettings:
     retries: int = 2
     #: Maximum requests of one turn; a model that calls tools makes several.
     max_requests: int = 20
+    #: Media types of files that each model of the chain takes, such as `image/*`; empty: none.
+    attachments: tuple[tuple[str, ...], ...] = ()
 
     def form(self, turn: TurnContext) -> type[BaseModel] | type[dict[str, Any]] | None:
         """Return the form of the answer to a turn; None: text."""

@@ -130,7 +130,9 @@ def has_attachments(page: ArchivePage) -> bool:
 def _insert_attachments(connection: Connection, session: int, source: AttachmentSource) -> None:
     """Write the attachments that the archive does not have for a session. One is in memory at a time."""
     to = inserts(connection.dialect.name)
-    known = set(connection.execute(select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session == session)).scalars())
+    known = set(
+        connection.execute(select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session == session)).scalars()
+    )
     for sha256 in sorted(set(source.digests()) - known):
         is_stored = connection.execute(select(BLOB.c.sha256).where(BLOB.c.sha256 == sha256)).first()
         if is_stored is None:

@@ -83,6 +83,8 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     usage = async_method(CollabJob.usage)
     descendants = async_method(CollabJob.descendants)
     graph = async_method(CollabJob.graph)
+    attachments = async_method(CollabJob.attachments)
+    attachment_data = async_method(CollabJob.attachment_data)
     suspend = async_method(CollabJob.suspend)
     resume = async_method(CollabJob.resume)
     stop = async_method(CollabJob.stop)

@@ -28,8 +28,8 @@ MOST_NAME_BYTES = 255
 #: Media type of a file whose name says nothing.
 UNKNOWN_TYPE = "application/octet-stream"
 
-_TOKEN = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}"
-_MEDIA_TYPE = re.compile(rf"{_TOKEN}/{_TOKEN}", re.ASCII)
+_NAME = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,126}"
+_MEDIA_TYPE = re.compile(rf"{_NAME}/{_NAME}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 #: The types of the standard library, without the files of this machine: a name has the same type everywhere.
 _TYPES = MimeTypes()
@@ -159,6 +159,11 @@ class Attachment(Frozen):
     def reference(self) -> Attachment:
         """Return the attachment without its data, as messages have it."""
         return self if self.data is None else self.model_copy(update={"data": None})
+
+    @property
+    def line(self) -> str:
+        """The line that names it in a text, such as the prompt of a model."""
+        return f"[Attached file: {self.name} ({self.media_type}, {self.size} bytes)]"
 
     def load(self) -> bytes:
         """Return the bytes. Without data, only in the turn of an agent, whose session has them.

@@ -92,6 +92,11 @@ class Message(ProtocolObject):
         return read_references(self._event_field(ATTACHMENTS, list))
 
     @property
+    def text(self) -> str:
+        """Text of the message, followed by a line for each attachment."""
+        return "\n".join((self.content, *(it.line for it in self.attachments)))
+
+    @property
     def history(self) -> Mapping[str, JsonValue]:
         """Speaker, turn, token and fencing number in the dialog from which it was taken; empty if there is none."""
         return self._event_field(_HISTORY, dict) or {}

@@ -66,7 +66,9 @@ HUMAN_AGENT = "human"
 #: Text of the first message of a session that is submitted with attachments only.
 _NO_TEXT = "See the attached files."
 #: Rule for attachments in a session file of a sub-session or a schedule.
-_ONLY_SUBMITTED = "is read from a session file that is submitted directly, not from that of a sub-session or a schedule"
+_ONLY_SUBMITTED = (
+    "is read from a session file that is submitted directly, not from that of a sub-session or a schedule"
+)
 #: Rule for a participant without an agent.
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 

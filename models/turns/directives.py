@@ -40,7 +40,7 @@ from ..protocol.collab import (
     find_participants,
 )
 from .items import NewItem
-from .turn import Decision, DraftMessage, Expects, Question, TurnContext, TurnOutcome
+from .turn import Decision, Expects, Question, TurnContext, TurnOutcome
 
 _WORD = "ASK "
 #: Decoration that people and models put around a directive or a name.

@@ -56,7 +56,7 @@ def to_openai_messages(dialog: Dialog, reader: Reader | None = None) -> list[Cha
 
 
 def _openai_message(message: Message, reader: Reader) -> ChatMessage:
-    converted = ChatMessage(role=_role_for(message, reader), content=message.content)
+    converted = ChatMessage(role=_role_for(message, reader), content=message.text)
     if message.author is not None:
         converted["name"] = _openai_name(message.author)
     return converted
@@ -70,7 +70,7 @@ def to_anthropic_messages(dialog: Dialog, reader: Reader | None = None) -> tuple
     lines; without any the prompt is empty and is best left out of the request.
     """
     reader = reader or Reader()
-    system = "\n\n".join(m.content for m in dialog.messages if m.role is Role.SYSTEM)
+    system = "\n\n".join(m.text for m in dialog.messages if m.role is Role.SYSTEM)
     messages = [
         ChatMessage(role=_role_for(m, reader), content=_with_speaker(m, reader))
         for m in dialog.messages
@@ -103,9 +103,9 @@ def _with_speaker(message: Message, reader: Reader) -> str:
     author = message.author
     is_own = reader.me is not None and message.speaker == reader.me
     if author is None or is_own:
-        return message.content
+        return message.text
     label = f"[{reader.names.get(author, author)}]"
-    return message.content if message.content.startswith(label) else f"{label} {message.content}"
+    return message.text if message.content.startswith(label) else f"{label} {message.text}"
 
 
 @lru_cache(maxsize=4_096)

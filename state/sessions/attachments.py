@@ -6,7 +6,7 @@ message that refers to them, and expire with the session. What no message refers
 
 from __future__ import annotations
 
-from typing import cast
+from typing import Any, cast
 
 from redis import Redis
 from redis.client import NEVER_DECODE
@@ -65,8 +65,8 @@ class AttachmentStore:
 
     def read(self, session_id: str, sha256: str) -> bytes | None:
         """Return the bytes with a digest; None: the session does not have them."""
-        options = {NEVER_DECODE: []}
-        found = self._client.execute_command("HGET", attachments_key(session_id), sha256, **options)
+        client: Any = self._client  # redis-py has no types for an answer that is not decoded
+        found = client.execute_command("HGET", attachments_key(session_id), sha256, **{NEVER_DECODE: []})
         return cast("bytes | None", found)
 
     def has(self, session_id: str, sha256: str) -> bool:

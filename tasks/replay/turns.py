@@ -20,6 +20,7 @@ from ...agents.deferred import DeferredAgent
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
 from ...agents.scripted import ScriptedAgent, SlowScriptedAgent
+from ...models.attachments.reading import AttachmentReader
 from ...models.errors import AgentError, InvalidInput
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.sessions.recorded import RecordedAsk, RecordedTurn, scrub_data
@@ -65,6 +66,8 @@ class TurnReplay:
     secrets: Sequence[str]
     #: Participants whose agents run again, whatever their kind.
     rerun: Collection[str] = field(default_factory=frozenset)
+    #: Reader of the session's attachments.
+    attachments: AttachmentReader | None = None
 
     def replay(self, record: RecordedTurn) -> ReplayedTurn:
         """Run the agent of a turn again, if it can be, and compare its calls and its answers with the record."""
@@ -102,7 +105,13 @@ class TurnReplay:
         notes.note = ask.note
         services = TurnServices(calls, notes=notes, observer=calls, replayed_tools=calls.tools)
         try:
-            running = self.runner.start(agent, context, timeout_s=context.timeout_s, turn_services=services)
+            running = self.runner.start(
+                agent,
+                context,
+                timeout_s=context.timeout_s,
+                turn_services=services,
+                attachments=self.attachments,
+            )
             outcome = read_directives(context, running.result())
             found = calls.differences or calls.missing_calls() or self._outcome_differences(ask, outcome)
         except AgentError as error:

@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ...models.attachments.attachment import Attachment
 from ...models.attachments.limits import DEFAULT_BYTES, check_attachments
@@ -293,7 +294,7 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
     # A session without an output keeps the digest that it had before sessions could have one.
     absent = set() if spec.output else {"output"}
-    content = {
+    content: dict[str, Any] = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
         "spec": spec.model_dump(
             mode="json", exclude={"dialog_id", "stop", "submitted_in", "record"} | absent

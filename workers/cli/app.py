@@ -47,6 +47,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "sessions.continue_fork": ("continue", "fork"),
         "sessions.list": ("list", "search"),
         "sessions.show": ("show", "watch", "graph", "export"),
+        "sessions.attachments": ("attachments",),
         "sessions.replay": ("replay", "compare"),
     },
     "Control running sessions": {

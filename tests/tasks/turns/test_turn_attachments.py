@@ -67,7 +67,9 @@ def test_agents_read_files_of_the_opening_message(office, tmp_path):
     path = tmp_path / "notes.txt"
     path.write_text("hello")
     files = [path, Attachment.of("a.png", PICTURE)]
-    job = run(office, {"ann": "count_bytes", "bob": "count_bytes_async"}, messages=["Look."], attachments=files)
+    job = run(
+        office, {"ann": "count_bytes", "bob": "count_bytes_async"}, messages=["Look."], attachments=files
+    )
     assert texts(job) == ["Look.", "notes.txt=5, a.png=10240", "notes.txt=5, a.png=10240"]
     first, *others = job.dialog().messages
     assert [(it.name, it.media_type) for it in first.attachments] == [
@@ -172,7 +174,7 @@ def job_attachments(job):
 
 def test_unknown_files_are_named_in_the_error(office):
     job = run(office, {"ann": "draw"})
-    with pytest.raises(AttachmentUnavailable, match="attachment 'other.png' cannot be read: no message"):
+    with pytest.raises(AttachmentUnavailable, match=r"attachment 'other.png' cannot be read: no message"):
         job.attachment_data("other.png")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,6 +34,12 @@ class Status(StrEnum):
 
 #: The modes in help texts, which must not import them.
 MODE_NAMES = "[round_robin|orchestrated|pair|broadcast|swarm]"
+Attach = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--attach", metavar="FILE", help="Attach a file to the message; may be given several times."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 SessionId = Annotated[
     str, typer.Argument(metavar="ID", help="Session id, or at least its first 8 characters.")

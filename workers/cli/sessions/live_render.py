@@ -21,6 +21,7 @@ from ....state.following.session_follower import SessionUpdate
 from ....tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..common.screen import TO_ALL, ParticipantNames, dialog_line, printable
 from .progress import DraftProgress, ProgressCounter, expected_turns
+from .render import message_text
 
 _SILENT_TURN_TEXTS = {
     GrantOutcome.MESSAGE: "no message, only a decision",
@@ -107,7 +108,7 @@ class LiveView:
             yield self._broadcast_line(event)
         for message in moment.messages:
             name = self._cast.styled_speaker(message)
-            yield dialog_line(self._console, message.turn_number, name, Text(printable(message.content)))
+            yield dialog_line(self._console, message.turn_number, name, message_text(message))
         if isinstance(event, MapEvent) and event.event_type is MAPEventType.TURN_COMPLETED:
             closed = GrantEnd.from_event(event)
             if all(message.turn_number != closed.turn for message in moment.messages):

@@ -16,6 +16,7 @@ from ....jobs.items import Item, ItemState, items_of
 from ....jobs.reading import facts_of
 from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
+from ....models.protocol.dialog import Message
 from ....models.sessions.spec import SessionSpec
 from ....models.text.ids import timestamp_from_ms
 from ....models.text.json_text import dump_json
@@ -225,11 +226,22 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if len(messages) > last:
         yield Text(f"     … {len(messages) - last} earlier messages", style="dim")
     for message in messages[len(messages) - last :] if last else ():
-        yield dialog_line(
-            screen, message.turn_number, cast.styled_speaker(message), Text(printable(message.content))
-        )
+        yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
     if (output := output_of(state, messages)) is not None:
         yield Text(f"output: {printable(dump_json(output))}")
+
+
+def message_text(message: Message) -> Text:
+    """Return the text of a message, followed by the names of its attachments."""
+    text = Text(printable(message.content))
+    for it in message.attachments:
+        text.append(f"\n[{printable(it.name)}, {it.media_type}, {size_of(it.size)}]", style="dim")
+    return text
+
+
+def size_of(size: int) -> str:
+    """Return a number of bytes for people."""
+    return f"{size} bytes" if size < 10_000 else f"{size / 1_000:,.0f} kB"
 
 
 def _family(job: CollabJob) -> Iterator[Text]:

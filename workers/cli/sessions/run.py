@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import AsJson
+from ..common.options import AsJson, Attach
 from .input_options import Input, InputOptions, ListInputs, Messages, Set, inputs_json, inputs_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from rich.console import Console
 
@@ -46,7 +47,7 @@ def add_to(app: typer.Typer) -> None:
     app.command()(submit)
 
 
-def run(
+def run(  # noqa: PLR0913 - each is an option
     file: File,
     values: Set = None,
     input_file: Input = None,
@@ -54,6 +55,7 @@ def run(
     list_inputs: ListInputs = False,
     as_json: AsJson = False,
     record: Record = None,
+    attach: Attach = None,
     verbose: Verbose = False,
 ) -> None:
     """Run a session, follow it live, and exit with a code for its outcome.
@@ -77,9 +79,10 @@ def run(
         declared = source.inputs()
         print_json(inputs_json(declared)) if as_json else console().print(inputs_table(declared))
         return
+    settings = load_settings()
     (submission,) = InputOptions(values or (), input_file, messages or ()).read([source])
-    submission = _with_record(submission, record)
-    result = _run(source, submission, load_settings(), console(stderr=as_json), verbose=verbose)
+    submission = _with_attachments(_with_record(submission, record), attach, settings)
+    result = _run(source, submission, settings, console(stderr=as_json), verbose=verbose)
     if as_json:
         print_json(result_json(result))
     else:
@@ -90,6 +93,16 @@ def run(
 
 def _with_record(submission: Submission, record: bool | None) -> Submission:
     return submission if record is None else replace(submission, record=record)
+
+
+def _with_attachments(submission: Submission, files: list[Path] | None, settings: Settings) -> Submission:
+    """Return a submission with further attachments, whose sizes are checked."""
+    from ....models.attachments.limits import check_attachments, read_given
+
+    given = read_given(files, max_bytes=settings.max_attachment_bytes)
+    attachments = (*submission.attachments, *given)
+    check_attachments(attachments, max_bytes=settings.max_attachment_bytes)
+    return replace(submission, attachments=attachments) if given else submission
 
 
 def _run(
@@ -156,10 +169,11 @@ def submit(
     messages: Messages = None,
     as_json: AsJson = False,
     record: Record = None,
+    attach: Attach = None,
 ) -> None:
     """Queue sessions and print their ids, one per line.
 
-    All files are checked before the first session is queued. Inputs and messages apply to each file.
+    All files are checked before the first session is queued. Inputs, messages and attachments apply to each file.
 
     Example: [bold]symposia submit examples/swarm.yaml[/bold]
     """
@@ -170,8 +184,11 @@ def submit(
 
     sources = [SessionFile.open(file) for file in files]
     options = InputOptions(values or (), input_file, messages or ())
-    submissions = [_with_record(it, record) for it in options.read(sources)]
-    sessions = installation_of(Client(load_settings())).sessions
+    settings = load_settings()
+    submissions = [
+        _with_attachments(_with_record(it, record), attach, settings) for it in options.read(sources)
+    ]
+    sessions = installation_of(Client(settings)).sessions
     if len(sources) == 1:
         with sources[0].name_file_in_errors():
             jobs = [sessions.submit(submissions[0])]

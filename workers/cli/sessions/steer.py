@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import AsJson, By, SessionId, actor_name
+from ..common.options import AsJson, Attach, By, SessionId, actor_name
 
 if TYPE_CHECKING:
     from ....jobs.collab import CollabJob
@@ -155,6 +155,7 @@ def post(
     role: Annotated[str, typer.Option(help="Role of the message: user or system.")] = "user",
     by: By = None,
     key: Key = None,
+    attach: Attach = None,
     as_json: AsJson = False,
 ) -> None:
     """Post a message to a running session; if a turn is active, the message follows its output.
@@ -164,5 +165,5 @@ def post(
     from ..common.arguments import read_text
 
     job = _job(session)
-    job.post(read_text(text), role=role, by=actor_name(by), key=key)
+    job.post(read_text(text), role=role, by=actor_name(by), key=key, attachments=attach)
     _print_status(job, "message accepted.", as_json=as_json)

@@ -1,0 +1,86 @@
+"""Attachments in the prompt of a model.
+
+Each file is named below its message. Small text files follow there as text, for every model. Other files are sent
+with the request if the model and its fallback models take their media type, the newest first, up to a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic_ai.messages import BinaryContent, UserContent
+
+from ...models.attachments.attachment import Attachment
+from ...models.errors import AttachmentUnavailable
+from ...models.protocol.dialog import Message
+from ...models.turns.turn import TurnContext
+
+#: Maximum bytes of the text files that follow one message as text. It depends on nothing but the message, so that the
+#: summary of a dialog finds it again.
+MOST_TEXT_BYTES = 32_768
+#: Maximum bytes of the files in one request.
+MOST_REQUEST_BYTES = 16_777_216
+#: Media types besides `text/...` that are text.
+_TEXT_TYPES = frozenset(f"application/{it}" for it in ("json", "jsonl", "toml", "yaml", "xml"))
+
+
+def takes(patterns: Sequence[str], media_type: str) -> bool:
+    """Return whether a media type is in a list such as `image/*`, `application/pdf`."""
+    return media_type in patterns or f"{media_type.partition('/')[0]}/*" in patterns
+
+
+def is_text(attachment: Attachment) -> bool:
+    """Return whether an attachment is small enough and of a type to be shown as text."""
+    is_of_type = attachment.media_type.startswith("text/") or attachment.media_type in _TEXT_TYPES
+    return is_of_type and attachment.size <= MOST_TEXT_BYTES
+
+
+async def name_attachments(turn: TurnContext) -> TurnContext:
+    """Return a turn whose messages name their attachments, with the text of small text files."""
+    if not turn.attachments:
+        return turn
+    messages = [await _with_files(it) if it.attachments else it for it in turn.messages]
+    return turn.model_copy(update={"messages": tuple(messages)})
+
+
+async def _with_files(message: Message) -> Message:
+    left, lines = MOST_TEXT_BYTES, [message.content]
+    for it in message.attachments:
+        lines.append(it.line)
+        if is_text(it) and it.size <= left and (text := await _text(it)) is not None:
+            left -= it.size
+            lines += [text, f"[End of file {it.name}]"]
+    return message.changed(content="\n".join(lines))
+
+
+async def _text(attachment: Attachment) -> str | None:
+    try:
+        return (await attachment.load_async()).decode()
+    except (AttachmentUnavailable, UnicodeDecodeError):
+        return None
+
+
+async def files_for_model(
+    messages: Sequence[Message], accepted: Sequence[Sequence[str]]
+) -> list[UserContent]:
+    """Return the files of messages that all models of a chain take, oldest first, each after its name.
+
+    Args:
+        messages: The messages that the model is shown.
+        accepted: The media types that each model takes.
+    """
+    chosen: dict[str, Attachment] = {}
+    left = MOST_REQUEST_BYTES
+    for it in (it for message in reversed(messages) for it in reversed(message.attachments)):
+        fits = it.sha256 not in chosen and it.size <= left and not is_text(it)
+        if fits and accepted and all(takes(patterns, it.media_type) for patterns in accepted):
+            chosen[it.sha256] = it
+            left -= it.size
+    parts: list[UserContent] = []
+    for it in reversed(chosen.values()):
+        try:
+            data = await it.load_async()
+        except AttachmentUnavailable:
+            continue
+        parts += [f"File {it.name}:", BinaryContent(data, media_type=it.media_type)]
+    return parts
