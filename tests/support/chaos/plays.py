@@ -161,6 +161,13 @@ def typed(random: Random, *, is_short: bool = False) -> Play:
     return Play(script, agents, how={"stop": MaxTurns(len(groups)), "output": schema})
 
 
+def drawn(random: Random) -> Play:
+    """Two speak in turn, each with a file."""
+    groups = (("ann",), ("bob",)) * random.randint(1, 2)
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=groups)
+    return Play(script, dict.fromkeys(("ann", "bob"), "artist"), how={"stop": MaxTurns(len(groups))})
+
+
 def gated(random: Random) -> Play:
     """Two speak in turn, each when the arena's gate is open."""
     script = Script(_id(random), "pair", reason="max_turns", groups=(("dora",), ("nick",)))

@@ -11,10 +11,8 @@ from sessions.inline_runtime import InlineRuntime
 from stub_agents.files import PICTURE
 from symposia.models.attachments.attachment import Attachment
 from symposia.models.errors import AttachmentUnavailable, InvalidInput
-from symposia.models.sessions.archived import ArchiveProgress
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.text.ids import new_id
-from symposia.state.redis.keys import attachments_key
 
 AGENTS = "\n".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "stub_agents.files:{name}"'
@@ -31,32 +29,11 @@ def office(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
     made.close()
 
 
-@pytest.fixture
-def keeper(tmp_path: Path, redis_url: str) -> Iterator[InlineRuntime]:
-    """A worker with an archive in a file. Its sessions are deleted at the end."""
-    made = InlineRuntime(tmp_path, redis_url, AGENTS, archive=True)
-    yield made
-    lose(made, *made.client.jobs(count=100))
-    made.close()
-
-
 def run(office, agents, **how):
     job = office.submit("round_robin", agents, **{**ONCE, **how})
     office.work()
     assert job.result().ok
     return job
-
-
-def archive_now(office, *jobs):
-    for job in jobs:
-        office.runtime.archiver.target.prepare()
-        office.runtime.archiver.archive(job.id, ArchiveProgress())
-
-
-def lose(office, *jobs):
-    client = office.runtime.store.client
-    for job in jobs:
-        client.delete(*client.keys(f"*{job.id}*"))
 
 
 def texts(job):
@@ -129,64 +106,7 @@ def test_an_agent_with_a_file_over_the_limit_fails(tmp_path, redis_url):
     office.close()
 
 
-def test_keys_of_a_session_that_ended_expire(keeper):
-    job = run(keeper, {"ann": "draw"})
-    client = keeper.runtime.store.client
-    assert client.pttl(attachments_key(job.id)) == -1  # until the archive has them
-    archive_now(keeper, job)
-    assert client.pttl(attachments_key(job.id)) > 0
-
-
-def test_a_continued_session_reads_the_files_before_it(keeper):
-    first = run(keeper, {"ann": "draw", "bob": "hand_on"})
-    second = first.continue_with("And now?", agents={"ann": "count_bytes", "bob": "hand_on"})
-    keeper.work()
-    assert texts(second)[1] == "turn-1.png=10241"
-    assert second.attachment_data("turn-1.png") == PICTURE + b"1"
-    third = second.continue_with("And then?", agents={"ann": "count_bytes"})
-    archive_now(keeper, first, second)
-    lose(keeper, first, second)
-    keeper.work()
-    assert "turn-1.png=10241" in texts(third)
-
-
-def test_archived_files_are_read_and_pruned(keeper):
-    jobs = [run(keeper, {"ann": "draw"}) for _ in range(2)]
-    archive_now(keeper, *jobs)
-    lose(keeper, *jobs)
-    archive = keeper.runtime.archiver.target
-    for job in jobs:
-        archived = keeper.client.get_job(job.id)
-        assert not archived.is_live
-        assert archived.attachments() == job_attachments(archived)
-        assert archived.attachment_data("turn-1.png") == PICTURE + b"1"
-    rows = [it.row for it in archive.pruner.find()]
-    archive.pruner.delete(rows[:1])
-    assert keeper.client.get_job(jobs[1].id).attachment_data("turn-1.png") == PICTURE + b"1"
-    archive.pruner.delete(rows[1:])
-    with archive.database.reading() as connection:
-        assert connection.exec_driver_sql("SELECT count(*) FROM blob").scalar() == 0
-
-
-def job_attachments(job):
-    return tuple(it for message in job.dialog().messages for it in message.attachments)
-
-
 def test_unknown_files_are_named_in_the_error(office):
     job = run(office, {"ann": "draw"})
     with pytest.raises(AttachmentUnavailable, match=r"attachment 'other.png' cannot be read: no message"):
         job.attachment_data("other.png")
-
-
-def test_restored_sessions_have_their_files(keeper):
-    job = keeper.submit("round_robin", {"ann": "draw", "bob": "count_bytes"}, **ONCE)
-    keeper.deliver()
-    keeper.deliver()
-    archive_now(keeper, job)
-    lose(keeper, job)
-    client = keeper.runtime.store.client
-    keeper.queue.waiting.clear()
-    keeper.client.restore(job.id)
-    assert client.pttl(attachments_key(job.id)) == -1
-    keeper.sweep_until(job, lambda: len(texts(job)) == 2)
-    assert texts(job)[1] == "turn-1.png=10241"

@@ -15,12 +15,13 @@ from pathlib import Path
 from uuid import uuid4
 
 from scaling import patient
+from symposia.models.attachments.attachment import Attachment
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, TurnContext, TurnOutcome, Usage
 
 REGISTRY = "".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "chaos.worker.agents:{name}"\nwindow = 1000\n'
-    for name in ("say", "lead", "navigator", "claimer", "moody", "gated", "clerk")
+    for name in ("say", "lead", "navigator", "claimer", "moody", "gated", "clerk", "artist")
 )
 
 
@@ -86,6 +87,14 @@ def clerk(turn: TurnContext) -> TurnOutcome:
     said = _said(turn)
     again = turn.output_schema is not None and "is not valid" in turn.instruction
     return said.model_copy(update={"output": {"nonce": said.messages[0].content}}) if again else said
+
+
+def artist(turn: TurnContext) -> TurnOutcome:
+    """Speaks with a file, which holds the text of the message."""
+    said = _said(turn)
+    draft = said.messages[0]
+    file = Attachment.of("picture.bin", f"{draft.content}\x00" * 1_000)
+    return said.model_copy(update={"messages": (draft.model_copy(update={"attachments": (file,)}),)})
 
 
 def claimer(turn: TurnContext) -> TurnOutcome:
