@@ -136,6 +136,7 @@ from .models.turns.items import (
 )
 from .models.turns.turn import (
     Decision as Decision,
+    DraftMessage as DraftMessage,
     Question as Question,
     TurnContext as TurnContext,
     TurnOutcome as TurnOutcome,

@@ -8,6 +8,7 @@ Source: Collab module, section 5.2 (turn management); Dialog module, section 2.3
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated
 
@@ -255,9 +256,12 @@ class TurnOutcome(Frozen):
     left_out: int = Field(default=0, ge=0)
 
     @classmethod
-    def say(cls, content: str, *, usage: Usage | None = None) -> TurnOutcome:
+    def say(
+        cls, content: str, *, usage: Usage | None = None, attachments: Sequence[Attachment] = ()
+    ) -> TurnOutcome:
         """Return one message in the agent's own role."""
-        return cls(messages=(DraftMessage(content=content),), usage=usage or Usage())
+        draft = DraftMessage(content=content, attachments=tuple(attachments))
+        return cls(messages=(draft,), usage=usage or Usage())
 
     @classmethod
     def ask(cls, to: str, text: str, *, choices: tuple[str, ...] = ()) -> TurnOutcome:

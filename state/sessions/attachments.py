@@ -55,7 +55,7 @@ class AttachmentStore:
             {
                 "sha256": sha256,
                 "data": data,
-                "is_early": int(is_early),
+                "phase": "early" if is_early else "open",
                 "most_bytes": MOST_BYTES,
                 "most_number": MOST_PER_SESSION,
                 "keep_ms": _EARLY_MS,

@@ -17,6 +17,7 @@ from symposia.models.errors import (
     AmbiguousId,
     ArchiveError,
     ArchiveUnavailable,
+    AttachmentUnavailable,
     BadOutcome,
     BrokerUnavailable,
     ClientClosed,
@@ -139,6 +140,9 @@ EXAMPLES = {
     TaskClosedError("t1", "closed"): "task 't1' is closed: only an active task accepts changes and messages",
     TaskRejectedError("t1", "no time"): "task 't1' was rejected: no time",
     SessionError(): "A session cannot be used this way.",
+    AttachmentUnavailable("a.png", why="its bytes are missing"): (
+        "attachment 'a.png' cannot be read: its bytes are missing"
+    ),
     SessionNotFound("s1"): "session 's1' not found (unknown id or expired)",
     ScheduleNotFound("nightly"): "schedule 'nightly' not found",
     SessionConflict("s1"): "session 's1' already exists with different content; use a new collab_id",

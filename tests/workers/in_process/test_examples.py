@@ -11,12 +11,16 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = re.compile(
     r"^```python\n(.*?)^```(?:\n\nIt prints:\n\n```text\n(.*?)^```)?", re.DOTALL | re.MULTILINE
 )
-PROGRAMS = list(PROGRAM.findall((ROOT / "docs/local.md").read_text()))
+PROGRAMS = [
+    (page, *found)
+    for page in ("docs/local.md", "docs/attachments.md")
+    for found in PROGRAM.findall((ROOT / page).read_text())
+]
 
 
-@pytest.mark.parametrize(("program", "printed"), PROGRAMS)
-def test_programs_of_the_page_run(program: str, printed: str, capsys: pytest.CaptureFixture[str]):
-    exec(compile(program, "docs/local.md", "exec"), {})  # noqa: S102 - our own documentation
+@pytest.mark.parametrize(("page", "program", "printed"), PROGRAMS)
+def test_programs_of_the_page_run(page: str, program: str, printed: str, capsys: pytest.CaptureFixture[str]):
+    exec(compile(program, page, "exec"), {})  # noqa: S102 - our own documentation
     if printed:
         assert capsys.readouterr().out == printed
 
