@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..agents.execution.running import refuse_wait_in_turn
 from ..models.attachments.attachment import Attachment
-from ..models.attachments.limits import read_given
+from ..models.attachments.given import read_given
 from ..models.errors import ResultTimeout, SessionNotFound
 from ..models.protocol.collab import Participant
 from ..models.sessions.options import AgentBinding

@@ -14,10 +14,9 @@ from mimetypes import MimeTypes
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..errors import AttachmentUnavailable, InvalidInput, invalid_input
-from ..turns.frozen import Frozen
 from .limits import MOST_BYTES
 from .reading import reader_of_turn
 
@@ -84,8 +83,10 @@ def guess_media_type(name: str) -> str:
     return found if found is not None and _MEDIA_TYPE.fullmatch(found) else UNKNOWN_TYPE
 
 
-class Attachment(Frozen):
+class Attachment(BaseModel):
     """A file of a message. `of` and `read` return one with its data; the messages of a session have the reference only."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: Annotated[str, AfterValidator(check_name)]
     media_type: Annotated[str, AfterValidator(check_media_type)] = UNKNOWN_TYPE
@@ -176,7 +177,7 @@ class Attachment(Frozen):
         reader = reader_of_turn()
         if reader is None:
             raise AttachmentUnavailable(self.name, why="it has no data, and no turn is running")
-        return reader.read(self.reference())
+        return reader.read(self.name, self.sha256)
 
     async def load_async(self) -> bytes:
         """Return the bytes as `load` does, for agents on the event loop."""

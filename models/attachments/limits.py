@@ -2,16 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING
-
-from ..errors import InvalidInput
-
-if TYPE_CHECKING:
-    from .attachment import Attachment
-
 #: Default of the maximum bytes of one attachment.
 DEFAULT_BYTES = 8_388_608
 #: Maximum bytes of one attachment, whatever the settings say, and of all attachments of a session.
@@ -22,52 +12,3 @@ MOST_PER_MESSAGE = 20
 MOST_PER_SESSION = 200
 #: Rule for a session that has no room for another attachment.
 FULL = f"must be at most {MOST_PER_SESSION} attachments and {MOST_BYTES} bytes in one session"
-
-
-def read_given(
-    given: Iterable[Path | Attachment] | None, *, max_bytes: int = MOST_BYTES
-) -> tuple[Attachment, ...]:
-    """Return attachments with their data, from files and values of this process.
-
-    Raises:
-        InvalidInput: A file cannot be read, or a value breaks a rule.
-    """
-    from .attachment import ATTACHMENTS, Attachment
-
-    if given is None:
-        return ()
-    if isinstance(given, str | bytes | Path | Attachment) or not isinstance(given, Iterable):
-        raise InvalidInput(ATTACHMENTS, given, "must be a list")
-    found: list[Attachment] = []
-    for index, entry in enumerate(islice(given, MOST_PER_MESSAGE + 1)):
-        where = f"{ATTACHMENTS}[{index}]"
-        if isinstance(entry, Attachment):
-            if entry.data is None:
-                raise InvalidInput(where, entry.name, "must have its data, as `Attachment.of` returns it")
-            found.append(entry)
-        elif isinstance(entry, Path):
-            found.append(Attachment.read(entry, max_bytes=max_bytes))
-        else:
-            raise InvalidInput(where, entry, "must be a Path or an Attachment")
-    check_attachments(found, max_bytes=max_bytes)
-    return tuple(found)
-
-
-def check_attachments(attachments: Sequence[Attachment], *, max_bytes: int) -> None:
-    """Check the attachments of one message.
-
-    Raises:
-        InvalidInput: One is too large, or there are too many.
-    """
-    from .attachment import ATTACHMENTS
-
-    if len(attachments) > MOST_PER_MESSAGE:
-        rule = f"must be at most {MOST_PER_MESSAGE} for one message"
-        raise InvalidInput(ATTACHMENTS, len(attachments), rule)
-    for it in attachments:
-        if it.size > max_bytes:
-            rule = f"must be at most {max_bytes} bytes, and has {it.size} bytes"
-            raise InvalidInput(ATTACHMENTS, it.name, rule)
-    total = sum({it.sha256: it.size for it in attachments}.values())
-    if total > MOST_BYTES:
-        raise InvalidInput(ATTACHMENTS, total, f"must be at most {MOST_BYTES} bytes together")

@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Protocol
-
-if TYPE_CHECKING:
-    from .attachment import Attachment
+from typing import Protocol
 
 
 class AttachmentReader(Protocol):
     """Reader of the attachments of one session."""
 
-    def read(self, attachment: Attachment) -> bytes:
-        """Return the bytes of an attachment.
+    def read(self, name: str, sha256: str) -> bytes:
+        """Return the bytes with a digest; `name` is that of the attachment, for errors.
 
         Raises:
             AttachmentUnavailable: The session has no such attachment.

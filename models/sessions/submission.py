@@ -15,7 +15,7 @@ from typing import Any, Self, TypeVar, Unpack, cast
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from ..attachments.attachment import ATTACHMENTS, Attachment
-from ..attachments.limits import read_given
+from ..attachments.given import read_given
 from ..errors import InvalidInput, Locked, UnknownAgent, invalid_input
 from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
 from ..outputs.required import RequiredOutput

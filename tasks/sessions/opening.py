@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ...models.attachments.attachment import Attachment
-from ...models.attachments.limits import DEFAULT_BYTES, check_attachments
+from ...models.attachments.given import check_attachments
+from ...models.attachments.limits import DEFAULT_BYTES
 from ...models.errors import (
     ConversationError,
     InvalidInput,

@@ -8,7 +8,8 @@ from functools import partial
 from pydantic import ValidationError
 
 from ...models.attachments.attachment import Attachment
-from ...models.attachments.limits import FULL, check_attachments
+from ...models.attachments.given import check_attachments
+from ...models.attachments.limits import FULL
 from ...models.errors import AttachmentUnavailable, BadOutcome, InvalidInput, invalid_input
 from ...models.turns.turn import DraftMessage, TurnOutcome
 from ...state.sessions.attachments import AttachmentStore
@@ -25,18 +26,18 @@ class TurnAttachments:
     history: HistoryReader
     facts: SessionFacts
 
-    def read(self, attachment: Attachment) -> bytes:
-        """Return the bytes of an attachment.
+    def read(self, name: str, sha256: str) -> bytes:
+        """Return the bytes with a digest.
 
         Raises:
             AttachmentUnavailable: The session has no such attachment.
             ArchiveError: The archive does not answer.
             RedisUnavailable: Redis does not answer.
         """
-        data = self.history.read_attachment(self.facts, attachment.sha256)
+        data = self.history.read_attachment(self.facts, sha256)
         if data is None:
             why = f"session {self.facts.session_id} and those that it continues do not have it"
-            raise AttachmentUnavailable(attachment.name, why=why)
+            raise AttachmentUnavailable(name, why=why)
         return data
 
 
@@ -60,7 +61,11 @@ def store_attachments(runtime: Runtime, active_turn: ActiveTurn, outcome: TurnOu
         if attachment.data is None and store.has(session_id, attachment.sha256):
             continue
         try:
-            data = attachment.data if attachment.data is not None else reader.read(attachment)
+            data = (
+                attachment.data
+                if attachment.data is not None
+                else reader.read(attachment.name, attachment.sha256)
+            )
         except AttachmentUnavailable as error:
             raise BadOutcome(f"attachments: {error}") from None
         add = partial(store.add_data, session_id, attachment.sha256, data)

@@ -32,12 +32,12 @@ class Reader:
         self.data = {it.sha256: it.data for it in files}
         self.read_names = []
 
-    def read(self, attachment):
-        self.read_names.append(attachment.name)
+    def read(self, name, sha256):
+        self.read_names.append(name)
         try:
-            return self.data[attachment.sha256]
+            return self.data[sha256]
         except KeyError:
-            raise AttachmentUnavailable(attachment.name, why="it is gone") from None
+            raise AttachmentUnavailable(name, why="it is gone") from None
 
 
 @pytest.fixture

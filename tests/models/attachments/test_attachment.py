@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from protocol.mplp import validate
 from symposia.jobs.attachments import file_names, save_attachments
 from symposia.models.attachments.attachment import Attachment, guess_media_type
-from symposia.models.attachments.limits import check_attachments, read_given
+from symposia.models.attachments.given import check_attachments, read_given
 from symposia.models.errors import AttachmentUnavailable, InvalidInput, SymposiaError
 from symposia.models.protocol.dialog import Dialog, Message, Role
 from symposia.models.text.ids import new_id

@@ -97,7 +97,7 @@ def _with_record(submission: Submission, record: bool | None) -> Submission:
 
 def _with_attachments(submission: Submission, files: list[Path] | None, settings: Settings) -> Submission:
     """Return a submission with further attachments, whose sizes are checked."""
-    from ....models.attachments.limits import check_attachments, read_given
+    from ....models.attachments.given import check_attachments, read_given
 
     given = read_given(files, max_bytes=settings.max_attachment_bytes)
     attachments = (*submission.attachments, *given)

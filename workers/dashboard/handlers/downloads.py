@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import zipfile
 from collections.abc import Generator, Iterable, Iterator
+from urllib.parse import quote
 
 from tornado.iostream import StreamClosedError
 from tornado.web import HTTPError
@@ -24,6 +26,8 @@ log = logging.getLogger(__name__)
 CHUNK_BYTES = 65_536
 #: Maximum number of downloads of this process at the same time.
 MAX_DOWNLOADS = 20
+#: A name that needs no encoding in a header.
+_PLAIN_NAME = re.compile(r"[\w. -]+", re.ASCII)
 _OPEN = "symposia_open_downloads"
 
 
@@ -51,7 +55,7 @@ class DownloadHandler(DashboardHandler):
                 next, chunks, b""
             )  # before the headers: an error has its own status
             self.set_header("Content-Type", media_type)
-            self.set_header("Content-Disposition", f'attachment; filename="{name}"')
+            self.set_header("Content-Disposition", _disposition(name))
             await self._send_chunks(chunk, chunks)
         finally:
             counts[_OPEN] -= 1
@@ -76,6 +80,13 @@ class DownloadHandler(DashboardHandler):
         """Close the connection, so that the file does not look whole."""
         if (connection := self.request.connection) is not None and hasattr(connection, "stream"):
             connection.stream.close()
+
+
+def _disposition(name: str) -> str:
+    """Return the header that makes a browser save a file; a name with other characters is encoded (RFC 6266)."""
+    if _PLAIN_NAME.fullmatch(name):
+        return f'attachment; filename="{name}"'
+    return f"attachment; filename=\"file\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def zip_pieces(files: Iterable[ReportFile]) -> Iterator[bytes]:

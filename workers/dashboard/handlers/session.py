@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
-from tornado.web import url
+from tornado.web import HTTPError, url
 
 from ....client.aio.jobs import blocking_job
+from ....jobs.attachments import find_attachment
 from ....jobs.collab import CollabJob
 from ....jobs.reading import facts_of
+from ....models.attachments.attachment import UNKNOWN_TYPE, Attachment
 from ....models.errors import SessionNotFound
 from ....models.text.redact import json_text
 from ..live.load_limits import SharedReads
@@ -21,7 +23,7 @@ from ..views.session.transcript import events_json, messages_json, timeline_json
 from ..views.session.usage import UsageTotals
 from ..views.visible import make_fields_visible, make_visible
 from .base import DataHandler, PageHandler
-from .downloads import DownloadHandler
+from .downloads import CHUNK_BYTES, DownloadHandler
 from .session_actions import ACTIONS, SessionAction
 from .session_stream import SessionChanges, SessionStream
 
@@ -42,6 +44,7 @@ def session_routes() -> list[Any]:
         url(api, SessionData),
         url(f"{api}/messages", MessagesData),
         url(f"{api}/messages/([0-9-]+)", MessageData),
+        url(f"{api}/attachments/([0-9a-f]{{64}})", AttachmentDownload),
         url(f"{api}/timeline", TimelineData),
         url(f"{api}/events", EventsData),
         url(f"{api}/memory", MemoryData),
@@ -154,6 +157,26 @@ class MemoryData(SessionDataHandler):
             return {"memory": None}
         report = await self.services.client.memory.show(options.user_id, options.room_id)
         return {"memory": make_fields_visible(report.to_json())}
+
+
+class AttachmentDownload(DownloadHandler):
+    """A file of a session's messages. No browser shows it in the page: it is sent as a download of unknown type."""
+
+    async def get(self, session_id: str, sha256: str) -> None:
+        """Send the file."""
+        job = blocking_job(await self.services.client.get_job(session_id))
+        attachments = await self.services.client.run(job.attachments)
+        found = find_attachment(attachments, sha256)
+        if found is None:
+            raise HTTPError(404, reason="attachment not found")
+        await self.send_file(found.name, UNKNOWN_TYPE, _pieces(job, found))
+
+
+def _pieces(job: CollabJob, attachment: Attachment) -> Iterator[bytes]:
+    """Yield the bytes in chunks, because a reader may be slow."""
+    data = job.attachment_data(attachment)
+    for start in range(0, len(data), CHUNK_BYTES):
+        yield data[start : start + CHUNK_BYTES]
 
 
 class SessionExport(DownloadHandler):

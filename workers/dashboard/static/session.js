@@ -45,6 +45,7 @@ const transcript = new TranscriptView({
   list: at("messages"), live: at("drafts"), older: at("older-messages"), scroller: at("transcript"),
   load: (before) => getJson(`${api}/messages${before ? `?before=${before}` : ""}`),
   loadWhole: (message) => getJson(`${api}/messages/${message}`),
+  fileUrl: (sha256) => `${base}${api}/attachments/${sha256}`,
   failed: showError,
 });
 const events = new EventsView({

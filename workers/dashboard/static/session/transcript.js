@@ -11,9 +11,10 @@ const DROPPED = 200;
 
 export class TranscriptView {
   // `list`: the ordered list; `live`: element of live output; `older`: the button; `load`: (before) -> page;
-  // `loadWhole`: (id) -> the whole text of a message; `failed`: called with the error of a click.
-  constructor({ list, live, older, scroller, load, loadWhole, failed }) {
-    Object.assign(this, { list, live, older, scroller, load, loadWhole, failed });
+  // `loadWhole`: (id) -> the whole text of a message; `fileUrl`: (sha256) -> the URL of an attachment; `failed`: called
+  // with the error of a click.
+  constructor({ list, live, older, scroller, load, loadWhole, fileUrl, failed }) {
+    Object.assign(this, { list, live, older, scroller, load, loadWhole, fileUrl, failed });
     this.ids = [];
     this.before = null;
     this.drafts = new Drafts();
@@ -94,7 +95,14 @@ export class TranscriptView {
     const body = make("div", { class: "message-text" }, ...buildNodes(message.nodes));
     const kind = message.participant ? "message" : "message message-outside";
     return make("li", { class: kind }, this.head(name, message.turn, time, message.is_history), body,
-      message.is_cut ? this.wholeButton(message, body) : null);
+      message.is_cut ? this.wholeButton(message, body) : null, this.fileList(message.attachments));
+  }
+
+  fileList(files) {
+    if (!files.length) return null;
+    return make("ul", { class: "message-files", "aria-label": "attachments" }, ...files.map((file) => make("li", {},
+      make("a", { href: this.fileUrl(file.sha256), download: "" }, file.name),
+      ` ${file.media_type}, ${count(file.size)} bytes`)));
   }
 
   head(name, turn, last, isHistory = false) {

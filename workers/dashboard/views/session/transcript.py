@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
+from .....models.attachments.attachment import Attachment
 from .....models.protocol.dialog import Message
 from .....models.protocol.events import MapEvent
 from .....models.text.redact import without_password
@@ -50,7 +51,13 @@ def message_json(entry_id: str, message: Message) -> Json:
         "characters": len(message.content),
         "is_cut": is_cut,
         "nodes": nodes,
+        "attachments": [_attachment_json(it) for it in message.attachments],
     }
+
+
+def _attachment_json(attachment: Attachment) -> Json:
+    data: Json = attachment.model_dump(mode="json")
+    return {**data, "name": make_visible(attachment.name)}
 
 
 def messages_json(page: MessagePage) -> Json:
