@@ -43,4 +43,5 @@ def test_unknown_files_are_not_found(dashboard):
 
 def test_files_need_a_user(dashboard):
     job = with_file(dashboard)
-    assert dashboard.flower.get(f"/api/collabs/{job.id}/attachments/{PAGE.sha256}").status == 401
+    path = f"/api/collabs/{job.id}/attachments/{PAGE.sha256}"
+    assert dashboard.flower.get(path, **basic("eve:guess")).status == 401
