@@ -53,15 +53,13 @@ class ArchivePruner:
         An attachment that an archiver adds to a session meanwhile is locked, and stays.
         """
         theirs = select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session.in_(rows)).distinct()
+        is_used = exists().where(ATTACHMENT.c.sha256 == BLOB.c.sha256)
         with self._database.writing() as connection:
             digests = list(connection.execute(theirs).scalars())
             connection.execute(delete(COLLAB).where(COLLAB.c.id.in_(rows)))
-        if not digests:
-            return
-        is_used = exists().where(ATTACHMENT.c.sha256 == BLOB.c.sha256)
-        unused = select(BLOB.c.sha256).where(BLOB.c.sha256.in_(digests), ~is_used)
-        with self._database.writing() as connection:
+            unused = select(BLOB.c.sha256).where(BLOB.c.sha256.in_(digests), ~is_used)
             free = list(connection.execute(unused.with_for_update(skip_locked=True)).scalars())
+            # Checked again: an archiver may have added one before it was locked.
             connection.execute(delete(BLOB).where(BLOB.c.sha256.in_(free), ~is_used))
 
 

@@ -144,17 +144,18 @@ class Attachment(BaseModel):
         if not isinstance(path, Path):
             raise InvalidInput(ATTACHMENTS, path, "must be a Path or an Attachment")
         try:
-            if not stat.S_ISREG(path.stat().st_mode):  # a pipe would wait for a writer
-                raise InvalidInput(ATTACHMENTS, str(path), "must be a file")
-            with path.open("rb") as file:
-                data = file.read(max_bytes + 1)
-                size = max(len(data), path.stat().st_size) if len(data) > max_bytes else len(data)
+            state = path.stat()
         except (OSError, ValueError) as error:
-            if isinstance(error, InvalidInput):
-                raise
-            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise InvalidInput(ATTACHMENTS, str(path), f"cannot be read: {reason}") from None
-        _check_size(str(path), size, max_bytes)
+            raise _unreadable(path, error) from None
+        if not stat.S_ISREG(state.st_mode):  # a pipe would wait for a writer
+            raise InvalidInput(ATTACHMENTS, str(path), "must be a file")
+        _check_size(str(path), state.st_size, max_bytes)
+        try:
+            with path.open("rb") as file:
+                data = file.read(max_bytes + 1)  # it may have grown
+        except OSError as error:
+            raise _unreadable(path, error) from None
+        _check_size(str(path), len(data), max_bytes)
         return cls.of(path.name, data, media_type=media_type)
 
     def reference(self) -> Attachment:
@@ -184,6 +185,11 @@ class Attachment(BaseModel):
         import asyncio
 
         return self.data if self.data is not None else await asyncio.to_thread(self.load)
+
+
+def _unreadable(path: Path, error: OSError | ValueError) -> InvalidInput:
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+    return InvalidInput(ATTACHMENTS, str(path), f"cannot be read: {reason}")
 
 
 def _check_size(name: str, size: int, max_bytes: int) -> None:

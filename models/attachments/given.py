@@ -24,6 +24,7 @@ def read_given(
     if isinstance(given, str | bytes | Path | Attachment) or not isinstance(given, Iterable):
         raise InvalidInput(ATTACHMENTS, given, "must be a list")
     found: list[Attachment] = []
+    total = 0
     for index, entry in enumerate(islice(given, MOST_PER_MESSAGE + 1)):
         where = f"{ATTACHMENTS}[{index}]"
         if isinstance(entry, Attachment):
@@ -34,6 +35,9 @@ def read_given(
             found.append(Attachment.read(entry, max_bytes=max_bytes))
         else:
             raise InvalidInput(where, entry, "must be a Path or an Attachment")
+        total += found[-1].size
+        if total > 2 * MOST_BYTES:  # too much for one message, whatever follows: read no more
+            break
     check_attachments(found, max_bytes=max_bytes)
     return tuple(found)
 

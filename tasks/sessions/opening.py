@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...models.attachments.attachment import Attachment
+from ...models.attachments.attachment import ATTACHMENTS, Attachment
 from ...models.attachments.given import check_attachments
-from ...models.attachments.limits import DEFAULT_BYTES
+from ...models.attachments.limits import DEFAULT_BYTES, FULL
 from ...models.errors import (
     ConversationError,
     InvalidInput,
@@ -244,11 +244,16 @@ class SessionOpener:
         return [_result(it, answer) for it, answer in found]
 
     def _store_attachments(self, planned: Sequence[PlannedOpening]) -> None:
-        """Store the attachments of sessions that do not exist yet; without a session they expire."""
+        """Store the attachments of sessions that do not exist yet; without a session they expire.
+
+        Raises:
+            InvalidInput: Attachments of another submission with the same id, which was not opened, need the room.
+        """
         store = AttachmentStore(self.store.client)
         for it in planned:
             for attachment in it.attachments:
-                store.add(it.session_id, attachment, is_early=True)
+                if store.add(it.session_id, attachment, is_early=True) == "full":
+                    raise InvalidInput(ATTACHMENTS, attachment.name, FULL)
 
     def _look_in_ms(self, opening: Opening) -> int:
         deadline_s = opening.deadline_s

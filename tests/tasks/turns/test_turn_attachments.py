@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,9 +11,12 @@ import pytest
 from sessions.inline_runtime import InlineRuntime
 from stub_agents.files import PICTURE
 from symposia.models.attachments.attachment import Attachment
-from symposia.models.errors import AttachmentUnavailable, InvalidInput
+from symposia.models.errors import AttachmentUnavailable, InvalidInput, SessionConflict
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.text.ids import new_id
+from symposia.state.redis.keys import lock_key
+from symposia.state.sessions.attachments import AttachmentStore
+from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
 
 AGENTS = "\n".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "stub_agents.files:{name}"'
@@ -110,3 +114,71 @@ def test_unknown_files_are_named_in_the_error(office):
     job = run(office, {"ann": "draw"})
     with pytest.raises(AttachmentUnavailable, match=r"attachment 'other.png' cannot be read: no message"):
         job.attachment_data("other.png")
+
+
+def test_forks_read_files_from_before_the_fork(office):
+    first = run(office, {"ann": "draw", "bob": "count_bytes", "cat": "hand_on"})
+    fork = first.fork(at_turn=2)
+    office.work()
+    assert texts(fork) == ["turn-1.png=10241", "See above."]
+    assert fork.attachment_data("turn-1.png") == PICTURE + b"1"
+
+
+def test_a_late_writer_leaves_no_file_in_a_message(office):
+    job = office.submit("round_robin", {"ann": "draw"}, **ONCE)
+    office.deliver()
+    (call,) = office.queue.waiting
+    store = office.runtime.store
+
+    def lose_lease(boundary, session_id, number):
+        if boundary is Boundary.BEFORE_COMMIT:
+            office.runtime = dataclasses.replace(office.runtime, fault_hook=no_fault_hook)
+            store.client.delete(lock_key(session_id, call.scope))
+
+    office.runtime = dataclasses.replace(office.runtime, fault_hook=lose_lease)
+    assert office.deliver() == "stale"
+    assert not job.attachments()
+    assert len(AttachmentStore(store.client).digests(job.id)) == 1
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert [it.name for it in job.attachments()] == ["turn-1.png"]
+
+
+def test_sub_sessions_name_no_files(office):
+    panel = {
+        "title": "t",
+        "purpose": "p",
+        "mode": "round_robin",
+        "participants": [{"participant_id": "ann", "agent": "draw"}],
+        "attachments": ["/etc/passwd"],
+    }
+    with pytest.raises(InvalidInput, match="is read from a session file that is submitted directly"):
+        office.submit("round_robin", {"ann": {"session": panel}}, **ONCE)
+
+
+def test_the_same_submission_again_stores_nothing(office):
+    collab = {
+        "collab_id": new_id(),
+        "title": "t",
+        "purpose": "p",
+        "mode": "round_robin",
+        "participants": [{"participant_id": "ann"}],
+    }
+    jobs = [
+        office.client.submit(
+            collab,
+            agents={"ann": "draw"},
+            stop={"max_rounds": 1},
+            attachments=[Attachment.of("a.txt", "a")],
+        )
+        for _ in range(2)
+    ]
+    with pytest.raises(SessionConflict):
+        office.client.submit(
+            collab,
+            agents={"ann": "draw"},
+            stop={"max_rounds": 1},
+            attachments=[Attachment.of("a.txt", "b")],
+        )
+    office.work()
+    assert [it.name for it in jobs[1].attachments()] == ["a.txt", "turn-1.png"]
+    assert len(AttachmentStore(office.runtime.store.client).digests(jobs[0].id)) == 2
