@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from live import result_of
+from symposia.models.attachments.attachment import Attachment
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -110,3 +111,16 @@ def test_polling_page_shows_the_archived_session(services, stage, open_tab):
     expect(page.locator("#live-status")).to_contain_text("Archived")
     expect(page.locator("#status")).to_have_text("completed")
     tab.errors.clear()
+
+
+def test_files_of_messages_are_downloaded(stage, open_tab):
+    file = Attachment.of("page.html", "<script>document.title = 'taken over'</script>")
+    job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(1), attachments=[file])
+    result_of(job, timeout_s=60)
+    page = open_tab(f"/collabs/{job.id}").page
+    files = page.get_by_role("list", name="attachments")
+    expect(files).to_have_text("page.html text/html, 46 bytes")
+    with page.expect_download() as download:
+        files.get_by_role("link", name="page.html").click()
+    assert download.value.suggested_filename == "page.html"
+    assert download.value.path().read_bytes() == file.data
