@@ -8,6 +8,7 @@ import base64
 import pytest
 
 from live import result_of
+from scaling import patient
 from servers.model_stub import completion
 from stub_agents.files import PICTURE
 from symposia.client.aio.client import AsyncClient
@@ -93,7 +94,7 @@ def test_asynchronous_clients_read_files(stage, model):
                 stop={"max_rounds": 1},
                 attachments=[Attachment.of("a.bin", PICTURE)],
             )
-            await job.result(timeout=90)
+            await job.result(timeout=patient(90))
             (file,) = await job.attachments()
             return await job.attachment_data(file)
 

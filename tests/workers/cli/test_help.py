@@ -19,7 +19,7 @@ COMMANDS = [command.name or command.callback.__name__ for command in APP.registe
 def test_command_list_is_complete():
     assert [
         *("demo", "run", "submit", "continue", "fork", "list", "search", "show", "watch", "graph", "export"),
-        *("replay", "compare"),
+        *("attachments", "replay", "compare"),
         *(
             "suspend",
             "resume",
