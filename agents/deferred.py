@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from pydantic import JsonValue
+
 from ..models.errors import AgentFailed
 from ..models.protocol.dialog import Message
 from ..models.text.ids import format_timestamp
@@ -125,6 +127,14 @@ class ExternalAgent:
 DeferredAgent: TypeAlias = HumanAgent | ExternalAgent | SessionAgent
 
 
-def _message_json(message: Message) -> dict[str, str | None]:
-    fields = {"speaker": message.speaker, "role": message.role.value, "content": message.content}
-    return fields | ({"former_speaker": message.former_speaker} if message.former_speaker else {})
+def _message_json(message: Message) -> dict[str, JsonValue]:
+    fields: dict[str, JsonValue] = {
+        "speaker": message.speaker,
+        "role": message.role.value,
+        "content": message.content,
+    }
+    if message.former_speaker:
+        fields["former_speaker"] = message.former_speaker
+    if message.attachments:
+        fields["attachments"] = [it.model_dump(mode="json") for it in message.attachments]
+    return fields

@@ -9,7 +9,8 @@
     env = ["MY_LINTER_TOKEN"]             # names of variables that it gets
     limits = { cpu_s = 10, memory_mb = 512 }
 
-In `argv`, `{turn}` becomes the path of a file with the turn as JSON, `{python}` the interpreter
+In `argv`, `{turn}` becomes the path of a file with the turn as JSON, `{attachments}` that of a folder with the files of
+its messages, `{python}` the interpreter
 that runs the worker. There is no shell. Each turn runs a program in its own process group, which ends with
 the turn. `check_command_entry` finds what an entry lacks on this machine, before a turn fails.
 """
@@ -36,6 +37,7 @@ from ...models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome
 from ...models.turns.turn import TurnContext, TurnOutcome
 from ..entry_base import EntryBase, FieldProblem, VariableName, Window
 from ..execution.failures import scrub_text
+from .files import ATTACHMENTS_PLACE, write_attachments
 from .process import Program, ProgramResult, run_program
 
 
@@ -103,7 +105,8 @@ class CommandEntry(EntryBase):
 
 def readable_argv(argv: Sequence[str]) -> str:
     """Return a command line for people, with neither placeholders nor paths of this machine."""
-    return shlex.join(it.replace("{python}", "python").replace("{turn}", "TURN.json") for it in argv)
+    names = {"{python}": "python", "{turn}": "TURN.json", ATTACHMENTS_PLACE: "ATTACHMENTS"}
+    return shlex.join(_fill_placeholders(it, names) for it in argv)
 
 
 GetEnv = Callable[[str], str | None]
@@ -149,7 +152,7 @@ class CommandAgent:
 
     async def _run(self, turn: TurnContext, folder: Path) -> ProgramResult:
         program = Program(
-            argv=_argv(self._entry, turn, folder),
+            argv=await _argv(self._entry, turn, folder),
             folder=self._entry.folder or folder,
             environment={**_environment(self._entry, self._getenv), "HOME": str(folder)},
             limits=_limits(self._entry.limits),
@@ -219,12 +222,14 @@ def is_program(entry: CommandEntry, getenv: GetEnv) -> bool:
     return shutil.which(name, path="" if os.sep in name else getenv("PATH")) is not None
 
 
-def _argv(entry: CommandEntry, turn: TurnContext, folder: Path) -> list[str]:
+async def _argv(entry: CommandEntry, turn: TurnContext, folder: Path) -> list[str]:
     places = {"{python}": sys.executable}
     if any("{turn}" in argument for argument in entry.argv):
         path = folder / "turn.json"
         path.write_text(turn.model_dump_json(), encoding="utf-8")
         places["{turn}"] = str(path)
+    if any(ATTACHMENTS_PLACE in argument for argument in entry.argv):
+        places[ATTACHMENTS_PLACE] = str(await write_attachments(turn, folder))
     return [_fill_placeholders(argument, places) for argument in entry.argv]
 
 

@@ -18,7 +18,15 @@ from live import until
 from scaling import patient
 from symposia.agents.programs.agent import CommandAgent, CommandEntry
 from symposia.agents.programs.process import Program, run_program
-from symposia.models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome, LeaseLost
+from symposia.models.attachments.attachment import Attachment
+from symposia.models.errors import (
+    AgentError,
+    AgentFailed,
+    AgentTimeout,
+    AttachmentUnavailable,
+    BadOutcome,
+    LeaseLost,
+)
 
 PYTHON = "{python}"
 
@@ -314,3 +322,28 @@ def test_program_failures_are_agent_errors(speak):
         with pytest.raises(AgentError) as error:
             speak(*argv)
         assert "\n" not in str(error.value)
+
+
+def test_program_reads_the_files_of_messages(runner, turn, message):
+    class Reader:
+        def read(self, name, sha256):
+            if sha256 != file.sha256:
+                raise AttachmentUnavailable(name, why="it is gone")
+            return file.data
+
+    file, missing = Attachment.of("../x".replace("/", "-"), b"\x00\xff"), Attachment.of("b", "b")
+    said = message("bob", "Look.", 1).with_attachments([file.reference(), missing.reference()])
+    code = (
+        "import json, pathlib, sys\n"
+        "turn = json.loads(pathlib.Path(sys.argv[1]).read_text())\n"
+        "for it in turn['messages'][0]['event']['data']['attachments']:\n"
+        "    path = pathlib.Path(sys.argv[2]) / it['sha256']\n"
+        "    print(it['name'], path.read_bytes().hex() if path.exists() else 'missing')\n"
+    )
+    running = runner.start(
+        agent(*python(code), "{turn}", "{attachments}"),
+        turn(messages=[said]),
+        timeout_s=patient(30),
+        attachments=Reader(),
+    )
+    assert text(running.result()).splitlines() == ["..-x 00ff", "b missing"]

@@ -165,6 +165,15 @@ def test_message_of_another_dialog_is_marked(office, system):
     job.cancel()
 
 
+def test_files_of_messages_are_named_in_the_letter(office, system):
+    file = Attachment.of("a.txt", "text")
+    job = office.submit("pair", {"bot": "partner", "ann": "noop"}, attachments=[file])
+    office.work()
+    (letter,) = system.letters
+    assert letter["messages"][0]["attachments"] == [file.model_dump(mode="json")]
+    job.cancel()
+
+
 def test_failed_delivery_is_retried_with_the_same_id(office, system):
     system.answers = [(500, {}), (503, {})]
     job = office.submit("pair", {"ann": "noop", "bot": "partner"})
