@@ -106,7 +106,10 @@ class Settings(BaseModel):
         default=1_048_576, ge=1_024, le=67_108_864, description="Maximum size of a message in bytes (UTF-8)."
     )
     max_attachment_bytes: int = Field(
-        default=DEFAULT_BYTES, ge=1_024, le=MOST_BYTES, description="Maximum size of an attachment in bytes."
+        default=DEFAULT_BYTES,
+        ge=1_024,
+        le=MOST_BYTES,
+        description="Maximum size of an [attachment](attachments.md) in bytes.",
     )
     max_turns: int = Field(
         default=10_000,
