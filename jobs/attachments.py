@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from pathlib import Path
 
 from ..models.attachments.attachment import Attachment
@@ -52,13 +53,19 @@ def file_names(attachments: Sequence[Attachment]) -> list[str]:
     taken: set[str] = set()
     names = []
     for it in attachments:
-        name = it.name
-        if name.casefold() in taken:
-            path = Path(name)
-            name = f"{_cut(path.stem, 200)}-{it.sha256[:12]}{_cut(path.suffix, 40)}"
+        name = next(name for name in _candidates(it) if name.casefold() not in taken)
         taken.add(name.casefold())
         names.append(name)
     return names
+
+
+def _candidates(attachment: Attachment) -> Iterator[str]:
+    """Yield the name of an attachment, then others, without end."""
+    yield attachment.name
+    path = Path(attachment.name)
+    for number in count(1):
+        more = attachment.sha256[:12] if number == 1 else f"{attachment.sha256[:12]}-{number}"
+        yield f"{_cut(path.stem, 200)}-{more}{_cut(path.suffix, 30)}"
 
 
 def _cut(text: str, most_bytes: int) -> str:
