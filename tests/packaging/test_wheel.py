@@ -77,9 +77,16 @@ def test_wheel_holds_scripts_data_and_py_typed(wheel: set[str]) -> None:
     assert "symposia/py.typed" in wheel
 
 
+def test_wheel_holds_every_example(wheel: set[str]) -> None:
+    files = {path for path in (ROOT / "examples").rglob("*") if path.is_file() and path.suffix != ".pyc"}
+    assert ROOT / "examples/starter/first.py" in files
+    assert {f"symposia/{path.relative_to(ROOT)}" for path in files} <= wheel
+
+
 def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
     inside = {name.removeprefix("symposia/") for name in wheel if name.startswith("symposia/")}
     outside = {name.partition("/")[0] for name in wheel} - {"symposia"}
-    assert {name.partition("/")[0] for name in inside if "/" in name} <= {*PACKAGES, "archive"}
+    assert {name.partition("/")[0] for name in inside if "/" in name} <= {*PACKAGES, "archive", "examples"}
     assert inside.isdisjoint({"pyproject.toml", "setup.py"})
+    assert not [name for name in inside if name.endswith(".pyc")]
     assert all(name.endswith(".dist-info") for name in outside)

@@ -41,6 +41,9 @@ _EXIT_CODES = (
 
 #: Modules by help panel, in the order of the help, each with the commands that its `add_to` adds.
 PANELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Start": {
+        "operations.examples": ("init", "examples"),
+    },
     "Run and follow sessions": {
         "operations.demo": ("demo",),
         "sessions.run": ("run", "submit"),
@@ -136,7 +139,8 @@ def symposia(
 ) -> None:
     """Multi-agent collaboration sessions on Celery workers.
 
-    To start, run [bold]symposia demo[/bold]: it runs one session in each of the five modes.
+    To start, run [bold]symposia init[/bold]: it writes a first project. [bold]symposia demo[/bold] runs one session in
+    each of the five modes.
     """
 
 

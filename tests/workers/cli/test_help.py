@@ -18,6 +18,7 @@ COMMANDS = [command.name or command.callback.__name__ for command in APP.registe
 
 def test_command_list_is_complete():
     assert [
+        *("init", "examples"),
         *("demo", "run", "submit", "continue", "fork", "list", "search", "show", "watch", "graph", "export"),
         *("attachments", "replay", "compare"),
         *(
