@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,19 +21,26 @@ def add_to(app: typer.Typer) -> None:
     app.command()(doctor)
 
 
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    worker: Annotated[
+        bool, typer.Option("--worker", help="Check only the workers of this host, for health checks.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
     """Check Redis, workers, agents and versions, and report how to fix each problem.
 
-    Exit code 4: sessions cannot run.
+    Exit code 4: sessions cannot run. With --worker: no worker of this host has announced itself within 30 seconds.
 
     Example: [bold]symposia doctor[/bold]
     """
     from ....config.settings import load_settings
     from ...doctor.checks import run_checks
+    from ...doctor.host_workers import check_host_workers
     from ...doctor.server_checks import Grade
     from ..common.screen import console, print_json
 
-    findings = list(run_checks(load_settings()))
+    settings = load_settings()
+    findings = list(check_host_workers(settings) if worker else run_checks(settings))
     is_well = all(it.grade is not Grade.BAD for it in findings)
     if as_json:
         print_json({"ok": is_well, "findings": [it.to_json() for it in findings]})

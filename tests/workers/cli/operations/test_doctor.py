@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import stat
 from pathlib import Path
 
@@ -244,3 +245,29 @@ def test_unattended_reviews_are_reported(terminal: Terminal):
     (told,) = findings(terminal, "reviews")
     assert told["grade"] == "warning"
     assert told["text"] == "1 of 2 unfinished reviews are overdue: no worker processes them"
+
+
+@pytest.mark.long
+def test_worker_of_this_host_is_healthy(terminal: Terminal):
+    worker = terminal.start("worker", "--name", "health@%h", "--processes", "1")
+    until(lambda: terminal.run("doctor", "--worker").code == 0, what="a healthy worker")
+    (found,) = terminal.call("doctor", "--worker", "--json").json()["findings"]
+    assert found["text"].startswith(f"health@{socket.gethostname()} announced itself")
+    worker.interrupt().ended()
+    assert terminal.run("doctor", "--worker").code == 4
+
+
+def test_without_a_worker_of_this_host_the_check_fails(terminal: Terminal, redis_url: str):
+    with connect(redis_url) as client:
+        WorkerPresence(client).announce("celery@elsewhere", ["echo"])
+        said = terminal.run("doctor", "--worker")
+        WorkerPresence(client).leave("celery@elsewhere")
+    assert said.code == 4
+    assert "has announced itself within 30 s" in said.out
+
+
+def test_worker_check_fails_without_redis(bare: Terminal):
+    bare.settings["redis_url"] = "redis://127.0.0.1:1/0"
+    said = bare.run("doctor", "--worker")
+    assert said.code == 4
+    assert "does not answer" in said.out
