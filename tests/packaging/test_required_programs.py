@@ -34,7 +34,10 @@ def test_ci_requires_the_programs_of_tests(tmp_path):
     done = subprocess.run(
         command, env=environment, capture_output=True, text=True, check=True, timeout=patient(30)
     )
-    assert "test-all: chromium eslint frameworks promtool sarif-schema shellcheck" in done.stdout.splitlines()
+    assert (
+        "test-all: chromium compose-schema eslint frameworks promtool sarif-schema shellcheck"
+        in done.stdout.splitlines()
+    )
 
 
 @pytest.mark.long
