@@ -168,6 +168,7 @@ def test_services_run_with_the_environment_of_the_compose_file(
 ) -> None:
     monkeypatch.setenv("FLOWER_BASIC_AUTH", VALUES["FLOWER_BASIC_AUTH"])
     monkeypatch.setenv("SYMPOSIA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.delenv("SYMPOSIA_ARCHIVE", raising=False)  # tests switch it off
     services, ports = compose(VALUES)["services"], {"5555": own_port(), "5556": own_port()}
     with ExitStack() as stack:
         valkey = stack.enter_context(compose_valkey(tmp_path, services["valkey"]))
