@@ -64,6 +64,11 @@ def test_first_program_needs_nothing_else(tmp_path: Path):
     assert done.stdout.splitlines() == SAID
 
 
+def test_readme_shows_what_the_first_program_prints():
+    readme = (FOLDER.parent / "README.md").read_text()
+    assert "\n".join(["$ cd my-project && python first.py", *SAID, "```"]) in readme
+
+
 @pytest.mark.long
 @pytest.mark.timeout(180)
 def test_written_session_runs_with_written_agents(bare: Terminal):
