@@ -26,10 +26,11 @@ from ..models.sessions.submission import Submission
 from ..models.sessions.subsession_limits import MAX_DEPTH
 from ..models.turns.turn import Question, TurnContext, TurnOutcome
 from ..models.turns.waiting import WaitPolicy
-from .entry_base import EntryBase, Window
+from .entry_base import Window
+from .guards.entries import GuardedEntry
 
 
-class SessionEntry(EntryBase):
+class SessionEntry(GuardedEntry):
     """The entry of a session."""
 
     kind: Literal["session"]

@@ -12,6 +12,7 @@ import time
 from dataclasses import replace
 from functools import partial
 
+from ..agents.agent import AnyAgent, TurnServices
 from ..agents.execution.failures import to_agent_error
 from ..models.errors import (
     AgentError,
@@ -41,6 +42,7 @@ from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, count_end, turn_timeou
 from .turns.admission import Admission, admit_turn
 from .turns.attachments import TurnAttachments, store_attachments
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
+from .turns.guards import GuardStop, TurnGuards
 from .turns.results import PlanNext, TurnEnd, WakeParked
 from .turns.traced_attempt import run_traced
 from .turns.typed_output import ask_for_output, refuse_output
@@ -49,6 +51,7 @@ from .views.item_results import item_results
 from .views.outputs import find_output_faults, read_output
 from .views.session_views import decode_planned_turn, granted_window, turn_context
 from .waiting.due_work import handle_due_work
+from .waiting.guard_stops import stop_turn
 from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
@@ -155,16 +158,9 @@ def _speak(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> TurnE
             runtime, active_turn, f"{active_turn.grant.takeovers} workers were lost during this turn"
         )
     try:
-        parked, outcome = _ask(runtime, active_turn, timeout_s)
-        if outcome.question is not None:
-            end = park_turn(runtime, parked, outcome, until=write_deadline(runtime, active_turn))
-            if end.word != "stale" and parked.asks_participant(outcome):  # another agent continues the turn
-                active_turn.services.delete_data()
-            if active_turn.facts.has_budget:  # other turns may use the released budget
-                redispatch_waiting(
-                    runtime.graph, active_turn.facts, runtime.store.state(active_turn.session_id)
-                )
-            return end
+        parked, outcome, stop = _ask(runtime, active_turn, timeout_s)
+        if stop is not None or outcome.question is not None:
+            return _stop_or_park(runtime, parked, outcome, stop)
     except LeaseLost:
         log.info(
             "turn %s of %s: lease lost, discarding output",
@@ -188,12 +184,32 @@ def _speak(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> TurnE
     return commit_turn(runtime, active_turn, kind, outcome)
 
 
+def _stop_or_park(
+    runtime: Runtime, parked: TurnToPark, outcome: TurnOutcome, stop: GuardStop | None
+) -> TurnEnd:
+    """End an attempt that a guard has stopped, or whose agent asks a question."""
+    active_turn = parked.active_turn
+    if stop is not None:
+        end = stop_turn(runtime, parked, stop)
+    else:
+        end = park_turn(runtime, parked, outcome, until=write_deadline(runtime, active_turn))
+        if end.word != "stale" and parked.asks_participant(outcome):  # another agent continues the turn
+            active_turn.services.delete_data()
+    is_written = stop is not None and stop.hold is None
+    if active_turn.facts.has_budget and not is_written:  # other turns may use the released budget
+        redispatch_waiting(runtime.graph, active_turn.facts, runtime.store.state(active_turn.session_id))
+    return end
+
+
 def _candidate_agents(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
     """Return the agents that may take the turn; the grant decides between them."""
     return (binding,) if policy.substitute is None else (binding, binding.with_agent(policy.substitute))
 
 
-def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[TurnToPark, TurnOutcome]:
+def _ask(
+    runtime: Runtime, active_turn: ActiveTurn, timeout_s: float
+) -> tuple[TurnToPark, TurnOutcome, GuardStop | None]:
+    """Return the turn with the answer of its agent, or with the stop by a guard."""
     binding = active_turn.facts.spec.agents[active_turn.planned.participant].with_agent(
         active_turn.grant.substitute
     )
@@ -229,13 +245,8 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
 
     uses_services = hasattr(agent, "speak_with_services")
 
-    def ask_agent(context: TurnContext) -> TurnOutcome:
+    def run(agent: AnyAgent, context: TurnContext, turn_services: TurnServices | None = None) -> TurnOutcome:
         left_s = timeout_s - (time.monotonic() - active_turn.since)
-        turn_services = (
-            active_turn.services.open_services(partial(runtime.registry.rate_limit, binding))
-            if uses_services
-            else None
-        )
         speaking = runtime.runner.start(
             agent,
             context,
@@ -245,25 +256,40 @@ def _ask(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> tuple[T
         )
         with runtime.leases.keep_renewed(active_turn.session_id, active_turn.grant, speaking.cancel):
             runtime.fault_hook(Boundary.SPEAKING, active_turn.session_id, active_turn.grant.number)
-            outcome = store_attachments(runtime, active_turn, speaking.result())
-        return read_directives(context, outcome)
+            return store_attachments(runtime, active_turn, speaking.result())
+
+    def ask_agent(context: TurnContext) -> TurnOutcome:
+        turn_services = (
+            active_turn.services.open_services(partial(runtime.registry.rate_limit, binding))
+            if uses_services
+            else None
+        )
+        return read_directives(context, run(agent, context, turn_services))
 
     recorder = active_turn.services.recorder
     ask = ask_agent if recorder is None else recorder.wrap(binding, ask_agent)
-    asked = time.monotonic()
+
+    def answer(context: TurnContext) -> TurnOutcome:
+        asked = time.monotonic()
+        try:
+            held = active_turn.planned.output
+            outcome = ask_for_output(active_turn, context, ask) if held else ask(context)
+        finally:
+            runtime.agent_times.record(binding.agent, time.monotonic() - asked)
+        if active_turn.facts.spec.protocol is not None and not held:
+            outcome = correct_outcome(context, outcome, ask)
+        return read_output(active_turn.facts.spec.output, active_turn.planned, outcome)
+
+    parked = TurnToPark(active_turn, context, binding)
     try:
-        held = active_turn.planned.output
-        outcome = ask_for_output(active_turn, context, ask) if held else ask(context)
-    finally:
-        runtime.agent_times.record(binding.agent, time.monotonic() - asked)
-    if active_turn.facts.spec.protocol is not None and not held:
-        outcome = correct_outcome(context, outcome, ask)
-    outcome = read_output(active_turn.facts.spec.output, active_turn.planned, outcome)
+        outcome = TurnGuards(runtime, active_turn, binding, context, run, uses_services).guard(answer)
+    except GuardStop as stop:
+        return parked, TurnOutcome(), stop
     if (
         uses_services and active_turn.own_usage != Usage()
     ):  # the reported usage includes answers that were corrected
         outcome = outcome.model_copy(update={"usage": active_turn.own_usage})
-    return TurnToPark(active_turn, context, binding), outcome
+    return parked, outcome, None
 
 
 def handle_turn_message(

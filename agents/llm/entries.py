@@ -22,6 +22,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ...models.attachments.attachment import check_media_type
 from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
+from ..guards.entries import GuardedEntry
 
 #: Pattern of tool names.
 TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
@@ -105,7 +106,7 @@ class ModelEntry(EntryBase):
         return self
 
 
-class LLMEntry(EntryBase):
+class LLMEntry(GuardedEntry):
     """`[agents.NAME] kind = "llm"`."""
 
     kind: Literal["llm"]

@@ -38,6 +38,7 @@ from ...models.turns.turn import TurnContext, TurnOutcome
 from ..entry_base import EntryBase, FieldProblem, VariableName, Window
 from ..execution.failures import scrub_text
 from .files import ATTACHMENTS_PLACE, write_attachments
+from ..guards.entries import GuardedEntry
 from .process import Program, ProgramResult, run_program
 
 
@@ -82,7 +83,7 @@ class ProgramLimits(EntryBase):
     open_files: int | None = Field(default=None, ge=16, le=1_048_576)
 
 
-class CommandEntry(EntryBase):
+class CommandEntry(GuardedEntry):
     """The entry of a program."""
 
     kind: Literal["command"]

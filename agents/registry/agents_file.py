@@ -33,11 +33,13 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from ...models.errors import InvalidInput, RegistryError, invalid_input
+from ...models.guards.holds import GuardTime
 from ...models.sessions.options import AgentName
 from ...models.text.redact import ABSENT
 from ...models.text.toml_file import TomlFileError, read_toml
 from ...models.turns.waiting import WaitPolicy
-from ..entry_base import CallablePath, EntryBase, ModuleName, Window
+from ..entry_base import CallablePath, ModuleName, Window
+from ..guards.entries import GUARD_KINDS, GuardedEntry, GuardEntry
 from ..llm.entries import TOOL_NAME, LLMEntry, ModelTables
 from ..llm.factory import LOCAL_MODEL
 from ..programs.agent import CommandEntry
@@ -47,7 +49,7 @@ from ..sessions import SessionEntry, SessionFiles
 from .session_files import check_nesting, read_session_files
 
 
-class PythonEntry(EntryBase):
+class PythonEntry(GuardedEntry):
     """`[agents.NAME] kind = "python"`: a Python callable."""
 
     kind: Literal["python"]
@@ -56,7 +58,7 @@ class PythonEntry(EntryBase):
     window: Window = 100
 
 
-class ScriptedEntry(EntryBase):
+class ScriptedEntry(GuardedEntry):
     """`[agents.NAME] kind = "scripted"`: a script. A binding's parameter `replies` takes precedence."""
 
     kind: Literal["scripted"]
@@ -66,7 +68,7 @@ class ScriptedEntry(EntryBase):
     window: Window | None = None
 
 
-class HumanEntry(EntryBase, WaitPolicy):
+class HumanEntry(GuardedEntry, WaitPolicy):
     """`[agents.NAME] kind = "human"`: a person, who answers later. A binding's `wait` takes precedence."""
 
     kind: Literal["human"]
@@ -86,6 +88,8 @@ class AgentsFile(ModelTables):
     #: Modules that mark agents in their code.
     modules: tuple[ModuleName, ...] = Field(default=(), max_length=1_000)
     webhooks: Webhooks = Webhooks()
+    #: Checks before and after turns, which agents name.
+    guards: dict[AgentName, GuardEntry] = Field(default_factory=dict)
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
 
 
@@ -117,6 +121,7 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
             str(path), entry=f"mcp.{name}", field="", rule="must not have the same name as a tool"
         )
     for name, entry in file.agents.items():
+        _check_guards(path, name, entry, file)
         if isinstance(entry, LLMEntry):
             _check_names(path, name, entry, file)
         elif isinstance(entry, ExternalEntry):
@@ -130,7 +135,8 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
     first = error.errors(include_url=False)[0]
     in_table = 0 if first["loc"][:1] == ("modules",) else 2
     table, rest = [str(part) for part in first["loc"][:in_table]], first["loc"][in_table:]
-    if rest and rest[0] in _KINDS:  # pydantic adds the tag of the union, which is not a field
+    kinds = GUARD_KINDS if table[:1] == ["guards"] else _KINDS
+    if rest and rest[0] in kinds:  # pydantic adds the tag of the union, which is not a field
         rest = rest[1:]
     problem = invalid_input(error)
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in rest).lstrip(".")
@@ -138,7 +144,7 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
     shown.value = problem.value  # it is a repr already
     if first["type"] in ("union_tag_invalid", "union_tag_not_found"):
         field = "kind"
-        shown = InvalidInput(field, first["ctx"].get("tag", ABSENT), f"must be one of {', '.join(_KINDS)}")
+        shown = InvalidInput(field, first["ctx"].get("tag", ABSENT), f"must be one of {', '.join(kinds)}")
     return RegistryError(
         str(path), entry=".".join(table), field=field, rule=str(shown).removeprefix(f"{field}: ")
     )
@@ -162,6 +168,22 @@ def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> No
             near = _near(tool, tools) or "none exist"
             rule = f"must be a [tools] or [mcp] table, or an agent of kind session ({near}; got {tool!r})"
             raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
+
+
+def _check_guards(path: Path, name: str, entry: AgentEntry, file: AgentsFile) -> None:
+    """Raise RegistryError for an unknown guard, or one that could not check the answers of the agent."""
+    for at, guard in enumerate(entry.guards):
+        field = f"guards[{at}]"
+        if guard not in file.guards:
+            near = _near(guard, {*file.guards}) or "none exist"
+            rule = f"must be a [guards] table ({near}; got {guard!r})"
+            raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
+        is_deferred = isinstance(entry, HumanEntry | ExternalEntry | SessionEntry)
+        if is_deferred and file.guards[guard].when is GuardTime.AFTER:
+            rule = (
+                f'must have `when = "before"`: answers of kind {entry.kind} are not checked (got {guard!r})'
+            )
+            raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
 
 
 def _check_host(path: Path, name: str, entry: ExternalEntry, webhooks: Webhooks) -> None:

@@ -20,7 +20,9 @@ from ...models.turns.waiting import TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
 from ..execution.threads import DaemonThreadPool
+from ..guards.entries import CallableGuard, GuardedEntry, GuardEntry
 from ..llm.entries import LLMEntry
+from ..llm.factory import check_import
 from ..objects import object_entry
 from ..programs.agent import CommandEntry
 from ..programs.identity import program_identity
@@ -91,6 +93,7 @@ class Registry:
         given = {name: object_entry(name, it, threads=self.threads) for name, it in objects.items()}
         loader = ModuleLoader(path, file.agents, self.threads)
         marked = loader.load(file.modules) if import_modules else NO_MODULES
+        self._guards = file.guards
         #: Modules that could not be loaded.
         self.module_problems = marked.problems
         self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **marked.entries, **given}
@@ -144,7 +147,7 @@ class Registry:
         return [
             f"{'added' if old is None else 'removed' if new is None else 'changed'} {name}"
             for name, (old, new) in found.items()
-            if old != new
+            if old != new or self.guards_of(name) != newer.guards_of(name)
         ]
 
     def names(self) -> tuple[str, ...]:
@@ -201,6 +204,12 @@ class Registry:
         """
         return self._cached_agent(key_of(binding))
 
+    def guards_of(self, name: str) -> dict[str, GuardEntry]:
+        """Return the guards of an agent by name, in the order in which they check."""
+        entry = self._entries.get(name)
+        names = entry.guards if isinstance(entry, GuardedEntry) else ()
+        return {guard: self._guards[guard] for guard in names}
+
     def window(self, binding: AgentBinding) -> int:
         """Return the maximum number of messages shown to the agent; 0 if the binding is not valid for it."""
         return self._windows(key_of(binding))
@@ -227,6 +236,12 @@ class Registry:
             AgentProblem(self.path, fault.table or f"agents.{name}", fault.field, fault.rule)
             for name, entry in sorted(self._entries.items())
             for fault in self._check_entry(entry)
+        ]
+        found += [
+            AgentProblem(self.path, f"guards.{name}", fault.field, fault.rule)
+            for name, guard in sorted(self._guards.items())
+            if isinstance(guard, CallableGuard)
+            for fault in check_import(guard.callable, "", "callable")
         ]
         return list(dict.fromkeys(found))
 

@@ -31,6 +31,7 @@ from pydantic import AfterValidator, Field, IPvAnyNetwork, StringConstraints
 from ...models.errors import AgentFailed
 from ...models.turns.waiting import WaitPolicy
 from ..entry_base import EntryBase, HttpUrl, VariableName, Window
+from ..guards.entries import GuardedEntry
 
 Network = IPv4Network | IPv6Network
 
@@ -67,7 +68,7 @@ class Webhooks(EntryBase):
         )
 
 
-class ExternalEntry(EntryBase, WaitPolicy):
+class ExternalEntry(GuardedEntry, WaitPolicy):
     """The entry of a remote system. A binding's `wait` takes precedence."""
 
     kind: Literal["external"]

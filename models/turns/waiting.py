@@ -13,6 +13,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from ..guards.holds import GuardHold
 from .frozen import Frozen
 from .turn import DraftMessage, Expects, GivenAnswer, Question
 
@@ -128,6 +129,13 @@ class ParkedQuestion(Frozen):
     child: ChildSession | None = None
     answers: tuple[GivenAnswer, ...] = ()
     lines: tuple[AddedMessage, ...] = ()
+    #: What a guard holds until a person decides, or held before; None: no guard has parked the turn.
+    hold: GuardHold | None = None
+
+    @property
+    def is_for_guard(self) -> bool:
+        """Return whether the question is about what a guard holds."""
+        return self.hold is not None and self.hold.verdict is None
 
 
 class Pending(Frozen):

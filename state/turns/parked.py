@@ -23,7 +23,7 @@ from ..redis.due_index import add_or_renew, drop
 from ..redis.keys import INBOX
 from ..redis.scripts import ScriptValue, call_on_session
 from ..sessions.records import Grant, ScriptAnswer, read_answer
-from ..sessions.requests import TurnOutput
+from ..sessions.requests import JournalNote, TurnOutput, format_notes
 from ..sessions.turn_records import Accounts, ParkedBy, format_accounts
 
 EventData = Mapping[str, JsonValue]
@@ -64,6 +64,8 @@ class ParkRequest:
     parked_by: ParkedBy | None = None
     #: Id of the sub-session that the turn waits for, with the tokens and the cost that stay reserved for it.
     child: tuple[str, int, int] | None = None
+    #: Entries for the journal.
+    notes: tuple[JournalNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ class ParkedTurnStore:
             "spent": format_accounts(laid.spent),
             "task": laid.parked_by.task_id if laid.parked_by else "",
             "worker": laid.parked_by.worker if laid.parked_by else "",
+            "notes": format_notes(laid.notes),
         }
         child = laid.child or ()
         return read_answer(

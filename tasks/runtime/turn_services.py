@@ -18,13 +18,14 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ...agents.agent import USAGE_KEY_PREFIX, TurnServices
-from ...models.errors import StateError
+from ...models.errors import LeaseLost, StateError
 from ...models.sessions.limits import Rate
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
 from ...state.reviews.readable_files import ReadableFiles
 from ...state.sessions.records import Grant
 from ...state.turns.deltas import DeltaPublisher
+from ...state.turns.guard_hits import GuardHit, record_hit
 from ...state.turns.journal import CallJournal, ParticipantNote
 from ...state.usage_limits import Permit, RateLimiter
 from .recording import TurnRecorder
@@ -188,6 +189,33 @@ class GrantServices:
         """
         account = {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}
         self._open().store_now({name: answer, **account})
+
+    def store_usage(self, spent: Usage) -> None:
+        """Store the usage of this attempt so far, which would be lost if the attempt failed."""
+        self._open().store_now({USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()})
+
+    def recall_answers(self, prefix: str) -> dict[str, str]:
+        """Return the stored answers whose names start with `prefix`, by the rest of the name.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        if self.journal is None and self.grant.grants > 1:
+            self._open()
+        return {} if self.journal is None else self.journal.find_by_prefix(prefix)
+
+    def record_hit(self, hit: GuardHit, *, spent: Usage | None) -> None:
+        """Store an answer that a guard refused, with the event of the hit, and the usage of this attempt so far.
+
+        Raises:
+            LeaseLost: Another worker has the turn, or nobody needs it any more.
+            RedisUnavailable: Redis does not answer.
+        """
+        account = {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}
+        stored = {**hit.answer, **account}
+        if not record_hit(self.factory.client, self.session_id, self.grant, hit, stored):
+            raise LeaseLost(self.session_id, self.grant.number)
+        self._open().add_written(stored)
 
     def accounts(self) -> dict[str, Usage]:
         """Return the reported usage of all attempts, this one and earlier ones, by the token of the grant.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from ...models.guards.holds import Verdict
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Role
 from ...models.sessions.plan import PlannedTurn
@@ -147,6 +148,8 @@ class OpenQuestion:
     def _build_continuation(
         self, text: str | None, *, by: str | None, rule: ReplyRule, output: JsonValue, error: str
     ) -> Reply:
+        if self.waiting.is_for_guard:
+            return self._build_return(self._decided(text, by=by), rule=rule, outcome="asked", by=by)
         child = self.waiting.child
         answer = GivenAnswer(
             question=self.waiting.question,
@@ -165,6 +168,15 @@ class OpenQuestion:
             }
         )
         return self._build_return(waiting, rule=rule, outcome="asked", by=by)
+
+    def _decided(self, text: str | None, *, by: str | None) -> ParkedQuestion:
+        """Return the question with the decision about what a guard holds. Only an explicit approval approves."""
+        hold = self.waiting.hold
+        assert hold is not None  # noqa: S101 - the caller has checked it
+        is_approved = text is not None and text.strip() == Verdict.APPROVE
+        verdict = Verdict.APPROVE if is_approved else Verdict.REFUSE
+        decided = hold.model_copy(update={"verdict": verdict, "by": by})
+        return self.waiting.model_copy(update={"hold": decided, "escalated": False})
 
     def _build_return(
         self,

@@ -12,6 +12,7 @@ from ...agents.agent import AnyAgent
 from ...agents.deferred import DeferredAgent, ExternalAgent
 from ...agents.sessions import SessionAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
+from ...models.guards.holds import GuardHold
 from ...models.metrics import TurnOutcomeLabel
 from ...models.protocol.collab import ParticipantKind
 from ...models.sessions.options import AgentBinding
@@ -28,6 +29,7 @@ from ...models.turns.waiting import (
 )
 from ...state.redis.readers import server_ms
 from ...state.sessions.records import Grant, ScriptAnswer, SessionState
+from ...state.sessions.requests import JournalNote
 from ...state.sessions.turn_records import ParkedBy
 from ...state.turns.parked import FAR_MS, EventData, Inbox, InboxEntry, ParkedTurnStore, ParkRequest
 from ..runtime.runtime import Runtime
@@ -57,6 +59,10 @@ class TurnToPark:
     context: TurnContext
     #: The agent that has the turn.
     binding: AgentBinding
+    #: What a guard holds until a person decides; None: the agent itself asks.
+    hold: GuardHold | None = None
+    #: Events that are written with the question.
+    notes: tuple[JournalNote, ...] = ()
 
     @property
     def facts(self) -> SessionFacts:
@@ -102,7 +108,10 @@ def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until
     )
     parked_by = ParkedBy(turn.active_turn.task_id, turn.active_turn.worker)
     laid = replace(
-        laid, parked_by=parked_by, spent={**turn.active_turn.accounts(), turn.grant.token: outcome.usage}
+        laid,
+        parked_by=parked_by,
+        spent={**turn.active_turn.accounts(), turn.grant.token: outcome.usage},
+        notes=turn.notes,
     )
 
     def write() -> ScriptAnswer:
@@ -149,7 +158,10 @@ def _build_park_request(waiting: ParkedQuestion, reply_token: str, *, tended_in_
 
 
 def _about(waiting: ParkedQuestion) -> EventData:
-    text = waiting.question.text[:_MAX_EVENT_TEXT]
+    text = waiting.question.text
+    if waiting.hold is not None and waiting.is_for_guard:
+        text = waiting.hold.reason  # an answer that may be refused is not recorded
+    text = text[:_MAX_EVENT_TEXT]
     if waiting.child is not None:
         return {"session_id": waiting.child.session_id, "question": text}
     return {"asked": list(waiting.asked), "question": text}
@@ -174,7 +186,7 @@ def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnO
     assert question is not None  # noqa: S101 - only a turn with a question is parked
     me = turn.context.me.participant_id
     is_call = question.session is not None
-    is_own = isinstance(agent, DeferredAgent) and question.to == me and not is_call
+    is_own = isinstance(agent, DeferredAgent) and question.to == me and not is_call and turn.hold is None
     before = turn.active_turn.waiting or ParkedQuestion(question=question)
     if len(before.answers) >= MOST_QUESTIONS:
         raise BadOutcome(f"question: exceeds the limit of {MOST_QUESTIONS} questions in a turn")
@@ -185,6 +197,7 @@ def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnO
         policy=_wait_policy(runtime, turn, agent, question, is_own=is_own),
         passed_on=before.passed_on,
         answers=before.answers,
+        hold=turn.hold or before.hold,
         lines=(*before.lines, *(AddedMessage(speaker=me, draft=draft) for draft in outcome.messages)),
     )
 

@@ -1,6 +1,6 @@
 --- parked/park: parks a turn until an answer arrives: its lock is free, and no worker waits.
 --- KEYS: session dialog events journal turns spare lock
---- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker child*
+--- ARGV: number token reply until_in_ms wake_in_ms wait about spent task worker notes child*
 --- USES: clock locks view turns events accounts late_spending limits compacting
 --- ANSWERS: parked(view) stale(view) done(view) missing
 --- BOOKS: `spent`, the accounts of this attempt and of others it has found, also if it is refused; the view has the new part.
@@ -22,6 +22,7 @@ if turn.status ~= 'speaking' or turn.token ~= token or lock_owner(lock) ~= token
   local late = book_late(keys, number, token, spent)
   return view(session, turns, 'stale', nil, late)
 end
+local entries = notes ~= '' and cjson.decode(notes) -- anything that can fail comes before the first write
 local booked = book_accounts(session, turn, spent)
 redis.call('DEL', lock)
 turn.status, turn.reply, turn.parked_ms, turn.request = 'parked', reply, NOW, nil
@@ -38,6 +39,7 @@ redis.call('HSET', turns, number .. ':wait', wait)
 local data = cjson.decode(about)
 data.turn_number, data.participant_id = tonumber(number), turn.participant
 data.until_time = turn.until_ms and iso_time(turn.until_ms) or nil
+write_journal_entries(journal, entries)
 write_journal(journal, 'turn.parked', data)
 compact_streams({ dialog, events, journal }, spare)
 return view(session, turns, 'parked', nil, booked)

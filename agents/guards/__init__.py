@@ -1,0 +1,1 @@
+"""Guards of agents: their tables in the agents file."""

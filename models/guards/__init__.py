@@ -1,0 +1,1 @@
+"""Guards: checks before and after a turn, as values and pure functions."""

@@ -1,0 +1,65 @@
+"""The text of a turn that guards check. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from ..turns.turn import TurnContext, TurnOutcome
+
+#: Fields of an outcome beside its messages whose texts other participants or people may read.
+_OTHER_TEXTS = {"decision", "hand_off", "items", "learned", "question", "output"}
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedText:
+    """What a guard checks: an answer, or what an agent would be shown."""
+
+    #: Text of the messages.
+    said: str
+    #: The messages and all other texts, such as those of a decision, a question or the data.
+    everything: str
+    #: The text ends the turn; False: it is empty (a pass), or the agent asks a question before it continues.
+    is_complete: bool
+    #: Data beside the text; None: no data.
+    data: JsonValue = None
+
+    @classmethod
+    def of_outcome(cls, outcome: TurnOutcome) -> CheckedText:
+        """Return the text of an answer."""
+        said = _clean("\n\n".join(draft.content for draft in outcome.messages))
+        others = outcome.model_dump(mode="json", include=_OTHER_TEXTS, exclude_defaults=True)
+        return cls(
+            said=said,
+            everything="\n".join((said, *map(_clean, _texts(others)))),
+            is_complete=bool(outcome.messages) and outcome.question is None,
+            data=outcome.output,
+        )
+
+    @classmethod
+    def of_context(cls, context: TurnContext) -> CheckedText:
+        """Return what an agent would be shown: the newest message, the instruction and the work item."""
+        newest = context.messages[-1].content if context.messages else ""
+        item = context.item.text if context.item else ""
+        shown = _clean("\n\n".join(filter(None, (newest, context.instruction, item))))
+        return cls(said=shown, everything=shown, is_complete=True)
+
+
+def _texts(value: JsonValue) -> Iterator[str]:
+    """Yield all texts of JSON data, the keys of its objects included."""
+    waiting = [value]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            waiting += [*part, *part.values()]
+
+
+def _clean(text: str) -> str:
+    """Return a text without lone surrogates, which no expression can be matched against."""
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,83 @@
+"""Checks of guards: each returns why a text is refused, in one line that does not repeat the text. Pure.
+
+Expressions run in linear time, as those of output schemas. jsonschema is imported where it is used: nearly all
+installations have no guard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from pydantic import JsonValue, ValidationError
+
+from ..outputs.reading import read_json
+from ..outputs.schema import Schema, find_faults
+from ..text.redact import excerpt
+from .checked_text import CheckedText
+
+#: Maximum characters of a reason.
+MAX_REASON = 500
+#: Maximum faults of a schema that a reason names.
+_MOST_FAULTS = 3
+
+
+def find_length_fault(text: CheckedText, *, min_chars: int, max_chars: int | None) -> str | None:
+    """Return why the length of a text is refused; None: it is not."""
+    length = len(text.said)
+    if max_chars is not None and length > max_chars:
+        return f"must have at most {max_chars} characters (got {length})"
+    if text.is_complete and length < min_chars:
+        return f"must have at least {min_chars} characters (got {length})"
+    return None
+
+
+def find_pattern_fault(text: CheckedText, *, forbid: str | None, require: str | None) -> str | None:
+    """Return the expression that a text must not match, or does not match; None: the text is not refused."""
+    if forbid is not None and matches(forbid, text.everything):
+        return f"must not match {excerpt(forbid)!r}"
+    if require is not None and text.is_complete and not matches(require, text.said):
+        return f"must match {excerpt(require)!r}"
+    return None
+
+
+def find_denied_word(text: CheckedText, words: Sequence[str]) -> str | None:
+    """Return the first of the words that a text contains; None: it contains none."""
+    if not matches(words_pattern(words), text.everything):
+        return None
+    found = next(word for word in words if matches(words_pattern((word,)), text.everything))
+    return f"must not contain the word {excerpt(found)!r}"
+
+
+def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
+    """Return why the data of a turn, or its text as JSON, is invalid; None: it is valid, or there is none."""
+    if not text.is_complete and text.data is None:
+        return None
+    value: JsonValue = text.data
+    if value is None:
+        try:
+            value = read_json(text.said)
+        except ValueError:
+            return "must be JSON that is valid under the schema of the guard"
+    faults = find_faults(schema, value)
+    listed = "; ".join(faults[:_MOST_FAULTS])
+    return f"must be valid under the schema of the guard: {listed}"[:MAX_REASON] if faults else None
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether an expression, which must be valid, matches anywhere in a text."""
+    from ..outputs.keywords import compile_pattern
+
+    try:
+        compile_pattern(pattern).validate_python(text)
+    except ValidationError:
+        return False
+    return True
+
+
+@lru_cache(maxsize=1_024)
+def words_pattern(words: Sequence[str]) -> str:
+    """Return the expression that matches whole words, whatever their case. A word may contain signs: `c++`."""
+    listed = "|".join(re.escape(word) for word in words)
+    return rf"(?i)(?:^|\W)(?:{listed})(?:\W|$)"
