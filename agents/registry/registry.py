@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ...models.errors import InvalidInput, UnknownAgent
+from ...models.guards.holds import GuardTime
 from ...models.review.readers import ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
@@ -288,10 +289,12 @@ class Registry:
 
     def _window(self, key: BindingKey) -> int:
         binding = binding_of(key)
+        # A guard that checks before the turn reads the newest message, even if the agent does not.
+        least = int(any(it.when is GuardTime.BEFORE for it in self.guards_of(binding.agent).values()))
         try:
             entry = self._entry(binding.agent)
             if isinstance(entry, ScriptedEntry) and entry.window is None:
-                return messages_needed(merge_script(binding, entry).replies)
+                return max(messages_needed(merge_script(binding, entry).replies), least)
         except InvalidInput:
             return 0
-        return entry.window or 0
+        return max(entry.window or 0, least)

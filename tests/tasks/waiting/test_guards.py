@@ -1,0 +1,305 @@
+"""Guards check turns before and after their agent; each hit has its effect and one event."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from live import result_of
+from symposia.tasks.runtime.runtime import Boundary
+
+GUARDS = """
+[guards.short]
+kind = "length"
+max_chars = 10
+then = "ask_again"
+
+[guards.patient]
+kind = "length"
+max_chars = 10
+then = "ask_again"
+retries = 3
+
+[guards.no_keys]
+kind = "pattern"
+forbid = "sk-[a-z0-9]{5}"
+then = "abort"
+
+[guards.words]
+kind = "deny"
+words = ["secret"]
+when = "before"
+then = "skip"
+
+[guards.tidy]
+kind = "deny"
+words = ["mess"]
+then = "skip"
+
+[guards.form]
+kind = "schema"
+schema = { type = "object", required = ["door"] }
+then = "park"
+to = "ann"
+
+[guards.gate]
+kind = "deny"
+words = ["delete"]
+when = "before"
+then = "park"
+to = "ann"
+
+[guards.polite]
+kind = "callable"
+callable = "stub_agents.guards:polite"
+then = "ask_again"
+
+[guards.polite_later]
+kind = "callable"
+callable = "stub_agents.guards:polite_later"
+then = "ask_again"
+
+[guards.broken]
+kind = "callable"
+callable = "stub_agents.guards:broken"
+then = "ask_again"
+
+[guards.yes]
+kind = "callable"
+callable = "stub_agents.guards:yes"
+then = "ask_again"
+
+[guards.to_nobody]
+kind = "length"
+min_chars = 100
+then = "park"
+to = "cyd"
+"""
+
+
+def agent(name, guards, replies, *, usage=0):
+    spent = f", usage = {{ input_tokens = {usage}, requests = 1 }}" if usage else ""
+    said = ", ".join(f'{{ say = "{reply}"{spent} }}' for reply in replies)
+    return f'\n[agents.{name}]\nkind = "scripted"\nguards = {guards}\nreplies = [{said}]\n'.replace("'", '"')
+
+
+def python_agent(name, guards, function):
+    return f'\n[agents.{name}]\nkind = "python"\nguards = {guards}\ncallable = "{function}"\n'.replace(
+        "'", '"'
+    )
+
+
+def hits(job):
+    return [event.data for event in job.collab().events if event.event_type == "guard.hit"]
+
+
+def effects(job):
+    return [(it["guard"], it["when"], it["action"]) for it in hits(job)]
+
+
+def said(job):
+    return [(message.speaker, message.content) for message in job.messages()]
+
+
+def run(office, *, turns=1, bob="bob", ann="human", **how):
+    agents = {"bob": bob, "ann": ann}
+    how.setdefault("policy", {"attempts": 1, "then": "skip"})
+    job = office.submit("round_robin", agents, people=["ann"], stop={"max_turns": turns}, **how)
+    office.work()
+    return job
+
+
+def test_fine_answer_is_written_without_an_event(make_office):
+    office = make_office(GUARDS + agent("bob", ["short", "no_keys", "words", "tidy"], ["a door"]))
+    job = run(office)
+    assert (said(job), hits(job)) == ([("bob", "a door")], [])
+
+
+@pytest.mark.parametrize("guard", ["polite", "polite_later"])
+def test_agent_is_asked_again_with_the_reason(make_office, guard):
+    office = make_office(GUARDS + python_agent("bob", [guard], "stub_agents.guards:corrects"))
+    job = run(office)
+    assert said(job) == [("bob", "the door, please")]
+    (hit,) = hits(job)
+    assert (hit["guard"], hit["when"], hit["action"]) == (guard, "after", "ask_again")
+    assert (hit["reason"], hit["turn_number"], hit["attempt"]) == ("must say please", 1, 1)
+    assert hit["participant_id"] == "bob"
+
+
+def test_failure_policy_decides_after_the_retries(make_office):
+    office = make_office(GUARDS + agent("bob", ["patient"], ["much too long a text"], usage=10))
+    job = run(office)
+    assert said(job) == []
+    assert [it["action"] for it in hits(job)] == ["ask_again"] * 3 + ["fail"]
+    result = result_of(job)
+    assert (result.usage.input_tokens, result.usage.requests) == (40, 4)
+
+
+def test_substitute_has_tries_of_its_own(make_office):
+    text = agent("bob", ["short"], ["much too long a text"], usage=10) + agent(
+        "cyd", ["short"], ["fine"], usage=10
+    )
+    job = run(make_office(GUARDS + text), policy={"attempts": 1, "then": "substitute", "substitute": "cyd"})
+    assert said(job) == [("bob", "fine")]
+    assert [it["action"] for it in hits(job)] == ["ask_again", "fail"]
+    assert result_of(job).usage.input_tokens == 30
+
+
+def test_skip_writes_no_text(make_office):
+    office = make_office(GUARDS + agent("bob", ["tidy"], ["what a MESS, this"], usage=7))
+    job = run(office)
+    assert (said(job), effects(job)) == ([], [("tidy", "after", "skip")])
+    assert result_of(job).usage.input_tokens == 7
+
+
+def test_abort_cancels_the_session_with_the_reason(make_office):
+    office = make_office(GUARDS + agent("bob", ["no_keys"], ["it is sk-abcde1"]))
+    job = run(office, turns=4)
+    assert (job.status(), said(job), effects(job)) == ("cancelled", [], [("no_keys", "after", "abort")])
+    assert "guard 'no_keys': must not match" in job.state().detail
+    assert "sk-abcde1" not in str(job.collab().to_wire())
+
+
+def test_before_guard_skips_without_asking_the_agent(make_office):
+    office = make_office(GUARDS + agent("bob", ["words"], ["hello"], usage=9))
+    job = run(office, messages=["the Secret is out"])
+    assert effects(job) == [("words", "before", "skip")]
+    assert result_of(job).usage.requests == 0
+
+
+def parked(make_office, **how):
+    office = make_office(GUARDS + agent("bob", ["form"], ["no form, sorry"], usage=5))
+    return office, run(office, **how)
+
+
+def test_person_is_asked_with_reason_and_answer(make_office):
+    _, job = parked(make_office)
+    (question,) = job.pending()
+    assert (question.participant, question.asked, question.is_own) == ("bob", ("ann",), False)
+    assert question.question.choices == ("approve", "refuse")
+    assert "must be JSON" in question.question.text
+    assert question.question.text.endswith("no form, sorry")
+    assert effects(job) == [("form", "after", "park")]
+    (event,) = [it.data for it in job.collab().events if it.event_type == "turn.parked"]
+    assert "sorry" not in event["question"]
+    job.cancel()
+
+
+def test_approved_answer_is_written_without_another_request(make_office):
+    office, job = parked(make_office)
+    job.reply("ann", "approve")
+    office.work()
+    assert (said(job), len(hits(job))) == ([("bob", "no form, sorry")], 1)
+    usage = result_of(job).usage
+    assert (usage.input_tokens, usage.requests) == (5, 1)
+
+
+def test_refused_answer_is_not_written(make_office):
+    office, job = parked(make_office)
+    job.reply("ann", "refuse")
+    office.work()
+    assert (said(job), len(hits(job))) == ([], 1)
+    assert result_of(job).usage.input_tokens == 5
+
+
+def test_missing_decision_refuses(make_office):
+    text = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\n'
+    office = make_office(GUARDS + agent("bob", ["form"], ["no form, sorry"]) + text)
+    job = run(office, ann="ann")
+    office.sweep_until(job, lambda: job.status() == "completed")
+    assert said(job) == []
+
+
+def test_person_may_let_the_agent_run(make_office):
+    office = make_office(GUARDS + agent("bob", ["gate"], ["done"], usage=3))
+    job = run(office, messages=["delete it"])
+    assert effects(job) == [("gate", "before", "park")]
+    job.reply("ann", "approve")
+    office.work()
+    assert said(job)[-1] == ("bob", "done")
+    assert result_of(job).usage.requests == 1
+
+
+def test_person_may_keep_the_agent_from_running(make_office):
+    office = make_office(GUARDS + agent("bob", ["gate"], ["done"], usage=3))
+    job = run(office, messages=["delete it"])
+    job.reply("ann", "refuse")
+    office.work()
+    assert ("bob", "done") not in said(job)
+    assert result_of(job).usage.requests == 0
+
+
+def test_later_guards_check_an_approved_answer(make_office):
+    office = make_office(GUARDS + agent("bob", ["form", "tidy"], ["a mess"]))
+    job = run(office)
+    job.reply("ann", "approve")
+    office.work()
+    assert (said(job), [it["guard"] for it in hits(job)]) == ([], ["form", "tidy"])
+
+
+@pytest.mark.parametrize(("guard", "reason"), [("broken", "the list is missing"), ("yes", "must be text")])
+def test_failing_callable_never_approves(make_office, guard, reason):
+    office = make_office(GUARDS + agent("bob", [guard], ["hello"], usage=4))
+    job = run(office, policy={"attempts": 2, "backoff_s": 0, "then": "skip"})
+    office.work()
+    assert said(job) == []
+    errors = [
+        it.payload["result"].get("error", "") for it in job.events() if it.event_type == "MAPTurnCompleted"
+    ]
+    assert reason in errors[-1]
+    assert result_of(job).usage.input_tokens == 4 * len(errors)
+
+
+def test_turn_fails_if_nobody_can_be_asked(make_office):
+    office = make_office(GUARDS + agent("bob", ["to_nobody"], ["hello"]))
+    job = run(office)
+    assert (said(job), hits(job)) == ([], [])
+
+
+class Killed(BaseException):
+    """The worker dies."""
+
+
+def kill_at(office, boundary, *, call=1):
+    """Let the worker die at its nth arrival at a boundary; the next one goes on."""
+    calls = []
+
+    def hook(at, _session, _number):
+        if at is boundary:
+            calls.append(at)
+            if len(calls) == call:
+                raise Killed
+
+    office.runtime = dataclasses.replace(office.runtime, fault_hook=hook)
+
+
+def work_after_death(office, job):
+    with pytest.raises(Killed):
+        office.work()
+    for key in office.runtime.store.client.scan_iter(f"symposia:{{{job.id}}}:lock:*"):
+        office.runtime.store.client.delete(key)  # the lease of the dead worker expires
+    office.runtime.index.set_due_by(job.id, 0)
+    office.sweep_until(job, lambda: job.status() != "active" or job.pending())
+
+
+@pytest.mark.parametrize(
+    ("boundary", "call"),
+    [
+        (Boundary.BEFORE_BEGIN, 1),
+        (Boundary.AFTER_BEGIN, 1),
+        (Boundary.SPEAKING, 1),
+        (Boundary.SPEAKING, 2),
+        (Boundary.BEFORE_COMMIT, 1),
+        (Boundary.AFTER_COMMIT, 1),
+        (Boundary.BEFORE_ACK, 1),
+    ],
+)
+def test_refusal_is_recorded_once_whenever_the_worker_dies(make_office, boundary, call):
+    office = make_office(GUARDS + agent("bob", ["short"], ["much too long a text"], usage=10))
+    job = office.submit(
+        "round_robin", {"bob": "bob"}, stop={"max_turns": 1}, policy={"attempts": 1, "then": "skip"}
+    )
+    kill_at(office, boundary, call=call)
+    work_after_death(office, job)
+    assert (said(job), [it["action"] for it in hits(job)]) == ([], ["ask_again", "fail"])
