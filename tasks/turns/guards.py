@@ -220,7 +220,7 @@ class TurnGuards:
             guard=hit.guard,
             when=entry.when,
             agent=self.binding.agent,
-            reason=line,
+            reason=hit.reason,
             outcome=None if outcome is None else outcome.model_copy(update={"usage": Usage()}),
             approved=self._approved,
         )

@@ -61,6 +61,6 @@ def _park(
 
 def _question(hold: GuardHold) -> str:
     if hold.outcome is None:
-        return f"{hold.reason}\n\nMay agent {hold.agent!r} take this turn?"
+        return f"guard {hold.guard!r}: {hold.reason}\n\nMay agent {hold.agent!r} take this turn?"
     said = "\n\n".join(draft.content for draft in hold.outcome.messages)
-    return f"{hold.reason}\n\nMay this answer be written?\n\n{said[:_MOST_SHOWN]}"
+    return f"guard {hold.guard!r}: {hold.reason}\n\nMay this answer be written?\n\n{said[:_MOST_SHOWN]}"

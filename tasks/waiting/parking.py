@@ -160,7 +160,7 @@ def _build_park_request(waiting: ParkedQuestion, reply_token: str, *, tended_in_
 def _about(waiting: ParkedQuestion) -> EventData:
     text = waiting.question.text
     if waiting.hold is not None and waiting.is_for_guard:
-        text = waiting.hold.reason  # an answer that may be refused is not recorded
+        text = f"guard {waiting.hold.guard!r}: {waiting.hold.reason}"  # an answer that may be refused is not recorded
     text = text[:_MAX_EVENT_TEXT]
     if waiting.child is not None:
         return {"session_id": waiting.child.session_id, "question": text}

@@ -207,7 +207,7 @@ def test_missing_decision_refuses(make_office):
     text = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\n'
     office = make_office(GUARDS + agent("bob", ["form"], ["no form, sorry"]) + text)
     job = run(office, ann="ann")
-    office.sweep_until(job, lambda: job.status() == "completed")
+    office.sweep_until(job, lambda: job.state().is_final)
     assert said(job) == []
 
 
@@ -242,7 +242,7 @@ def test_later_guards_check_an_approved_answer(make_office):
 def test_failing_callable_never_approves(make_office, guard, reason):
     office = make_office(GUARDS + agent("bob", [guard], ["hello"], usage=4))
     job = run(office, policy={"attempts": 2, "backoff_s": 0, "then": "skip"})
-    office.work()
+    office.sweep_until(job, lambda: job.status() != "active")
     assert said(job) == []
     errors = [
         it.payload["result"].get("error", "") for it in job.events() if it.event_type == "MAPTurnCompleted"

@@ -39,6 +39,15 @@ _WAIT_TEXTS = {
     "turn.reassigned": "no answer in time; reassigned to",
 }
 
+#: What happens after a hit of a guard, by its action.
+_GUARD_TEXTS = {
+    "ask_again": "asked again",
+    "fail": "the failure policy applies",
+    "skip": "the turn is skipped",
+    "park": "a person decides",
+    "abort": "the session is cancelled",
+}
+
 #: Texts of steering events.
 _STEERING_TEXTS = {
     "participant.added": "{by} added {who}, from the next round on",
@@ -123,6 +132,8 @@ class LiveView:
             return  # of a turn that waits for a sub-session
         elif event_type in _WAIT_TEXTS:
             yield self._question_line(event, _WAIT_TEXTS[event_type])
+        elif event_type == "guard.hit":
+            yield self._guard_line(event)
         elif event_type == "session.suspended":
             self._suspended = True
             yield Text("     suspended; `symposia resume` continues it", style="yellow")
@@ -139,6 +150,15 @@ class LiveView:
         name = self._cast.styled_name(str(data.get("participant_id")))
         turn = number if isinstance(number, int) else None
         return dialog_line(self._console, turn, name, Text(words, style="yellow"))
+
+    def _guard_line(self, event: Event) -> Text:
+        data = event.data or {}
+        effect = _GUARD_TEXTS.get(str(data.get("action")), str(data.get("action")))
+        words = f"guard {data.get('guard')} ({data.get('when')}): {data.get('reason')}; {effect}"
+        name = self._cast.styled_name(str(data.get("participant_id")))
+        number = data.get("turn_number")
+        turn = number if isinstance(number, int) else None
+        return dialog_line(self._console, turn, name, Text(printable(words), style="yellow"))
 
     def _steering_line(self, event: Event, words: str) -> Text:
         data = event.data or {}
