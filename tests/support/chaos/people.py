@@ -53,6 +53,9 @@ class People:
 
     def _answer(self, question: Pending) -> None:
         job = self._client().get_job(question.session_id)
+        if question.question.choices:  # of a guard: a decision is not a message
+            job.reply(question.asked[0], question.question.choices[0], token=question.reply_token)
+            return
         nonce = uuid4().hex
         line = {
             "session": question.session_id,

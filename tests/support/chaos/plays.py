@@ -168,6 +168,13 @@ def drawn(random: Random) -> Play:
     return Play(script, dict.fromkeys(("ann", "bob"), "artist"), how={"stop": MaxTurns(len(groups))})
 
 
+def guarded(random: Random) -> Play:
+    """The agent's first answer is refused, and a person approves its second; then the person speaks."""
+    groups = (("bob",), ("ben",)) * random.randint(1, 2)
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=groups)
+    return Play(script, {"bob": "guarded"}, people=("ben",), how={"stop": MaxTurns(len(groups))})
+
+
 def gated(random: Random) -> Play:
     """Two speak in turn, each when the arena's gate is open."""
     script = Script(_id(random), "pair", reason="max_turns", groups=(("dora",), ("nick",)))

@@ -17,12 +17,25 @@ from uuid import uuid4
 from scaling import patient
 from symposia.models.attachments.attachment import Attachment
 from symposia.models.turns.items import NewItem
-from symposia.models.turns.turn import Decision, TurnContext, TurnOutcome, Usage
+from symposia.models.turns.turn import Decision, DraftMessage, TurnContext, TurnOutcome, Usage
 
 REGISTRY = "".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "chaos.worker.agents:{name}"\nwindow = 1000\n'
-    for name in ("say", "lead", "navigator", "claimer", "moody", "gated", "clerk", "artist")
+    for name in ("say", "lead", "navigator", "claimer", "moody", "gated", "clerk", "artist", "guarded")
 )
+REGISTRY += """guards = ["corrected", "approved"]
+
+[guards.corrected]
+kind = "pattern"
+require = "corrected"
+then = "ask_again"
+
+[guards.approved]
+kind = "deny"
+words = ["corrected"]
+then = "park"
+to = "ben"
+"""
 
 
 def _said(turn: TurnContext) -> TurnOutcome:
@@ -95,6 +108,15 @@ def artist(turn: TurnContext) -> TurnOutcome:
     draft = said.messages[0]
     file = Attachment.of("picture.bin", f"{draft.content}\x00" * 1_000)
     return said.model_copy(update={"messages": (draft.model_copy(update={"attachments": (file,)}),)})
+
+
+def guarded(turn: TurnContext) -> TurnOutcome:
+    """Corrects its text only when a guard has refused it."""
+    said = _said(turn)
+    if "was refused by the check" not in turn.instruction:
+        return said
+    text = f"{said.messages[0].content} corrected"
+    return said.model_copy(update={"messages": (DraftMessage(content=text),)})
 
 
 def claimer(turn: TurnContext) -> TurnOutcome:
