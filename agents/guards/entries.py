@@ -16,8 +16,8 @@ from ...models.guards.checks import (
     find_schema_fault,
     words_pattern,
 )
-from ...models.guards.holds import GuardAction, GuardTime
 from ...models.outputs.schema import read_schema
+from ...models.turns.guard_holds import GuardAction, GuardTime
 from ..entry_base import CallablePath, EntryBase
 
 _MOST_CHARS = 10_000_000

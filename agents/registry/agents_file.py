@@ -33,10 +33,10 @@ from urllib.parse import urlsplit
 from pydantic import Field, ValidationError
 
 from ...models.errors import InvalidInput, RegistryError, invalid_input
-from ...models.guards.holds import GuardTime
 from ...models.sessions.options import AgentName
 from ...models.text.redact import ABSENT
 from ...models.text.toml_file import TomlFileError, read_toml
+from ...models.turns.guard_holds import GuardTime
 from ...models.turns.waiting import WaitPolicy
 from ..entry_base import CallablePath, ModuleName, Window
 from ..guards.entries import GUARD_KINDS, GuardedEntry, GuardEntry

@@ -13,10 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ...models.errors import InvalidInput, UnknownAgent
-from ...models.guards.holds import GuardTime
 from ...models.review.readers import ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
+from ...models.turns.guard_holds import GuardTime
 from ...models.turns.waiting import TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem

@@ -13,8 +13,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from ..guards.holds import GuardHold
 from .frozen import Frozen
+from .guard_holds import GuardHold
 from .turn import DraftMessage, Expects, GivenAnswer, Question
 
 #: Seconds: a week.

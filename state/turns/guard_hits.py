@@ -10,12 +10,10 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 from redis import Redis
 
-from ..redis.keys import calls_key, lock_key
-from ..redis.scripts import ScriptValue, call_script, load_script
+from ..redis.keys import calls_key, lock_key, session_key
+from ..redis.scripts import ScriptValue, call_script
 from ..sessions.records import Grant
 from .journal import KEPT_MS
-
-_VERB = "turns/record_hit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +40,11 @@ def record_hit(
         hit: The hit.
         stored: What is stored in the call journal of the turn, by name.
     """
-    keys = load_script(_VERB).key_list(
-        session_id, lock_key(session_id, grant.scope), [calls_key(session_id, grant.number)]
-    )
+    keys = [
+        *(session_key(session_id, part) for part in ("session", "journal", "turns")),
+        calls_key(session_id, grant.number),
+        lock_key(session_id, grant.scope),
+    ]
     args: dict[str, ScriptValue] = {
         "number": grant.number,
         "token": grant.token,
@@ -52,5 +52,5 @@ def record_hit(
         "about": to_json(hit.about),
         "ttl_ms": KEPT_MS,
     }
-    answer = call_script(client, _VERB, keys, args, [*chain.from_iterable(stored.items())])
+    answer = call_script(client, "turns/record_hit", keys, args, [*chain.from_iterable(stored.items())])
     return str(answer[0]) == "recorded"

@@ -18,9 +18,9 @@ from ...agents.guards.callables import callable_check, read_reason
 from ...agents.guards.entries import CallableGuard, GuardEntry
 from ...models.guards.checked_text import CheckedText
 from ...models.guards.checks import MAX_REASON
-from ...models.guards.holds import GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
 from ...models.sessions.options import AgentBinding
 from ...models.text.redact import scrub_secrets
+from ...models.turns.guard_holds import GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ...state.redis.readers import read_stored
 from ...state.sessions.requests import JournalNote

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 from ...models.errors import AgentError
-from ...models.guards.holds import GuardAction, GuardHold, Verdict
+from ...models.turns.guard_holds import GuardAction, GuardHold, Verdict
 from ...models.turns.turn import OutcomeKind, Question, TurnOutcome
 from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, write_deadline

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from ...models.guards.holds import Verdict
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Role
 from ...models.sessions.plan import PlannedTurn
 from ...models.text.ids import moment_from_ms, new_id
 from ...models.turns.directives import read_directives
+from ...models.turns.guard_holds import Verdict
 from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
 from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending
 from ...state.sessions.records import Grant, SessionState

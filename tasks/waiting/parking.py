@@ -12,12 +12,12 @@ from ...agents.agent import AnyAgent
 from ...agents.deferred import DeferredAgent, ExternalAgent
 from ...agents.sessions import SessionAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
-from ...models.guards.holds import GuardHold
 from ...models.metrics import TurnOutcomeLabel
 from ...models.protocol.collab import ParticipantKind
 from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt
+from ...models.turns.guard_holds import GuardHold
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
 from ...models.turns.waiting import (
     AddedMessage,

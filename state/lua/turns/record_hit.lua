@@ -1,5 +1,5 @@
 --- turns/record_hit: stores an answer that a guard refused, and the event of the hit, before the agent is asked again.
---- KEYS: session journal turns lock call_keys*
+--- KEYS: session journal turns calls lock
 --- ARGV: number token hit about ttl_ms fields*
 --- USES: clock locks turns events
 --- ANSWERS: recorded lost missing
@@ -13,7 +13,7 @@ if turn.hit == key then return { 'recorded' } end
 local data = cjson.decode(about) -- anything that can fail comes before the first write
 turn.hit = key
 save_turn(turns, number, turn)
-redis.call('HSET', call_keys[1], unpack(fields))
-redis.call('PEXPIRE', call_keys[1], ttl_ms)
+redis.call('HSET', calls, unpack(fields))
+redis.call('PEXPIRE', calls, ttl_ms)
 write_journal(journal, 'guard.hit', data)
 return { 'recorded' }

@@ -255,7 +255,7 @@ def test_index_scripts_use_one_key(client):
 
 def test_header_keys_are_parts_of_a_session():
     for verb in OF_SESSIONS:
-        assert set(load_script(verb).keys) <= {*SESSION_PARTS, "spare", "lock"}
+        assert set(load_script(verb).keys) <= {*SESSION_PARTS, "spare", "calls", "lock"}
 
 
 def test_script_is_read_once_per_process():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from ..turns.frozen import Frozen
-from ..turns.turn import TurnOutcome
+from .frozen import Frozen
+from .turn import TurnOutcome
 
 
 class GuardTime(StrEnum):
