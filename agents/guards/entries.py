@@ -24,7 +24,7 @@ _MOST_CHARS = 10_000_000
 
 
 def _pattern(pattern: str) -> str:
-    from ...models.outputs.keywords import compile_pattern
+    from ...models.outputs.patterns import compile_pattern
 
     compile_pattern(pattern)
     return pattern

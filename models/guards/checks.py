@@ -67,7 +67,7 @@ def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether an expression, which must be valid, matches anywhere in a text."""
-    from ..outputs.keywords import compile_pattern
+    from ..outputs.patterns import compile_pattern
 
     try:
         compile_pattern(pattern).validate_python(text)
