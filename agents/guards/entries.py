@@ -16,6 +16,7 @@ from ...models.guards.checks import (
     find_schema_fault,
     words_pattern,
 )
+from ...models.outputs.patterns import compile_pattern
 from ...models.outputs.schema import read_schema
 from ...models.turns.guard_holds import GuardAction, GuardTime
 from ..entry_base import CallablePath, EntryBase
@@ -24,8 +25,6 @@ _MOST_CHARS = 10_000_000
 
 
 def _pattern(pattern: str) -> str:
-    from ...models.outputs.patterns import compile_pattern
-
     compile_pattern(pattern)
     return pattern
 

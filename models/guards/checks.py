@@ -1,7 +1,6 @@
 """Checks of guards: each returns why a text is refused, in one line that does not repeat the text. Pure.
 
-Expressions run in linear time, as those of output schemas. jsonschema is imported where it is used: nearly all
-installations have no guard.
+Expressions run in linear time, as those of output schemas.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
+from ..outputs.patterns import compile_pattern
 from ..outputs.reading import read_json
 from ..outputs.schema import Schema, find_faults
 from ..text.redact import excerpt
@@ -67,8 +67,6 @@ def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
 
 def matches(pattern: str, text: str) -> bool:
     """Return whether an expression, which must be valid, matches anywhere in a text."""
-    from ..outputs.patterns import compile_pattern
-
     try:
         compile_pattern(pattern).validate_python(text)
     except ValidationError:
