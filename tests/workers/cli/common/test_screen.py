@@ -179,3 +179,17 @@ def test_live_text_needs_a_terminal():
 def test_live_text_is_data_for_programs():
     said = Delta(turn_number=2, participant_id="bob", attempt=1, token_id="t", offset=0, text="I think")
     assert moment_json(said)["delta"]["text"] == "I think"
+
+
+def test_hit_of_a_guard_is_a_line():
+    hit = Event(
+        event_type="guard.hit",
+        source="collab",
+        data={
+            "guard": "short", "when": "after", "action": "ask_again", "reason": "must be short",
+            "turn_number": 2, "participant_id": "bob",
+        },
+    )
+    assert shown(SessionUpdate(hit), width=90) == [
+        "   2 Bob    guard short (after): must be short; asked again",
+    ]

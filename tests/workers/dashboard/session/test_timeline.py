@@ -142,6 +142,12 @@ def test_refused_commits_and_steering_are_marks():
     ]
 
 
+def test_hit_of_a_guard_is_a_mark():
+    hit = noted(50, "guard.hit", turn_number=2, participant_id="bob")
+    (mark,) = build_timeline([hit])["marks"]
+    assert (mark["kind"], mark["turn"], mark["participant"]) == ("guard.hit", 2, "bob")
+
+
 # -- the layout, which runs in the browser ------------------------------------------------------
 
 LAY_OUT = """
