@@ -37,8 +37,8 @@ from ...models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome
 from ...models.turns.turn import TurnContext, TurnOutcome
 from ..entry_base import EntryBase, FieldProblem, VariableName, Window
 from ..execution.failures import scrub_text
-from .files import ATTACHMENTS_PLACE, write_attachments
 from ..guards.entries import GuardedEntry
+from .files import ATTACHMENTS_PLACE, write_attachments
 from .process import Program, ProgramResult, run_program
 
 

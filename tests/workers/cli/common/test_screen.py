@@ -186,8 +186,12 @@ def test_hit_of_a_guard_is_a_line():
         event_type="guard.hit",
         source="collab",
         data={
-            "guard": "short", "when": "after", "action": "ask_again", "reason": "must be short",
-            "turn_number": 2, "participant_id": "bob",
+            "guard": "short",
+            "when": "after",
+            "action": "ask_again",
+            "reason": "must be short",
+            "turn_number": 2,
+            "participant_id": "bob",
         },
     )
     assert shown(SessionUpdate(hit), width=90) == [
