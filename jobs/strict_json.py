@@ -21,9 +21,8 @@ def read_json(text: str) -> object:
     """Return the data of a JSON text.
 
     Raises:
-        JSONDecodeError: The text is not JSON.
         OverLimit: It has too many values.
-        ValueError: A key is repeated, or a number is not finite or too long.
+        ValueError: The text is not JSON (`json.JSONDecodeError`), a key is repeated, or a number is not finite or too long.
         RecursionError: It is nested too deep.
     """
     if _has_too_many_values(text):

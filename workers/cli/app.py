@@ -139,8 +139,7 @@ def symposia(
 ) -> None:
     """Multi-agent collaboration sessions on Celery workers.
 
-    To start, run [bold]symposia init[/bold]: it writes a first project. [bold]symposia demo[/bold] runs one session in
-    each of the five modes.
+    To start, run [bold]symposia init[/bold]. [bold]symposia demo[/bold] runs a session in each mode.
     """
 
 

@@ -59,6 +59,7 @@ _CONSTANT: dict[str, Args] = {
         "about": "{}",
         "task": "",
         "worker": "",
+        "notes": "",
     },
     "remind": {**_CHECK, "event": "turn.reminded"},
     "reassign": {**_CHECK, "event": "turn.reassigned"},
