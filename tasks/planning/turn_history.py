@@ -1,99 +1,34 @@
 """State of a session before one of its turns, from the record of its closed turns. Pure.
 
-A planner is a pure function of the results of turns, so the planner runs again over the recorded results. Events
-record how each turn closed; for a result with more than its outcome (a decision, a hand-off, new items, marks),
-the event also has that part, as `record`.
+A planner is a pure function of the results of turns, so the planner runs again over the recorded results.
 
-Two turns that closed at nearly the same time may have been seen by one plan or by two. Events do not show which. So each
-step is compared with the turns that really followed; if it differs, the plan is made again after the next turn. If a
-later turn does not fit, the newest step that could have been planned later is put off.
+Two turns that closed at nearly the same time may have been seen by one plan or by two, and a plan that was written with
+a turn saw only the turns that had closed when this turn began. Events do not show which. So each step is compared with
+the turns that really followed; if it differs, the plan is made again with less knowledge, and then after the next turn.
+If a later turn does not fit, the newest step that could have been another one is planned again.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput
 from ...models.outputs.required import RequiredOutput
-from ...models.protocol.events import MapEvent, MAPEventType
-from ...models.sessions.plan import BoardEntry, PlannedTurn, SessionView, Step
+from ...models.sessions.plan import PlannedTurn, SessionView, Step
 from ...models.sessions.stop_conditions import StopCondition
-from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import OutcomeKind, TurnResult, Usage
+from ..planners.registry import mode_of
 from .decide import PlanDecision, decide
 from .moment import Moment
+from .past_turns import PastTurns
 
-#: Fields of a result that its event has, or that the plan has.
-_KNOWN = {"number", "participant", "kind", "usage", "left_out", "error", "item", "remember"}
-_KINDS = {*OutcomeKind}
 #: Maximum numbers of kept moments with another way on, and of returns to one of them.
 _MAX_CHOICES = 100
 _MAX_RETURNS = 1_000
-
-
-def format_record(result: TurnResult) -> str:
-    """Return the part of a result that only planners and stop conditions need, as JSON; empty: no such part."""
-    text = result.model_dump_json(exclude=_KNOWN, exclude_defaults=True)
-    return "" if text == "{}" else text
-
-
-@dataclass(frozen=True, slots=True)
-class PastTurns:
-    """The turns of a session, as its events record them."""
-
-    #: Participants of the turns that began, by number.
-    speakers: Mapping[int, str]
-    #: Milliseconds since the epoch at which each turn began first.
-    began_ms: Mapping[int, int]
-    #: Results in the order in which the turns closed, without their items.
-    closed: tuple[TurnResult, ...]
-    #: Id of the work item of a turn, by number, as far as it is known.
-    items: Mapping[int, str] = field(default_factory=dict)
-
-
-def read_past_turns(events: Iterable[tuple[int, MapEvent]], board: Iterable[BoardEntry] = ()) -> PastTurns:
-    """Return the turns of a session from its events, with their times in milliseconds, and from its board.
-
-    Raises:
-        ValidationError: A record is not valid.
-    """
-    speakers: dict[int, str] = {}
-    began: dict[int, int] = {}
-    closed: dict[int, TurnResult] = {}
-    for at_ms, event in events:
-        payload: Mapping[str, Any] = event.payload or {}
-        if event.event_type is MAPEventType.TURN_DISPATCHED:
-            speakers[payload["turn_number"]] = payload["participant_id"]
-            began.setdefault(payload["turn_number"], at_ms)
-        elif (result := written_result(event)) is not None:
-            closed[payload["turn_number"]] = _result(payload, result)
-    items = {it.turn_number: it.item.item_id for it in board if it.turn_number is not None}
-    return PastTurns(speakers, began, tuple(closed.values()), items)
-
-
-def written_result(event: MapEvent) -> Mapping[str, Any] | None:
-    """Return how a turn was written, if this is the event of that; None: of an attempt that is run again, or another."""
-    if event.event_type is not MAPEventType.TURN_COMPLETED:
-        return None
-    payload: Mapping[str, Any] = event.payload or {}
-    result: Mapping[str, Any] = payload.get("result") or {}
-    return result if result.get("outcome") in _KINDS and not result.get("retried") else None
-
-
-def _result(payload: Mapping[str, Any], result: Mapping[str, Any]) -> TurnResult:
-    data = {
-        **parse_json(result.get("record") or "{}"),
-        "number": payload["turn_number"],
-        "participant": payload["participant_id"],
-        "kind": result["outcome"],
-        "error": result.get("error"),
-    }
-    return TurnResult.model_validate_json(dump_json(data))
 
 
 def state_before(
@@ -122,15 +57,25 @@ def state_before(
 
 
 @dataclass(frozen=True, slots=True)
+class _Planned:
+    """A step, with the moment that its planner saw."""
+
+    seen: Moment
+    step: Step
+    stop_state: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
 class _Choice:
     """Another way on from a moment, for the case that the way taken does not fit the record."""
 
     before: Moment
     #: Index of the next turn to close.
     next_result: int
-    #: A step that was planned before turns closed that it drops. None: no step was planned until another turn closed.
-    step: Step | None = None
-    stop_state: dict[str, JsonValue] = field(default_factory=dict)
+    #: Number of views of this moment that were tried.
+    tried: int = 0
+    #: A step that was planned before turns closed that it drops.
+    late: _Planned | None = None
 
 
 class _Rerun:
@@ -155,34 +100,83 @@ class _Rerun:
         self._choices: deque[_Choice] = deque(maxlen=_MAX_CHOICES)
         self._returns = 0
         self._outcomes = {result.number for result in past.closed}
+        #: All turns of the steps so far.
+        self._planned: dict[int, PlannedTurn] = {}
+        self._is_side_by_side = not mode_of(view.mode).has_rounds
 
     def run(self, turn: int) -> Moment:
         if turn < self._now.next_number:
             raise _missing(turn)
         while True:
-            step, stop_state = self._next_step(turn)
-            if turn < self._now.next_number + len(step.turns):
+            planned = self._next_step(turn)
+            if turn < self._now.next_number + len(planned.step.turns):
                 return self._now.for_fork()
-            self._now = self._now.after_step(step, stop_state)
+            self._apply(planned)
 
-    def _next_step(self, turn: int) -> tuple[Step, dict[str, JsonValue]]:
-        """Close turns until the planned step is that of the session; return it with the state of the stop conditions."""
-        may_plan = True
+    def _next_step(self, turn: int) -> _Planned:
+        """Close turns until the planned step is that of the session."""
+        tried = 0
         while True:
-            if may_plan and isinstance(step := (decided := self._decide()).plan, Step):
-                if self._is_true(step):
-                    if self._now.open:
-                        self._choices.append(_Choice(self._now, self._next))
-                    return step, decided.stop_state
-                if late := self._without_closed(step):
-                    self._choices.append(_Choice(self._now, self._next, late, decided.stop_state))
-            may_plan = True
+            for number, seen in enumerate(self._views()):
+                if number >= tried and (planned := self._plan_from(seen, number)) is not None:
+                    return planned
+            tried = 0
             if self._close_next():
                 continue
             choice = self._return_to_choice(turn)
-            if choice.step is not None:
-                return choice.step, choice.stop_state
-            may_plan = False
+            if choice.late is not None:
+                return choice.late
+            tried = choice.tried
+
+    def _views(self) -> Iterator[Moment]:
+        """Yield what a planner may have seen: all closed turns, or those known to the worker of the last one."""
+        yield self._now
+        if self._is_side_by_side and (hidden := self._hidden_from_last()):
+            numbers = {result.number for result in hidden}
+            skipped = sum(result.kind is OutcomeKind.SKIPPED for result in hidden)
+            opened = {number: self._planned[number] for number in numbers}
+            yield replace(
+                self._now,
+                results=tuple(it for it in self._now.results if it.number not in numbers),
+                open=dict(sorted({**self._now.open, **opened}.items())),
+                closed=self._now.closed - len(hidden),
+                skipped=self._now.skipped - skipped,
+                seen=self._now.seen - numbers,
+            )
+
+    def _hidden_from_last(self) -> list[TurnResult]:
+        """Return the results, which no plan has seen, of turns that closed while the last closed turn ran."""
+        if not self._now.results or not self._next:
+            return []
+        last = self._past.closed[self._next - 1].number
+        known = {it.number for it in self._past.closed[: self._past.closed_before.get(last, 0)]}
+        return [
+            it
+            for it in self._now.results
+            if it.number != last and it.number not in known and it.number in self._planned
+        ]
+
+    def _plan_from(self, seen: Moment, number: int) -> _Planned | None:
+        """Return the step that a planner makes of what it has seen, if it is that of the session."""
+        decided = self._decide(seen)
+        if not isinstance(step := decided.plan, Step):
+            return None
+        if self._is_true(step):
+            if self._now.open or len(self._now.results) > 1:
+                self._choices.append(_Choice(self._now, self._next, tried=number + 1))
+            return _Planned(seen, step, decided.stop_state)
+        if late := self._without_closed(step):
+            planned = _Planned(seen, late, decided.stop_state)
+            self._choices.append(_Choice(self._now, self._next, late=planned))
+        return None
+
+    def _apply(self, planned: _Planned) -> None:
+        """Apply a step. Turns that had closed, and that its planner did not see, are left for the next plan."""
+        hidden = [it for it in self._now.results if it.number in planned.seen.open]
+        self._planned.update(enumerate(planned.step.turns, self._now.next_number))
+        self._now = planned.seen.after_step(planned.step, planned.stop_state)
+        for result in hidden:
+            self._now = self._now.after_turn(result)
 
     def _close_next(self) -> bool:
         """Close the next turn; False: there is none, or it is not open, so an earlier step was another one."""
@@ -203,22 +197,20 @@ class _Rerun:
         self._now, self._next = choice.before, choice.next_result
         return choice
 
-    def _decide(self) -> PlanDecision:
-        decided = self._plan()
+    def _decide(self, seen: Moment) -> PlanDecision:
+        decided = self._plan(seen)
         if self._output is not None and not self._is_planned(decided):
-            closing = self._plan(stop_requested=True)
+            closing = self._plan(seen, stop_requested=True)
             return closing if self._is_planned(closing) else decided
         return decided
 
     def _is_planned(self, decided: PlanDecision) -> bool:
         return isinstance(decided.plan, Step) and self._is_true(decided.plan)
 
-    def _plan(self, *, stop_requested: bool = False) -> PlanDecision:
+    def _plan(self, seen: Moment, *, stop_requested: bool = False) -> PlanDecision:
         # Without usage and time: their limits did not end the session before a turn that it planned.
-        view = self._now.view(self._view, usage=Usage())
-        return decide(
-            view, self._stop, self._now.stop_state, stop_requested=stop_requested, output=self._output
-        )
+        view = seen.view(self._view, usage=Usage())
+        return decide(view, self._stop, seen.stop_state, stop_requested=stop_requested, output=self._output)
 
     def _is_true(self, step: Step) -> bool:
         """Return whether the turns of a step, and those it drops, are those of the session."""

@@ -14,7 +14,7 @@ from ...models.turns.turn import DraftMessage, OutcomeKind, TurnOutcome, TurnRes
 from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
-from ..planning.turn_history import format_record
+from ..planning.past_turns import format_record
 from ..views.alignment import read_marks
 from ..views.outputs import has_valid_output
 from ..views.session_views import SessionFacts

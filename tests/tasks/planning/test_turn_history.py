@@ -12,13 +12,15 @@ from sessions.simulation import PURPOSE, Simulation, people
 from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.protocol.events import MapEvent
+from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import SessionView
 from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
 from symposia.models.text.ids import new_id
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, TurnResult
 from symposia.tasks.planning.moment import Moment
-from symposia.tasks.planning.turn_history import format_record, read_past_turns, state_before
+from symposia.tasks.planning.past_turns import format_record, read_past_turns
+from symposia.tasks.planning.turn_history import state_before
 
 from ..planners.test_every_planner import play, sessions
 
@@ -112,6 +114,25 @@ def test_a_start_is_read_as_it_was_written(mode, data):
     play(session, data)
     for number in session.planned:
         moment = moment_before(session, number)
+        assert Moment.from_start(moment.to_start()).to_start() == moment.to_start()
+
+
+def test_a_plan_made_beside_an_unseen_turn_is_made_again():
+    """The worker of turn 2 plans with what it knew when turn 2 began; turn 1 has closed since."""
+    options = ModeOptions(items=tuple(NewItem(text=f"item {number}") for number in range(4)))
+    session = Simulation(CollabMode.SWARM, people("ann", "bob"), options)
+    session.close(2)
+    session.plan_on(meanwhile=lambda: session.close(1))
+    session.plan_on()
+    assert [turn.participant for turn in session.planned.values()] == ["ann", "bob", "bob", "ann"]
+    session.run()
+    ends = {number: completed(result) for number, result in session.results.items()}
+    begins = {number: dispatched(number, turn.participant) for number, turn in session.planned.items()}
+    order = [begins[1], begins[2], ends[1], ends[2], begins[3], begins[4], ends[3], ends[4]]
+    past = read_past_turns(enumerate(order), [it[-1] for it in session.board.values()])
+    for number, seen in ((3, {1, 2}), (4, {1, 2})):
+        moment = state_before(number, past, Moment(), view=view_of(session), stop=session.condition)
+        assert (moment.next_number, moment.seen) == (number, seen)
         assert Moment.from_start(moment.to_start()).to_start() == moment.to_start()
 
 
