@@ -40,6 +40,8 @@ class SessionMethods(BaseClient):
         collab: Collab | Mapping[str, Any] | Path | None = None,
         *,
         agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
+        approvers: Iterable[str] | None = None,
+        observers: Iterable[str] | None = None,
         stop: StopCondition | Mapping[str, Any] | None = None,
         options: ModeOptions | Mapping[str, Any] | None = None,
         items: Iterable[NewItem | Mapping[str, Any]] | None = None,
@@ -77,6 +79,8 @@ class SessionMethods(BaseClient):
             agents: The agent of each participant id: a registered name, a name with overrides, or a sub-session
                 `{"session": "panel.yaml"}`, a session file or a table of its fields. Default: the agent of the
                 participant's own name, `human` for a person.
+            approvers: Names of people without turns who may be asked, and who decide approvals.
+            observers: Names of people without turns who may be asked.
             stop: Stop condition in addition to the rules of the mode: a condition, or `{"max_rounds": 3}`.
             options: Options of the mode.
             items: Swarm: the work items at the start, instead of `options["items"]`.
@@ -119,6 +123,8 @@ class SessionMethods(BaseClient):
         """
         arguments = HowToRun(
             agents=_with_session_files(agents),
+            approvers=approvers,
+            observers=observers,
             stop=stop,
             options=options,
             items=items,

@@ -136,6 +136,8 @@ def _arguments(spec: SessionSpec) -> dict[str, Any]:
     parameters = {name: value for name, value in spec.parameters.items() if name != REVIEW_PARAMETER}
     return {
         "agents": dict(spec.agents),
+        "approvers": spec.approvers,
+        "observers": spec.observers,
         "stop": _without_repeated(spec.stop),
         "options": spec.options,
         "policy": spec.policy,

@@ -39,8 +39,8 @@ from .context import (
 from .errors import model_failure
 from .prompts import without_own_name
 from .review_files import review_toolsets
-from .session_tools import SessionNeeded, without_tool_answers
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
+from .tool_questions import AnswerNeeded, without_tool_answers
 from .tools import Toolbox, ToolContext, Toolset
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
@@ -50,7 +50,7 @@ MAX_OUTPUT_RETRIES = 2
 _CUT = "the review was cut at the token limit of the answer (finish reason: length): raise max_tokens of the model"
 
 #: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.
-_VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s"}
+_VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s", "approvers", "observers"}
 
 
 class LLMAgent:
@@ -92,7 +92,7 @@ class LLMAgent:
             calls = await self._create_hooks(without_tool_answers(turn), turn_services, sources)
             try:
                 return await self._ask_model(turn, calls)
-            except SessionNeeded as needed:
+            except AnswerNeeded as needed:
                 return needed.to_outcome(calls.spent)
             except UnexpectedModelBehavior:
                 await calls.delete_answers()
@@ -118,6 +118,7 @@ class LLMAgent:
             max_tries=llm_settings.retries + 1,
             deadline=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
+            secrets=self._secrets(sources),
         )
 
     async def _build_history(self, turn: TurnContext, calls: ModelCallHooks) -> ModelHistory:

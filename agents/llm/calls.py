@@ -40,13 +40,16 @@ from ...models.errors import AgentFailed
 from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
+from .approvals import find_refusal, needs_approval
 from .errors import retry_pause_s
 from .observing import describe_prompt
 from .settings import DecisionForm, PricedModel, usage_of
 from .tools import ToolContext, use_effect_id
 
 #: Prefixes of call names in the journal.
-REQUESTS, TOOLS = "model:", "tool:"
+REQUESTS, TOOLS, RETRIES = "model:", "tool:", "retry:"
+#: Result of an approved call whose own result cannot be stored: a later attempt would repeat the call.
+_NOT_KEPT = "The tool was called. Its result is not JSON data, or is too large."
 
 _RESPONSE: TypeAdapter[ModelResponse] = TypeAdapter(ModelResponse)
 
@@ -71,6 +74,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     deadline: float
     #: Usage of this attempt so far.
     spent: Usage = field(default_factory=Usage)
+    #: Texts that questions to people must not contain.
+    secrets: Sequence[str] = ()
     _model_index: int = 0
     _tries: int = 0
     #: Number of messages of the newest observed request.
@@ -169,7 +174,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         args: dict[str, Any],
         handler: WrapToolExecuteHandler,
     ) -> Any:
-        """Run each tool call once per turn; the same call, repeated in one run, counts as another call."""
+        """Run each tool call once per turn; the same call, repeated in one run, counts as another call.
+
+        Raises:
+            AnswerNeeded: The call needs an approval.
+            AgentFailed: The session has nobody who could approve it.
+        """
         same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
         self._tool_call_counts[same] += 1
         number = f"{same}:{self._tool_call_counts[same]}"
@@ -182,13 +192,47 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             use_effect_id(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"),
             self._observing_retry(TOOLS + number),
         ):
+            if needs_approval(tool_def):
+                return await self._execute_approved(ctx.deps, tool_def, args, handler, number=number)
             result = await handler(args)
+        return await self._store_result(TOOLS + number, result)
+
+    async def _execute_approved(
+        self,
+        context: ToolContext,
+        tool: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+        *,
+        number: str,
+    ) -> Any:
+        """Run a call if it is approved. Any outcome but a failure is stored, because later attempts are certain."""
+        if (asked_again := self.services.journal.get_answer(RETRIES + number)) is not None:
+            raise ModelRetry(asked_again)
+        refusal = find_refusal(context.turn, tool, args, call=context.effect_id, secrets=self.secrets)
+        if refusal is not None:
+            return await self._store_result(TOOLS + number, refusal)
+        try:
+            result = await handler(args)
+        except ToolRetryError as error:
+            message = error.tool_retry.content
+            text = (
+                message if isinstance(message, str) else json.dumps(to_jsonable_python(message, fallback=str))
+            )
+            await self.services.journal.store_answers({RETRIES + number: text})
+            raise
+        data = await self._store_result(TOOLS + number, result)
+        if self.services.journal.get_answer(TOOLS + number) is None:
+            data = await self._store_result(TOOLS + number, _NOT_KEPT)
+        return data
+
+    async def _store_result(self, name: str, result: object) -> object:
         try:
             data = to_jsonable_python(result)
             text = json.dumps(data, ensure_ascii=False)
         except (PydanticSerializationError, ValueError, TypeError):
             return result  # not JSON, such as a picture: the next attempt repeats the call
-        await self.services.journal.store_answers({TOOLS + number: text})
+        await self.services.journal.store_answers({name: text})
         return data
 
     def _observe_tool_call(self, call: str, tool: str, args: dict[str, Any]) -> None:

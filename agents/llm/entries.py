@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
 
 from ...models.attachments.attachment import check_media_type
 from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
@@ -30,6 +30,8 @@ TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
 _OF_A_PROVIDER = re.compile(
     r"(anthropic|bedrock|cerebras|cohere|google|groq|mistral|openai|openrouter|xai)_\w+"
 )
+#: Maximum characters of the name of a person.
+_MAX_NAME = 200
 #: Settings that have their own fields, or that the turn sets.
 _NOT_A_SETTING = frozenset({"temperature", "max_tokens", "timeout", "request_timeout", "max_retries"})
 
@@ -63,6 +65,24 @@ def _media_types(pattern: str) -> str:
 MediaTypes = Annotated[str, AfterValidator(_media_types)]
 ExtraSettings = Annotated[dict[str, JsonValue], AfterValidator(_settings)]
 ToolName = Annotated[str, AfterValidator(_tool_name)]
+
+
+def _approval(value: object) -> object:
+    if isinstance(value, bool) or (isinstance(value, str) and value.strip() and len(value) <= _MAX_NAME):
+        return value
+    raise ValueError("must be true, false, or the name of a person")
+
+
+def _approved_tools(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value):
+        return tuple(value)
+    raise ValueError("must be true, false, or a list of names of tools")
+
+
+Approval = Annotated[bool | str, BeforeValidator(_approval)]
+ApprovedTools = Annotated[bool | tuple[str, ...], BeforeValidator(_approved_tools)]
 
 
 class ModelEntry(EntryBase):
@@ -145,6 +165,8 @@ class ToolEntry(EntryBase):
     description: str | None = None
     #: Maximum seconds of one call; None: until the turn's deadline.
     timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    #: Whether each call needs the approval of the session's first approver, or the name of the person who decides.
+    approval: Approval = False
 
 
 class McpEntry(EntryBase):
@@ -160,6 +182,15 @@ class McpEntry(EntryBase):
     env: tuple[VariableName, ...] = ()
     #: Names of the tools to use; None: all.
     tools: tuple[str, ...] | None = None
+    #: Tools whose calls need the approval of the session's first approver; true: all of them.
+    approval: ApprovedTools = False
+
+    @model_validator(mode="after")
+    def _approval_is_of_tools(self) -> McpEntry:
+        for name in self.approval if isinstance(self.approval, tuple) else ():
+            if self.tools is not None and name not in self.tools:
+                raise ValueError(f"approval: must name tools of `tools` (got {name!r})")
+        return self
 
     @model_validator(mode="after")
     def _is_one_server(self) -> McpEntry:

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from ...models.memory.parameters import to_compact_json
 from ...models.memory.recall import MemoryView
 from ...models.memory.services import service_names
-from ...models.protocol.collab import CollabMode, Participant, ParticipantKind
+from ...models.protocol.collab import CollabMode, Participant
 from ...models.protocol.dialog import Message
 from ...models.text.json_text import dump_json
 from ...models.turns.items import ItemResult
@@ -118,7 +118,7 @@ def _format_answer(answer: GivenAnswer, roster: Sequence[Participant]) -> str:
 
 def _asking_instructions(turn: TurnContext) -> str:
     """Return how to ask a person; empty if no person takes part."""
-    people = [name_of(p) for p in turn.roster if p.kind is ParticipantKind.HUMAN and p != turn.me]
+    people = [name_of(p) for p in turn.people if p.participant_id != turn.me.participant_id]
     if not people:
         return ""
     return (

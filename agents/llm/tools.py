@@ -31,6 +31,7 @@ from ...models.sessions.recorded import RecordedTool
 from ...models.turns.turn import TurnContext
 from ..execution.failures import to_agent_error
 from ..python import load_callable
+from .approvals import approval_metadata, mark_tools
 from .entries import McpEntry, ToolEntry
 
 _effect_id: ContextVar[str] = ContextVar("effect_id")
@@ -158,7 +159,15 @@ class RecordedToolset(AbstractToolset[ToolContext]):
 def _function(name: str, entry: ToolEntry) -> Tool[ToolContext]:
     function = load_callable(entry.callable)
     try:
-        return Tool(function, name=name, description=entry.description, timeout=entry.timeout_s)
+        return Tool(
+            function,
+            name=name,
+            description=entry.description,
+            timeout=entry.timeout_s,
+            # Alone: the question would cancel another call while it runs, and the next attempt would repeat it.
+            sequential=bool(entry.approval),
+            metadata=approval_metadata(entry.approval),
+        )
     except Exception as error:
         raise to_agent_error(error, retryable=False) from error
 
@@ -186,6 +195,8 @@ def mcp_toolset(name: str, entry: McpEntry, getenv: Callable[[str], str | None])
     if entry.tools is not None:
         wanted = frozenset(entry.tools)
         toolset = toolset.filtered(lambda _, tool: tool.name in wanted)
+    if entry.approval:
+        toolset = toolset.prepared(lambda _, tools: mark_tools(name, entry.approval, tools))
     return toolset.prefixed(name)
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue
 from ..memory.learned import MemoryOptions
 from ..outputs.required import RequiredOutput
 from ..text.ids import Id, new_id
-from ..turns.frozen import Frozen
+from ..turns.frozen import Frozen, ShortText
 from .history import History
 from .inputs import InputValue
 from .limits import Tenant, TurnLimits
@@ -34,6 +34,9 @@ class SessionSpec(Frozen):
     history: History | None = None
     #: Participant id -> its agent.
     agents: Mapping[str, AgentBinding]
+    #: Names of people without turns who may be asked; approvers also decide approvals.
+    approvers: tuple[ShortText, ...] = ()
+    observers: tuple[ShortText, ...] = ()
     stop: StopCondition
     options: ModeOptions = ModeOptions()
     #: Participant id of the orchestrator, in orchestrated sessions.

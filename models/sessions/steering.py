@@ -42,6 +42,9 @@ class SessionParticipants:
         Raises:
             InvalidInput: A value breaks a rule.
         """
+        if participant.participant_id in (*self.spec.approvers, *self.spec.observers):
+            rule = "must not be the name of an approver or observer"
+            raise InvalidInput("participant", participant.participant_id, rule)
         collab = self.collab.changed(participants=(*self.collab.participants, participant)).activated()
         agents = {**self.spec.agents, participant.participant_id: binding}
         return self._checked(collab, agents, limit_bytes=limit_bytes)

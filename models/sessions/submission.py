@@ -23,6 +23,7 @@ from ..outputs.schema import read_schema
 from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
+from ..turns.asked_people import check_people, read_names
 from ..turns.items import NewItem
 from ..turns.waiting import TimeoutAction
 from .history import History
@@ -40,6 +41,8 @@ M = TypeVar("M", bound=BaseModel)
 _RUN_FIELDS = (
     *(
         "agents",
+        "approvers",
+        "observers",
         "stop",
         "options",
         "policy",
@@ -145,6 +148,10 @@ class HowToRun(MemoryChoices, total=False):
     #: Participant id -> registered agent name, or that with overrides that are data (`AgentBinding`). A
     #: participant without an entry is taken by the agent of its own name, or, if it is a person, by `human`.
     agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None
+    #: People without turns who may be asked, and who decide approvals.
+    approvers: Iterable[str] | None
+    #: People without turns who may be asked.
+    observers: Iterable[str] | None
     #: When to end, beyond what the mode itself knows: a `StopCondition`, or its file form `{"max_rounds": 3}`.
     stop: StopCondition | Mapping[str, Any] | None
     #: Options of the mode.
@@ -204,6 +211,9 @@ class Submission:
 
     collab: Collab
     agents: Mapping[str, AgentBinding] = field(default_factory=dict)
+    #: Names of people without turns who may be asked; approvers also decide approvals.
+    approvers: tuple[str, ...] = ()
+    observers: tuple[str, ...] = ()
     #: None: the default of the mode.
     stop: StopCondition | None = None
     options: ModeOptions = field(default_factory=ModeOptions)
@@ -256,6 +266,8 @@ class Submission:
         return cls(
             collab=collab,
             agents={str(name): _read_binding(it, f"agents.{name}") for name, it in agents.items()},
+            approvers=read_names("approvers", how.get("approvers")),
+            observers=read_names("observers", how.get("observers")),
             stop=_read_stop(how.get("stop")),
             options=_read(ModeOptions, _options(how), "options"),
             policy=_read(FailurePolicy, how.get("policy"), "policy"),
@@ -368,6 +380,8 @@ class Submission:
                 "task": self.task,
                 "conversation": self.conversation,
                 "agents": self.agents,
+                "approvers": self.approvers,
+                "observers": self.observers,
                 "stop": stop if self.protocol is None else stop | Converged(self.experts),
                 "options": self.options,
                 "orchestrator": orchestrator_of(self.collab, self.options.orchestrator)
@@ -455,6 +469,7 @@ class Submission:
                     raise InvalidInput(
                         where, name, f"must be the id of a participant: {', '.join(sorted(ids))}"
                     )
+        check_people(self.approvers, self.observers, ids)
         if self.options.aggregator is not None and self.options.aggregator not in ids:
             raise InvalidInput(
                 "options.aggregator", self.options.aggregator, "must be the id of a participant"

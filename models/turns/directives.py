@@ -14,7 +14,7 @@ A directive is a line that begins with one of these words, in capitals:
     HAND OFF: tester             another participant continues, with the item in a swarm
     ASK ben: May I delete it?    a question to a person: all text from here to the end
 
-An `ASK` line must name a participant of kind `human`; otherwise it is text. The text before it is the
+An `ASK` line must name a participant of kind `human`, an approver or an observer; otherwise it is text. The text before it is the
 message. Sessions with memory also read the lines of `models/memory/learned.py`.
 
 An answer that is nothing but `PASS` says nothing, in any mode. An instruction or an item continues until
@@ -79,8 +79,7 @@ def _read_question_line(line: str, following: Iterable[str], context: TurnContex
     name, colon, text = line.strip(_AROUND).removeprefix(_WORD).partition(":")
     if not colon:
         return None
-    people = [p for p in context.roster if p.kind is ParticipantKind.HUMAN]
-    ids = find_participants(name.strip(_AROUND + "@()[]"), people)
+    ids = find_participants(name.strip(_AROUND + "@()[]"), context.people)
     if len(ids) != 1:
         return None
     # At most once per text: only the line with the question is read to the end of the text.

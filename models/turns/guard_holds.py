@@ -36,6 +36,15 @@ class Verdict(StrEnum):
     APPROVE = "approve"
     REFUSE = "refuse"
 
+    @classmethod
+    def of(cls, answer: str | None) -> Verdict:
+        """Return the verdict of an answer. Only an explicit approval approves; None is no answer."""
+        return cls.APPROVE if answer is not None and answer.strip() == cls.APPROVE else cls.REFUSE
+
+
+#: The answers that a person may give.
+VERDICTS = (Verdict.APPROVE.value, Verdict.REFUSE.value)
+
 
 class GuardHold(Frozen):
     """A turn that was stopped by a guard until a person decides."""

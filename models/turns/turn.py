@@ -23,6 +23,7 @@ from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import Message, Role
 from ..text.ids import format_timestamp, utcnow
 from ..text.json_text import to_json_data
+from .asked_people import people_of
 from .decision_ledger import DecisionLedger
 from .frozen import Frozen, ShortText
 from .items import ItemResult, NewItem, WorkItem
@@ -149,8 +150,15 @@ class Question(Frozen):
     choices: tuple[ShortText, ...] = Field(default=(), max_length=100)
     #: Registered session that answers, as a sub-session, instead of a person.
     session: ShortText | None = None
-    #: Name of the tool call that asks a session; empty: the agent itself asks.
+    #: Name of the tool that needs an approval.
+    tool: ShortText | None = None
+    #: Name of the tool call that asks; empty: the agent itself asks.
     call: str = Field(default="", max_length=1_000)
+
+    @property
+    def is_for_approval(self) -> bool:
+        """Return whether a tool call waits for the answer."""
+        return self.tool is not None
 
 
 class GivenAnswer(Frozen):
@@ -194,6 +202,9 @@ class TurnContext(Frozen):
     #: Speaker of this turn.
     me: Participant
     roster: tuple[Participant, ...]
+    #: Names of people without turns who may be asked; approvers also decide approvals.
+    approvers: tuple[str, ...] = ()
+    observers: tuple[str, ...] = ()
     turn_number: int
     #: 1 for the first try of this turn.
     attempt: int = 1
@@ -221,6 +232,11 @@ class TurnContext(Frozen):
     remaining: RemainingBudget = RemainingBudget()
     #: Seconds until the turn's deadline.
     timeout_s: float = 300.0
+
+    @property
+    def people(self) -> tuple[Participant, ...]:
+        """The people who may be asked: participants of kind human, then approvers and observers."""
+        return people_of(self.roster, (*self.approvers, *self.observers))
 
     @property
     def attachments(self) -> tuple[Attachment, ...]:
@@ -265,7 +281,7 @@ class TurnOutcome(Frozen):
 
     @classmethod
     def ask(cls, to: str, text: str, *, choices: tuple[str, ...] = ()) -> TurnOutcome:
-        """Return a question to a person of the roster; `TurnContext.answers` holds the answer next time."""
+        """Return a question to one of `TurnContext.people`; `TurnContext.answers` holds the answer next time."""
         return cls(question=Question(to=to, text=text, choices=choices))
 
     @classmethod

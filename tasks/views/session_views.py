@@ -17,6 +17,7 @@ from ...models.protocol.dialog import Message
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
+from ...models.turns.asked_people import people_of
 from ...models.turns.decision_ledger import DecisionLedger
 from ...models.turns.turn import Expects, OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
 from ...models.turns.waiting import ParkedQuestion
@@ -93,6 +94,12 @@ class SessionFacts:
     def roster(self) -> dict[str, Participant]:
         """Return participants by id, in roster order."""
         return {p.participant_id: p for p in self.collab.participants}
+
+    @cached_property
+    def people(self) -> dict[str, Participant]:
+        """Return the people who may be asked, by name."""
+        others = (*self.spec.approvers, *self.spec.observers)
+        return {p.participant_id: p for p in people_of(self.participants, others)}
 
     @cached_property
     def limits(self) -> RemainingBudget:
@@ -276,6 +283,8 @@ def turn_context(
         purpose=facts.collab.purpose,
         me=facts.roster[planned.participant],
         roster=facts.participants,
+        approvers=facts.spec.approvers,
+        observers=facts.spec.observers,
         turn_number=grant.number,
         attempt=grant.grants,
         expects=planned.expects,

@@ -6,7 +6,7 @@ import logging
 from dataclasses import replace
 
 from ...models.errors import AgentError
-from ...models.turns.guard_holds import GuardAction, GuardHold, Verdict
+from ...models.turns.guard_holds import VERDICTS, GuardAction, GuardHold
 from ...models.turns.turn import OutcomeKind, Question, TurnOutcome
 from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, write_deadline
@@ -19,7 +19,6 @@ log = logging.getLogger(__name__)
 
 #: Maximum characters of a held answer in the question about it; the whole answer is kept.
 _MOST_SHOWN = 20_000
-_CHOICES = (Verdict.APPROVE.value, Verdict.REFUSE.value)
 _KINDS = {GuardAction.SKIP: OutcomeKind.SKIPPED, GuardAction.ABORT: OutcomeKind.FAILED}
 
 
@@ -49,7 +48,7 @@ def _park(
 ) -> TurnEnd:
     active_turn: ActiveTurn = turn.active_turn
     asked = silent.model_copy(
-        update={"question": Question(to=stop.to, text=_question(hold), choices=_CHOICES)}
+        update={"question": Question(to=stop.to, text=_question(hold), choices=VERDICTS)}
     )
     held = replace(turn, hold=hold, notes=stop.notes)
     try:

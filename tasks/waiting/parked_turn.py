@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
@@ -167,15 +167,17 @@ class OpenQuestion:
                 "escalated": False,
             }
         )
-        return self._build_return(waiting, rule=rule, outcome="asked", by=by)
+        reply = self._build_return(waiting, rule=rule, outcome="asked", by=by)
+        if not answer.question.is_for_approval:
+            return reply
+        decision = {"tool": answer.question.tool, "decision": Verdict.of(text).value}
+        return replace(reply, about={**reply.about, **decision})
 
     def _decided(self, text: str | None, *, by: str | None) -> ParkedQuestion:
-        """Return the question with the decision about what a guard holds. Only an explicit approval approves."""
+        """Return the question with the decision about what a guard holds."""
         hold = self.waiting.hold
         assert hold is not None  # noqa: S101 - the caller has checked it
-        is_approved = text is not None and text.strip() == Verdict.APPROVE
-        verdict = Verdict.APPROVE if is_approved else Verdict.REFUSE
-        decided = hold.model_copy(update={"verdict": verdict, "by": by})
+        decided = hold.model_copy(update={"verdict": Verdict.of(text), "by": by})
         return self.waiting.model_copy(update={"hold": decided, "escalated": False})
 
     def _build_return(
@@ -202,14 +204,15 @@ class OpenQuestion:
         )
 
     def _lines(self, answer: GivenAnswer) -> Iterator[AddedMessage]:
-        """Yield question and answer as lines of the dialog; those of a tool call are none."""
+        """Yield question and answer as lines of the dialog; those of a session or a tool call are none."""
         question = answer.question
-        if question.session is not None:
+        if question.session is not None or question.call:
             return
         if question.text.strip():
             yield AddedMessage(speaker=self.record.participant, draft=DraftMessage(content=question.text))
         if answer.text is not None:
-            speaker = answer.by if answer.by in self.facts.roster else question.to
+            is_known = answer.by in self.facts.roster or answer.by in self.facts.people
+            speaker = answer.by if answer.by is not None and is_known else question.to
             yield AddedMessage(speaker=speaker, draft=DraftMessage(content=answer.text, role=Role.USER))
 
     def _draft(self, text: str) -> DraftMessage:

@@ -8,15 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from pydantic import JsonValue
+
 from ...agents.agent import AnyAgent
-from ...agents.deferred import DeferredAgent, ExternalAgent
+from ...agents.deferred import DeferredAgent, ExternalAgent, HumanAgent
 from ...agents.sessions import SessionAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.metrics import TurnOutcomeLabel
-from ...models.protocol.collab import ParticipantKind
 from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
-from ...models.text.redact import excerpt
+from ...models.text.redact import excerpt, scrub_secrets
 from ...models.turns.guard_holds import GuardHold
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
 from ...models.turns.waiting import (
@@ -81,7 +82,8 @@ class TurnToPark:
 
     def asks_participant(self, outcome: TurnOutcome) -> bool:
         """Return whether the question goes to the turn's own participant."""
-        return outcome.question is not None and outcome.question.to == self.context.me.participant_id
+        question = outcome.question
+        return question is not None and not question.call and question.to == self.context.me.participant_id
 
 
 def park_turn(runtime: Runtime, turn: TurnToPark, outcome: TurnOutcome, *, until: float) -> TurnEnd:
@@ -164,7 +166,8 @@ def _about(waiting: ParkedQuestion) -> EventData:
     text = text[:_MAX_EVENT_TEXT]
     if waiting.child is not None:
         return {"session_id": waiting.child.session_id, "question": text}
-    return {"asked": list(waiting.asked), "question": text}
+    about: dict[str, JsonValue] = {"asked": list(waiting.asked), "question": text}
+    return {**about, "tool": waiting.question.tool} if waiting.question.is_for_approval else about
 
 
 def _child(
@@ -184,8 +187,11 @@ def _child(
 def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnOutcome) -> ParkedQuestion:
     question = outcome.question
     assert question is not None  # noqa: S101 - only a turn with a question is parked
+    if question.is_for_approval:  # the agent knows its own secrets only
+        scrubbed = scrub_secrets(question.text, runtime.turn_services.secrets)
+        question = question.model_copy(update={"text": scrubbed})
     me = turn.context.me.participant_id
-    is_call = question.session is not None
+    is_call = question.session is not None or question.is_for_approval
     is_own = isinstance(agent, DeferredAgent) and question.to == me and not is_call and turn.hold is None
     before = turn.active_turn.waiting or ParkedQuestion(question=question)
     if len(before.answers) >= MOST_QUESTIONS:
@@ -220,17 +226,34 @@ def _wait_policy(
 
 
 def _policy(runtime: Runtime, turn: TurnToPark, question: Question) -> WaitPolicy:
-    """Return the wait policy of the person who is asked: that of their own agent."""
-    person = turn.facts.roster.get(question.to)
-    if person is None or person.kind is not ParticipantKind.HUMAN:
-        people = [p.participant_id for p in turn.facts.participants if p.kind is ParticipantKind.HUMAN]
-        names = ", ".join(people) or "none exist"
-        raise BadOutcome(f"question.to: must be a participant of kind human: {names} (got {question.to!r})")
+    """Return the wait policy of the person who is asked: that of their own agent.
+
+    Raises:
+        BadOutcome: The question goes to nobody who may be asked it.
+    """
+    _check_asked(turn, question)
+    binding = turn.facts.spec.agents.get(question.to) or AgentBinding(agent=question.to)
     try:
-        seat = runtime.registry.get_agent(turn.facts.spec.agents[question.to])
+        seat = runtime.registry.get_agent(binding)
     except (AgentError, InvalidInput):  # a problem of that agent is reported in its own turn
         return WaitPolicy()
+    if question.to not in turn.facts.roster and not isinstance(seat, HumanAgent):
+        return WaitPolicy()
     return seat.wait if isinstance(seat, DeferredAgent) else WaitPolicy()
+
+
+def _check_asked(turn: TurnToPark, question: Question) -> None:
+    """Raise BadOutcome if the person may not be asked: this is the only place that decides it."""
+    decides = turn.hold is not None or question.is_for_approval
+    people = [name for name in turn.facts.people if not (decides and name in turn.facts.spec.observers)]
+    if question.to in people:
+        return
+    names = ", ".join(people) or "none exist"
+    kinds = "or an approver" if decides else "an approver or an observer"
+    tool = f"tool {question.tool!r} needs an approval; " if question.is_for_approval else ""
+    raise BadOutcome(
+        f"{tool}question.to: must be a participant of kind human, {kinds}: {names} (got {question.to!r})"
+    )
 
 
 def _delivery(

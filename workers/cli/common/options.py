@@ -40,6 +40,22 @@ Attach = Annotated[
         "--attach", metavar="FILE", help="Attach a file to the message; may be given several times."
     ),
 ]
+Approvers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--approver",
+        metavar="NAME",
+        help="Person without turns who may be asked, and who decides approvals; may be given several times.",
+    ),
+]
+Observers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--observer",
+        metavar="NAME",
+        help="Person without turns who may be asked; may be given several times.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 SessionId = Annotated[
     str, typer.Argument(metavar="ID", help="Session id, or at least its first 8 characters.")

@@ -208,6 +208,9 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
     yield Text(f"purpose: {printable(collab.purpose)}")
     yield from _origin(job.spec)
+    for label, names in (("approvers", job.spec.approvers), ("observers", job.spec.observers)):
+        if names:
+            yield Text(f"{label}: {printable(', '.join(names))}")
     if inputs := job.spec.inputs:
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
         yield Text(f"inputs: {printable(given)}")
@@ -274,6 +277,8 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "output": output_of(state, dialog.messages),
         "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
         "items": [item.to_json_data() for item in items],
+        "approvers": list(job.spec.approvers),
+        "observers": list(job.spec.observers),
         "inputs": dict(job.spec.inputs),
         "board": [entry.model_dump(mode="json", exclude_none=True) for entry in board],
         "parent": None if job.parent is None else job.parent.model_dump(mode="json"),

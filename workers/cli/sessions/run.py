@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import AsJson, Attach
+from ..common.options import Approvers, AsJson, Attach, Observers
 from .input_options import Input, InputOptions, ListInputs, Messages, Set, inputs_json, inputs_table
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ def run(  # noqa: PLR0913 - each is an option
     as_json: AsJson = False,
     record: Record = None,
     attach: Attach = None,
+    approvers: Approvers = None,
+    observers: Observers = None,
     verbose: Verbose = False,
 ) -> None:
     """Run a session, follow it live, and exit with a code for its outcome.
@@ -82,6 +84,7 @@ def run(  # noqa: PLR0913 - each is an option
     settings = load_settings()
     (submission,) = InputOptions(values or (), input_file, messages or ()).read([source])
     submission = _with_attachments(_with_record(submission, record), attach, settings)
+    submission = _with_people(submission, approvers, observers)
     result = _run(source, submission, settings, console(stderr=as_json), verbose=verbose)
     if as_json:
         print_json(result_json(result))
@@ -93,6 +96,19 @@ def run(  # noqa: PLR0913 - each is an option
 
 def _with_record(submission: Submission, record: bool | None) -> Submission:
     return submission if record is None else replace(submission, record=record)
+
+
+def _with_people(
+    submission: Submission, approvers: list[str] | None, observers: list[str] | None
+) -> Submission:
+    """Return a submission with further people without turns."""
+    from ....models.turns.asked_people import read_names
+
+    return replace(
+        submission,
+        approvers=(*submission.approvers, *read_names("--approver", approvers)),
+        observers=(*submission.observers, *read_names("--observer", observers)),
+    )
 
 
 def _with_attachments(submission: Submission, files: list[Path] | None, settings: Settings) -> Submission:
@@ -162,7 +178,7 @@ def _explain_unknown_agent(registry: Registry) -> Iterator[None]:
         raise InvalidInput(error.field, error.name, rule) from error
 
 
-def submit(
+def submit(  # noqa: PLR0913 - each is an option
     files: Files,
     values: Set = None,
     input_file: Input = None,
@@ -170,6 +186,8 @@ def submit(
     as_json: AsJson = False,
     record: Record = None,
     attach: Attach = None,
+    approvers: Approvers = None,
+    observers: Observers = None,
 ) -> None:
     """Queue sessions and print their ids, one per line.
 
@@ -186,7 +204,8 @@ def submit(
     options = InputOptions(values or (), input_file, messages or ())
     settings = load_settings()
     submissions = [
-        _with_attachments(_with_record(it, record), attach, settings) for it in options.read(sources)
+        _with_people(_with_attachments(_with_record(it, record), attach, settings), approvers, observers)
+        for it in options.read(sources)
     ]
     sessions = installation_of(Client(settings)).sessions
     if len(sources) == 1:

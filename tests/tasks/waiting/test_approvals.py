@@ -1,0 +1,216 @@
+"""Tools that need an approval: a person decides about each call, and an approved call is made once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from servers.model_stub import StubModel, completion
+from stub_agents.approvals import payments
+
+pytestmark = pytest.mark.real_models
+
+REGISTRY = """
+[models.stub]
+model = "stub"
+base_url = "{url}"
+retries = 0
+
+[tools.pay]
+callable = "stub_agents.approvals:pay"
+approval = true
+
+[tools.haggle]
+callable = "stub_agents.approvals:haggle"
+approval = true
+
+[tools.draw]
+callable = "stub_agents.approvals:draw"
+approval = true
+
+[tools.fail_once]
+callable = "stub_agents.approvals:fail_once"
+approval = true
+
+[tools.pay_by_ben]
+callable = "stub_agents.approvals:pay"
+approval = "ben"
+
+[agents.ada]
+kind = "llm"
+model = "stub"
+tools = ["pay", "haggle", "draw", "fail_once", "pay_by_ben"]
+"""
+
+
+@pytest.fixture
+def model():
+    payments.clear()
+    with StubModel() as stub:
+        yield stub
+
+
+@pytest.fixture
+def begin(make_office, model):
+    """Submits a session of one turn whose model gives these answers."""
+
+    def begin(*answers, text="", people=(), **how):
+        office = make_office(REGISTRY.format(url=model.url) + text)
+        model.answers(*answers)
+        how = {
+            "stop": {"max_turns": 1},
+            "approvers": ["ann"],
+            "policy": {"attempts": 1, "then": "skip"},
+        } | how
+        job = office.submit("round_robin", {"ada": "ada"}, people=people, **how)
+        office.work()
+        return office, job
+
+    return begin
+
+
+def pay(amount, *, tool="pay", call="c1", **more):
+    return completion(tool=(tool, {"amount": amount, **more}), call=call)
+
+
+def said(job):
+    return [(message.speaker, message.content) for message in job.messages()]
+
+
+def results(model):
+    return [it["content"] for it in model.asked[-1].body["messages"] if it["role"] == "tool"]
+
+
+def events(job, kind):
+    return [event.data for event in job.collab().events if event.event_type == kind]
+
+
+def decide(office, job, answer, *, by="ann"):
+    job.reply(by, answer)
+    office.work()
+
+
+def test_approver_is_asked_with_tool_and_arguments(begin):
+    _, job = begin(pay(5, note="for tea"))
+    (question,) = job.pending()
+    assert (question.asked, question.question.choices) == (("ann",), ("approve", "refuse"))
+    assert "'pay'" in question.question.text
+    assert json.loads(question.question.text.partition("\n\n")[2]) == {"amount": 5, "note": "for tea"}
+    assert payments == []
+    job.cancel()
+
+
+def test_approved_call_is_made_once_without_another_request(begin, model):
+    office, job = begin(pay(5), completion("Done."))
+    decide(office, job, "approve")
+    assert (said(job), results(model), len(model.asked)) == ([("ada", "Done.")], ["paid 5"], 2)
+    assert [amount for amount, _ in payments] == [5]
+
+
+def test_refused_call_is_not_made(begin, model):
+    office, job = begin(pay(5), completion("Then not."))
+    decide(office, job, "refuse")
+    assert (said(job), results(model), payments) == ([("ada", "Then not.")], ["refused by ann"], [])
+
+
+def test_each_decision_is_on_record(begin):
+    office, job = begin(pay(5), pay(6, call="c2"), completion("Done."))
+    decide(office, job, "approve")
+    decide(office, job, "refuse")
+    assert [it["tool"] for it in events(job, "turn.parked")] == ["pay", "pay"]
+    decisions = [(it["tool"], it["decision"], it["by"]) for it in events(job, "turn.answered")]
+    assert decisions == [("pay", "approve", "ann"), ("pay", "refuse", "ann")]
+
+
+def test_approval_holds_for_one_call(begin, model):
+    office, job = begin(pay(5), pay(5, call="c2"), completion("Done."))
+    decide(office, job, "approve")
+    assert len(payments) == 1
+    decide(office, job, "approve")
+    assert results(model) == ["paid 5", "paid 5"]
+    assert len({effect for _, effect in payments}) == len(payments) == 2
+
+
+def test_calls_of_one_answer_are_approved_one_by_one(begin, model):
+    both = pay(5)
+    calls = both.body["choices"][0]["message"]["tool_calls"]
+    calls.extend(pay(6, call="c2").body["choices"][0]["message"]["tool_calls"])
+    office, job = begin(both, completion("Done."))
+    decide(office, job, "approve")
+    assert [amount for amount, _ in payments] == [5]
+    decide(office, job, "approve")
+    assert [amount for amount, _ in payments] == [5, 6]
+    assert (results(model), len(model.asked)) == (["paid 5", "paid 6"], 2)
+
+
+@pytest.mark.parametrize("tool", ["haggle", "draw"])
+def test_call_without_a_storable_result_is_made_once(begin, tool):
+    office, job = begin(pay(5, tool=tool), pay(3, call="c2"), completion("Done."))
+    decide(office, job, "approve")
+    decide(office, job, "approve")
+    assert ([amount for amount, _ in payments], said(job)) == ([5, 3], [("ada", "Done.")])
+
+
+def test_failed_call_is_repeated_with_its_effect_id(begin):
+    policy = {"attempts": 2, "backoff_s": 0}
+    office, job = begin(pay(5, tool="fail_once"), completion("Done."), policy=policy)
+    decide(office, job, "approve")
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert said(job) == [("ada", "Done.")]
+    assert len(payments) == 2
+    assert payments[0] == payments[1]
+
+
+def test_no_answer_in_time_refuses(begin, model):
+    wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\n'
+    office, job = begin(pay(5), completion("Then not."), text=wait)
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert (results(model), payments) == (["refused: no answer in time"], [])
+    assert [it["decision"] for it in events(job, "turn.answered")] == ["refuse"]
+
+
+@pytest.mark.parametrize(("default", "count"), [("approve", 1), ("yes", 0)])
+def test_default_answer_decides(begin, default, count):
+    wait = f'\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\nthen = "default"\ndefault = "{default}"\n'
+    office, job = begin(pay(5), completion("Done."), text=wait)
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert len(payments) == count
+
+
+@pytest.mark.parametrize(
+    ("tool", "how", "reason"),
+    [
+        ("pay", {"approvers": []}, "tool 'pay' needs an approval, and the session has no approvers"),
+        ("pay", {"approvers": [], "observers": ["cyd"]}, "the session has no approvers"),
+        ("pay_by_ben", {}, "tool 'pay_by_ben' needs an approval; question.to: must be"),
+        ("pay_by_ben", {"observers": ["ben"]}, "tool 'pay_by_ben' needs an approval; question.to: must be"),
+    ],
+)
+def test_turn_fails_for_good_without_a_person_to_ask(begin, model, tool, how, reason):
+    _, job = begin(pay(5, tool=tool), policy={"attempts": 3, "then": "abort"}, **how)
+    state = job.state()
+    assert (state.reason, len(model.asked), payments) == ("failed", 1, [])
+    assert reason in state.detail
+
+
+@pytest.mark.parametrize("how", [{"people": ["ben"]}, {"approvers": ["ann", "ben"]}])
+def test_tool_names_the_person_who_decides(begin, how):
+    office, job = begin(pay(5, tool="pay_by_ben"), completion("Done."), **how)
+    decide(office, job, "approve", by="ben")
+    assert len(payments) == 1
+
+
+def test_question_contains_no_secrets(begin):
+    _, job = begin(pay(5, note="key sk-abcdefgh12"))
+    (question,) = job.pending()
+    assert "sk-abcdefgh12" not in question.question.text
+    job.cancel()
+
+
+def test_long_arguments_are_cut_in_the_question(begin):
+    _, job = begin(pay(5, note="x" * 40_000))
+    (question,) = job.pending()
+    assert len(question.question.text) < 21_000
+    assert "more characters" in question.question.text
+    job.cancel()
