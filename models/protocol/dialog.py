@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 MESSAGE_EVENT = "dialog.message"
 #: Keys in a message's event for its participant, turn and grant.
-_PROVENANCE = ("participant_id", "turn_number", "token_id", "fence")
+_PROVENANCE = ("participant_id", "asked_by", "turn_number", "token_id", "fence")
 _HISTORY = "history"
 #: Key in a message's event for the data beside its text.
 _OUTPUT = "output"
@@ -64,6 +64,11 @@ class Message(ProtocolObject):
     def speaker(self) -> str | None:
         """Participant id of the speaker; None: the message is not from a turn."""
         return self._event_field("participant_id", str)
+
+    @property
+    def asked_by(self) -> str | None:
+        """Participant id of who has the turn and asked the speaker; None: the speaker has the turn."""
+        return self._event_field("asked_by", str)
 
     @property
     def turn_number(self) -> int | None:
@@ -158,11 +163,16 @@ def build_turn_message(
     turn_number: int,
     token_id: str,
     fence: int,
+    asked_by: str | None = None,
     trace_id: str | None = None,
 ) -> Message:
-    """Return the message of a turn, with speaker, turn, token and fencing number in its event."""
+    """Return the message of a turn, with speaker, turn, token and fencing number in its event.
+
+    `asked_by`: the participant whose turn it is, if the message is the answer of another person.
+    """
     data: dict[str, JsonValue] = {
         "participant_id": participant_id,
+        **({} if asked_by is None else {"asked_by": asked_by}),
         "turn_number": turn_number,
         "token_id": token_id,
         "fence": fence,

@@ -139,7 +139,7 @@ def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent])
     """Check that only the holder of the turn writes: each message has the newest token of its turn.
 
     `messages` and `events` are those of one session. Messages outside of a turn, such as the opening
-    messages of a dialog, need no grant.
+    messages of a dialog, need no grant. The answer of a person is written by who has the turn and asked.
     """
     grants = {
         _payload_field(event, "turn_number"): _grant(event)
@@ -153,7 +153,7 @@ def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent])
         if grant is None or grant.token_id != message.token_id:
             rule = f"must have the last token granted for turn {message.turn_number}"
             yield _violation("map_exclusive_write", field, message.token_id, rule)
-        elif grant.participant_id not in (None, message.speaker):
+        elif grant.participant_id not in (None, message.asked_by or message.speaker):
             rule = f"must be from {grant.participant_id!r}, the owner of turn {message.turn_number}"
             yield _violation("map_exclusive_write", field, message.speaker, rule)
 

@@ -87,6 +87,7 @@ class MessageBuilder:
             turn_number=self.number,
             token_id=self.token,
             fence=self.fence,
+            asked_by=None if speaker == self.planned.participant else self.planned.participant,
             trace_id=self.facts.session_id,
         )
         return message.with_attachments(draft.attachments) if draft.attachments else message

@@ -245,15 +245,15 @@ def _policy(runtime: Runtime, turn: TurnToPark, question: Question) -> WaitPolic
 def _check_asked(turn: TurnToPark, question: Question) -> None:
     """Raise BadOutcome if the person may not be asked: this is the only place that decides it."""
     decides = turn.hold is not None or question.is_for_approval
-    people = [name for name in turn.facts.people if not (decides and name in turn.facts.spec.observers)]
+    spec = turn.facts.spec
+    people = [name for name in turn.facts.people if not (decides and name in spec.observers)]
     if question.to in people:
         return
     names = ", ".join(people) or "none exist"
-    kinds = "or an approver" if decides else "an approver or an observer"
+    kinds = ["a participant of kind human", *(["an approver"] if spec.approvers else [])]
+    kinds += ["an observer"] if spec.observers and not decides else []
     tool = f"tool {question.tool!r} needs an approval; " if question.is_for_approval else ""
-    raise BadOutcome(
-        f"{tool}question.to: must be a participant of kind human, {kinds}: {names} (got {question.to!r})"
-    )
+    raise BadOutcome(f"{tool}question.to: must be {' or '.join(kinds)}: {names} (got {question.to!r})")
 
 
 def _delivery(

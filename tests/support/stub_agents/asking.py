@@ -36,3 +36,10 @@ def moody(turn: TurnContext) -> TurnOutcome:
 def lost(_turn: TurnContext) -> TurnOutcome:
     """Ask a person who is not a participant."""
     return TurnOutcome.ask("zed", "Where am I?")
+
+
+def in_text(turn: TurnContext) -> str:
+    """Ask the person of the parameter `who` in plain text."""
+    if turn.answers:
+        return "Done."
+    return f"I looked around.\nASK {turn.parameters['who']}: May I?"
