@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from symposia.client import Client
     from symposia.models.turns.waiting import Pending
 
+#: People refuse what contains this text.
+UNWANTED = "a yacht"
 #: Seconds between two looks.
 _PATIENCE_S = 0.1
 
@@ -53,8 +55,9 @@ class People:
 
     def _answer(self, question: Pending) -> None:
         job = self._client().get_job(question.session_id)
-        if question.question.choices:  # of a guard: a decision is not a message
-            job.reply(question.asked[0], question.question.choices[0], token=question.reply_token)
+        if question.question.choices:  # of a guard or a tool: a decision is not a message
+            decision = question.question.choices[int(UNWANTED in question.question.text)]
+            job.reply(question.asked[0], decision, token=question.reply_token)
             return
         nonce = uuid4().hex
         line = {

@@ -175,6 +175,13 @@ def guarded(random: Random) -> Play:
     return Play(script, {"bob": "guarded"}, people=("ben",), how={"stop": MaxTurns(len(groups))})
 
 
+def paying(random: Random) -> Play:
+    """A model calls a tool that needs an approval; a person without turns approves one call and refuses the other."""
+    groups = (("bob",),) * random.randint(1, 2)
+    script = Script(_id(random), "round_robin", reason="max_turns", groups=groups, noted=False)
+    return Play(script, {"bob": "payer"}, how={"stop": MaxTurns(len(groups)), "approvers": ["ann"]})
+
+
 def gated(random: Random) -> Play:
     """Two speak in turn, each when the arena's gate is open."""
     script = Script(_id(random), "pair", reason="max_turns", groups=(("dora",), ("nick",)))

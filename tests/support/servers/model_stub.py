@@ -118,7 +118,7 @@ class StubModel:
         self._server.server_close()
         self._thread.join()
 
-    def next_answer(self) -> Answer:
+    def next_answer(self, _body: dict[str, Any]) -> Answer:
         return self._answers.popleft() if len(self._answers) > 1 else self._answers[0]
 
     def wait(self, gate: threading.Event) -> None:
@@ -138,7 +138,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(length))
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.stub.asked.append(Asked(body, headers, self.client_address))
-        answer = self.stub.next_answer()
+        answer = self.stub.next_answer(body)
         if self.path.endswith("/responses"):
             answer = replace(answer, body=response(answer.body))
         if answer.gate:
