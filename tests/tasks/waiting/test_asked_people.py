@@ -121,6 +121,17 @@ def test_continued_session_has_the_same_people(begin):
     assert (spec.approvers, spec.observers) == (("ann",), ("cyd",))
 
 
+def test_session_file_names_the_people(make_office, tmp_path):
+    office = make_office(ASKING.format(name="ann"))
+    (tmp_path / "session.yaml").write_text(
+        "{title: t, purpose: p, mode: round_robin, participants: [{participant_id: ada, agent: asks}],"
+        " approvers: [ann], observers: [cyd], stop: {max_turns: 1}}"
+    )
+    job = office.client.submit(tmp_path / "session.yaml", observers=["dan"])
+    assert (job.spec.approvers, job.spec.observers) == (("ann",), ("dan",))
+    job.cancel()
+
+
 @pytest.mark.parametrize(
     ("how", "line"),
     [
