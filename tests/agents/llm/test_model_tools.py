@@ -54,6 +54,33 @@ kind = "llm"
 model = "stub"
 tools = ["rooms"]
 
+[mcp.guarded]
+command = ["{python}", "{server}"]
+approval = ["burn"]
+
+[mcp.misspelt]
+command = ["{python}", "{server}"]
+approval = ["bun"]
+
+[mcp.locked]
+command = ["{python}", "{server}"]
+approval = true
+
+[agents.warden]
+kind = "llm"
+model = "stub"
+tools = ["guarded"]
+
+[agents.careless]
+kind = "llm"
+model = "stub"
+tools = ["misspelt"]
+
+[agents.turnkey]
+kind = "llm"
+model = "stub"
+tools = ["locked"]
+
 [agents.judge]
 kind = "llm"
 model = "stub"
@@ -227,3 +254,32 @@ def test_unusable_tool_server_fails_without_secrets(speak, variables):
 def test_messages_may_be_structured(speak, model):
     model.answers(completion(tool=("final_result", {"grade": 2, "why": "short"})))
     assert speak("judge").messages[0].content == '{"grade":2,"why":"short"}'
+
+
+@pytest.mark.parametrize(
+    ("agent", "tool", "is_asked"),
+    [
+        ("warden", "guarded_burn", True),
+        ("warden", "guarded_book", False),
+        ("turnkey", "locked_book", True),
+    ],
+)
+def test_tools_of_a_server_need_an_approval(speak, model, agent, tool, is_asked):
+    model.answers(completion(tool=(tool, {"room": "blue"})), completion("Done."))
+    outcome = speak(agent, approvers=("ann",))
+    asked = None if outcome.question is None else (outcome.question.to, outcome.question.tool)
+    assert asked == (("ann", tool) if is_asked else None)
+
+
+def test_approved_tool_of_a_server_is_called(speak, model):
+    model.answers(completion(tool=("guarded_burn", {"room": "blue"})), completion("Done."))
+    question = speak("warden", approvers=("ann",)).question
+    given = {"question": question, "text": "approve", "by": "ann"}
+    assert speak("warden", approvers=("ann",), answers=[given]).messages[0].content == "Done."
+    assert results(model.asked[-1]) == ["blue is gone"]
+
+
+def test_approval_of_an_unknown_tool_fails_the_turn(speak):
+    with pytest.raises(AgentFailed, match=r"mcp.misspelt.approval: the server has no tool 'bun'") as failed:
+        speak("careless", approvers=("ann",))
+    assert not failed.value.retryable
