@@ -21,7 +21,7 @@ Source: Collab module, section 5 (participants take turns).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -183,6 +183,9 @@ class TurnServices:
     instrumentation: object = None
     #: Observer of the calls; None: they are not recorded.
     observer: CallObserver | None = None
+    #: Check that no other worker has the turn by now, before a call that must not be made twice. It raises
+    #: AgentFailed. None: there are no other workers.
+    confirm_turn: Callable[[], Awaitable[None]] | None = None
     #: In a replay, the recorded tools: no model is requested and no tool is called. None: no replay.
     replayed_tools: tuple[RecordedTool, ...] | None = None
 

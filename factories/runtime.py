@@ -189,6 +189,7 @@ def build_runtime(
             client,
             model_instrumentation=tracing.model_instrumentation if tracing else None,
             secrets=secrets,
+            renew=partial(store.renew, lease_ms=limits.lease_ms),
         ),
         limits=limits,
         memory=turn_memory(settings),

@@ -212,6 +212,10 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         refusal = find_refusal(context.turn, tool, args, call=context.effect_id, secrets=self.secrets)
         if refusal is not None:
             return await self._store_result(TOOLS + number, refusal)
+        if (
+            self.services.confirm_turn is not None
+        ):  # a frozen worker may have lost the turn, and find out too late
+            await self.services.confirm_turn()
         try:
             result = await handler(args)
         except ToolRetryError as error:

@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 MESSAGE_EVENT = "dialog.message"
 #: Keys in a message's event for its participant, turn and grant.
-_PROVENANCE = ("participant_id", "asked_by", "turn_number", "token_id", "fence")
+_ASKED_BY = "asked_by"
+_PROVENANCE = ("participant_id", _ASKED_BY, "turn_number", "token_id", "fence")
 _HISTORY = "history"
 #: Key in a message's event for the data beside its text.
 _OUTPUT = "output"
@@ -68,7 +69,7 @@ class Message(ProtocolObject):
     @property
     def asked_by(self) -> str | None:
         """Participant id of who has the turn and asked the speaker; None: the speaker has the turn."""
-        return self._event_field("asked_by", str)
+        return self._event_field(_ASKED_BY, str)
 
     @property
     def turn_number(self) -> int | None:
@@ -128,6 +129,13 @@ class Message(ProtocolObject):
         data[_HISTORY] = {**self.history, **provenance}
         return self.changed(event=self.event.changed(data=data))
 
+    def as_answer_to(self, participant_id: str) -> Message:
+        """Return the message of a turn as the answer to the participant whose turn it is."""
+        assert self.event is not None  # noqa: S101 - `build_turn_message` has set it
+        return self.changed(
+            event=self.event.changed(data={**(self.event.data or {}), _ASKED_BY: participant_id})
+        )
+
     def with_output(self, output: JsonValue) -> Message:
         """Return the message of a turn with data beside its text."""
         assert self.event is not None  # noqa: S101 - `build_turn_message` has set it
@@ -163,16 +171,11 @@ def build_turn_message(
     turn_number: int,
     token_id: str,
     fence: int,
-    asked_by: str | None = None,
     trace_id: str | None = None,
 ) -> Message:
-    """Return the message of a turn, with speaker, turn, token and fencing number in its event.
-
-    `asked_by`: the participant whose turn it is, if the message is the answer of another person.
-    """
+    """Return the message of a turn, with speaker, turn, token and fencing number in its event."""
     data: dict[str, JsonValue] = {
         "participant_id": participant_id,
-        **({} if asked_by is None else {"asked_by": asked_by}),
         "turn_number": turn_number,
         "token_id": token_id,
         "fence": fence,

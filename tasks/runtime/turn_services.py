@@ -18,7 +18,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ...agents.agent import USAGE_KEY_PREFIX, TurnServices
-from ...models.errors import LeaseLost, StateError
+from ...models.errors import AgentFailed, LeaseLost, StateError
 from ...models.sessions.limits import Rate
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
@@ -103,6 +103,7 @@ class GrantServicesFactory:
         client: Redis client that decodes responses.
         model_instrumentation: Function that returns pydantic-ai's settings of traces; None: no traces.
         secrets: Texts that records of turns must not contain.
+        renew: Function that renews the lease of a turn, and returns whether this worker still has it.
     """
 
     def __init__(
@@ -111,8 +112,10 @@ class GrantServicesFactory:
         *,
         model_instrumentation: Callable[[], object] | None = None,
         secrets: tuple[str, ...] = (),
+        renew: Callable[[str, Grant], bool],
     ) -> None:
         self.client = client
+        self.renew = renew
         self.secrets = secrets
         self.publisher = DeltaPublisher(client)
         self.review_files = StoredReviewFiles(client)
@@ -155,7 +158,21 @@ class GrantServices:
             usage_key=USAGE_KEY_PREFIX + self.grant.token,
             instrumentation=instrument() if instrument else None,
             observer=self.recorder,
+            confirm_turn=self.confirm_turn,
         )
+
+    async def confirm_turn(self) -> None:
+        """Check that this worker still has the turn.
+
+        Raises:
+            AgentFailed: Another worker has the turn, nobody needs it any more, or Redis does not answer.
+        """
+        try:
+            has_turn = await asyncio.to_thread(self.factory.renew, self.session_id, self.grant)
+        except (RedisError, StateError) as error:
+            raise AgentFailed(f"the lease of the turn cannot be checked: {error}") from error
+        if not has_turn:
+            raise AgentFailed("lease lost, the call is not made")
 
     def _open(self) -> CallJournal:
         if (

@@ -87,9 +87,10 @@ class MessageBuilder:
             turn_number=self.number,
             token_id=self.token,
             fence=self.fence,
-            asked_by=None if speaker == self.planned.participant else self.planned.participant,
             trace_id=self.facts.session_id,
         )
+        if speaker != self.planned.participant:
+            message = message.as_answer_to(self.planned.participant)
         return message.with_attachments(draft.attachments) if draft.attachments else message
 
 

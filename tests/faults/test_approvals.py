@@ -40,18 +40,19 @@ def paying_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 
 
 @pytest.mark.parametrize("faults", FAULTS, ids=NAMES)
-def test_approvals_survive_killed_and_frozen_workers(paying_arena, faults):
+def test_approvals_survive_killed_and_frozen_workers(paying_arena, faults, request):
     arena, seed = paying_arena, Random().randrange(10**6)
     sessions = [paying(Random(seed + at)) for at in range(6)]
     arena.crew.wait_ready()
     outcome = arena.run(sessions, faults, seed=seed, timeout_s=60)
     assert (outcome.findings, outcome.befell) == ([], [True] * len(faults)), f"seed {seed}"
     for play in sessions:
-        check_payments(arena, play, faults=len(faults))
+        # A fault at another boundary does not meet a call that runs.
+        check_payments(arena, play, repeated=len(faults) if Boundary.SPEAKING in request.node.name else 0)
     arena.crew.wait_ready()
 
 
-def check_payments(arena, play, *, faults):
+def check_payments(arena, play, *, repeated):
     """Each turn has one approved call, which only dying workers repeat, and one refused call."""
     turns = range(1, len(play.script.groups) + 1)
     job = arena.client.get_job(play.id)
@@ -62,7 +63,7 @@ def check_payments(arena, play, *, faults):
     paid = [it for it in payments(arena.folder) if it["session"] == play.id]
     assert {it["note"] for it in paid} == {"tea"}
     assert Counter(turn for turn, _ in {(it["turn"], it["effect"]) for it in paid}) == Counter(turns)
-    assert len(paid) <= len(turns) + faults
+    assert len(paid) <= len(turns) + repeated
     said = [message.content for message in job.messages()]
     assert said == ["paid: tea, refused by ann"] * len(turns), UNWANTED
 

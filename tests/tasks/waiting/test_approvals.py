@@ -37,6 +37,18 @@ approval = true
 callable = "stub_agents.approvals:pay"
 approval = "ben"
 
+[guards.no_tea]
+kind = "deny"
+words = ["tea"]
+then = "park"
+to = "ann"
+
+[agents.eve]
+kind = "llm"
+model = "stub"
+tools = ["pay"]
+guards = ["no_tea"]
+
 [agents.ada]
 kind = "llm"
 model = "stub"
@@ -55,7 +67,7 @@ def model():
 def begin(make_office, model):
     """Submits a session of one turn whose model gives these answers."""
 
-    def begin(*answers, text="", people=(), **how):
+    def begin(*answers, agent="ada", text="", people=(), **how):
         office = make_office(REGISTRY.format(url=model.url) + text)
         model.answers(*answers)
         how = {
@@ -63,7 +75,7 @@ def begin(make_office, model):
             "approvers": ["ann"],
             "policy": {"attempts": 1, "then": "skip"},
         } | how
-        job = office.submit("round_robin", {"ada": "ada"}, people=people, **how)
+        job = office.submit("round_robin", {"ada": agent}, people=people, **how)
         office.work()
         return office, job
 
@@ -214,3 +226,32 @@ def test_long_arguments_are_cut_in_the_question(begin):
     assert len(question.question.text) < 21_000
     assert "more characters" in question.question.text
     job.cancel()
+
+
+def test_guard_of_the_arguments_and_approval_ask_once_each(begin, model):
+    office, job = begin(pay(5, note="tea"), completion("Done."), agent="eve")
+    for part in ("guard 'no_tea'", "May the tool"):
+        (question,) = job.pending()
+        assert part in question.question.text
+        decide(office, job, "approve")
+    assert (said(job), len(payments), len(model.asked)) == ([("ada", "Done.")], 1, 2)
+
+
+def test_replay_asks_nobody(begin, model):
+    office, job = begin(pay(5), pay(6, call="c2"), completion("Done."), record=True)
+    decide(office, job, "approve")
+    decide(office, job, "refuse")
+    found = office.client.replay(job.id)
+    assert (found.requests, found.tool_calls, found.run_again) == (3, 2, (1,))
+    assert (len(model.asked), len(payments), office.client.inbox("ann")) == (3, 1, [])
+
+
+def test_worker_that_lost_the_turn_makes_no_approved_call(begin, monkeypatch):
+    office, job = begin(pay(5), completion("Done."), policy={"attempts": 2, "backoff_s": 0})
+    services = office.runtime.turn_services
+    monkeypatch.setattr(services, "renew", lambda *_: False)
+    decide(office, job, "approve")
+    assert payments == []
+    monkeypatch.undo()
+    office.sweep_until(job, lambda: job.state().is_final)
+    assert (said(job), len(payments)) == ([("ada", "Done.")], 1)
