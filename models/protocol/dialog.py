@@ -25,8 +25,9 @@ from .base import Event, Governance, Many, Meta, ProtocolObject, Text, Trace
 T = TypeVar("T")
 
 MESSAGE_EVENT = "dialog.message"
-#: Keys in a message's event for its participant, turn and grant.
+#: Key in a message's event for the participant whose turn it is, if another person speaks.
 _ASKED_BY = "asked_by"
+#: Keys in a message's event for its participant, turn and grant.
 _PROVENANCE = ("participant_id", _ASKED_BY, "turn_number", "token_id", "fence")
 _HISTORY = "history"
 #: Key in a message's event for the data beside its text.

@@ -40,15 +40,15 @@ def paying_arena(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Arena]:
 
 
 @pytest.mark.parametrize("faults", FAULTS, ids=NAMES)
-def test_approvals_survive_killed_and_frozen_workers(paying_arena, faults, request):
+def test_approvals_survive_killed_and_frozen_workers(paying_arena, faults):
     arena, seed = paying_arena, Random().randrange(10**6)
     sessions = [paying(Random(seed + at)) for at in range(6)]
     arena.crew.wait_ready()
     outcome = arena.run(sessions, faults, seed=seed, timeout_s=60)
     assert (outcome.findings, outcome.befell) == ([], [True] * len(faults)), f"seed {seed}"
     for play in sessions:
-        # A fault at another boundary does not meet a call that runs.
-        check_payments(arena, play, repeated=len(faults) if Boundary.SPEAKING in request.node.name else 0)
+        # Other threads of the worker may be in a call.
+        check_payments(arena, play, repeated=len(faults))
     arena.crew.wait_ready()
 
 
