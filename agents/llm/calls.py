@@ -34,22 +34,21 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.output import OutputContext
-from pydantic_core import PydanticSerializationError, to_jsonable_python
+from pydantic_core import to_jsonable_python
 
 from ...models.errors import AgentFailed
 from ...models.turns.decision_check import check_decision
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
-from .approvals import find_refusal, needs_approval
+from .approvals import needs_approval
+from .approved_calls import ApprovedCall, store_result
 from .errors import retry_pause_s
 from .observing import describe_prompt
 from .settings import DecisionForm, PricedModel, usage_of
 from .tools import ToolContext, use_effect_id
 
 #: Prefixes of call names in the journal.
-REQUESTS, TOOLS, RETRIES = "model:", "tool:", "retry:"
-#: Result of an approved call whose own result cannot be stored: a later attempt would repeat the call.
-_NOT_KEPT = "The tool was called. Its result is not JSON data, or is too large."
+REQUESTS, TOOLS = "model:", "tool:"
 
 _RESPONSE: TypeAdapter[ModelResponse] = TypeAdapter(ModelResponse)
 
@@ -193,51 +192,10 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             self._observing_retry(TOOLS + number),
         ):
             if needs_approval(tool_def):
-                return await self._execute_approved(ctx.deps, tool_def, args, handler, number=number)
+                approved = ApprovedCall(self.services, TOOLS + number, self.secrets)
+                return await approved.execute(ctx.deps, tool_def, args, handler)
             result = await handler(args)
-        return await self._store_result(TOOLS + number, result)
-
-    async def _execute_approved(
-        self,
-        context: ToolContext,
-        tool: ToolDefinition,
-        args: dict[str, Any],
-        handler: WrapToolExecuteHandler,
-        *,
-        number: str,
-    ) -> Any:
-        """Run a call if it is approved. Any outcome but a failure is stored, because later attempts are certain."""
-        if (asked_again := self.services.journal.get_answer(RETRIES + number)) is not None:
-            raise ModelRetry(asked_again)
-        refusal = find_refusal(context.turn, tool, args, call=context.effect_id, secrets=self.secrets)
-        if refusal is not None:
-            return await self._store_result(TOOLS + number, refusal)
-        if (
-            self.services.confirm_turn is not None
-        ):  # a frozen worker may have lost the turn, and find out too late
-            await self.services.confirm_turn()
-        try:
-            result = await handler(args)
-        except ToolRetryError as error:
-            message = error.tool_retry.content
-            text = (
-                message if isinstance(message, str) else json.dumps(to_jsonable_python(message, fallback=str))
-            )
-            await self.services.journal.store_answers({RETRIES + number: text})
-            raise
-        data = await self._store_result(TOOLS + number, result)
-        if self.services.journal.get_answer(TOOLS + number) is None:
-            data = await self._store_result(TOOLS + number, _NOT_KEPT)
-        return data
-
-    async def _store_result(self, name: str, result: object) -> object:
-        try:
-            data = to_jsonable_python(result)
-            text = json.dumps(data, ensure_ascii=False)
-        except (PydanticSerializationError, ValueError, TypeError):
-            return result  # not JSON, such as a picture: the next attempt repeats the call
-        await self.services.journal.store_answers({name: text})
-        return data
+        return await store_result(self.services.journal, TOOLS + number, result)
 
     def _observe_tool_call(self, call: str, tool: str, args: dict[str, Any]) -> None:
         if self.services.observer is None:

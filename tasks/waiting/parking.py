@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from ...agents.agent import AnyAgent
-from ...agents.deferred import DeferredAgent, ExternalAgent, HumanAgent
+from ...agents.deferred import DeferredAgent, ExternalAgent
 from ...agents.sessions import SessionAgent
-from ...models.errors import AgentError, BadOutcome, InvalidInput
+from ...models.errors import BadOutcome
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
@@ -37,6 +37,7 @@ from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, count_end, retry_during_outage
 from ..turns.results import TurnEnd
 from ..views.session_views import SessionFacts
+from .addressees import check_asked, wait_policy_of
 from .due_work import deliver_turn
 from .parked_turn import read_question
 from .parked_work import reminders_ms
@@ -227,38 +228,8 @@ def _wait_policy(
         return WaitPolicy(deadline_s=None)  # a sub-session ends by itself
     if is_own and isinstance(agent, DeferredAgent):
         return agent.wait
-    return _policy(runtime, turn, question)
-
-
-def _policy(runtime: Runtime, turn: TurnToPark, question: Question) -> WaitPolicy:
-    """Return the wait policy of the person who is asked: that of their own agent.
-
-    Raises:
-        BadOutcome: The question goes to nobody who may be asked it.
-    """
-    _check_asked(turn, question)
-    binding = turn.facts.spec.agents.get(question.to) or AgentBinding(agent=question.to)
-    try:
-        seat = runtime.registry.get_agent(binding)
-    except (AgentError, InvalidInput):  # a problem of that agent is reported in its own turn
-        return WaitPolicy()
-    if question.to not in turn.facts.roster and not isinstance(seat, HumanAgent):
-        return WaitPolicy()
-    return seat.wait if isinstance(seat, DeferredAgent) else WaitPolicy()
-
-
-def _check_asked(turn: TurnToPark, question: Question) -> None:
-    """Raise BadOutcome if the person may not be asked: this is the only place that decides it."""
-    decides = turn.hold is not None or question.is_for_approval
-    spec = turn.facts.spec
-    people = [name for name in turn.facts.people if not (decides and name in spec.observers)]
-    if question.to in people:
-        return
-    names = ", ".join(people) or "none exist"
-    kinds = ["a participant of kind human", *(["an approver"] if spec.approvers else [])]
-    kinds += ["an observer"] if spec.observers and not decides else []
-    tool = f"tool {question.tool!r} needs an approval; " if question.is_for_approval else ""
-    raise BadOutcome(f"{tool}question.to: must be {' or '.join(kinds)}: {names} (got {question.to!r})")
+    check_asked(turn.facts, question, decides=turn.hold is not None or question.is_for_approval)
+    return wait_policy_of(runtime, turn.facts, question.to)
 
 
 def _delivery(

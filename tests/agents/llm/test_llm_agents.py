@@ -85,6 +85,11 @@ def test_system_prompt_names_roles_purpose_and_rules(speak, model):
     assert "PASS" in system
 
 
+def test_system_prompt_names_the_people_who_may_be_asked(speak, model, turn):
+    speak(turn(approvers=("dan",), observers=("eve",)))
+    assert "an answer from a person (dan, eve)" in model.asked[0].messages[0][1]
+
+
 def test_only_own_messages_have_the_assistant_role(speak, model, turn, message):
     said = [
         message("bob", "hi", 1),

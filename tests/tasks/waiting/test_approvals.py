@@ -246,6 +246,13 @@ def test_replay_asks_nobody(begin, model):
     assert (len(model.asked), len(payments), office.client.inbox("ann")) == (3, 1, [])
 
 
+def test_corrected_call_is_replayed(begin):
+    office, job = begin(pay(5, tool="haggle"), pay(3, call="c2"), completion("Done."), record=True)
+    decide(office, job, "approve")
+    decide(office, job, "approve")
+    assert office.client.replay(job.id).tool_calls == 2
+
+
 def test_worker_that_lost_the_turn_makes_no_approved_call(begin, monkeypatch):
     office, job = begin(pay(5), completion("Done."), policy={"attempts": 2, "backoff_s": 0})
     services = office.runtime.turn_services
