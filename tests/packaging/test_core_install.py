@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from distributions import ROOT, build_wheel, copy_sources, install
 from live import until
 from scaling import patient
 from symposia.models.errors import MissingPackage
@@ -22,7 +22,6 @@ from symposia.models.extras import EXTRAS, Needed, check_installed
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 
-ROOT = Path(__file__).parents[2]
 #: Limits of an installation without extras, Symposia included.
 MAX_PACKAGES, MAX_MEGABYTES = 25, 60
 
@@ -91,15 +90,8 @@ class CoreInstall:
 def core(tmp_path_factory: pytest.TempPathFactory) -> CoreInstall:
     """Installs the wheel, built from a copy, by pip into a new environment."""
     source, folder = tmp_path_factory.mktemp("source") / "symposia", tmp_path_factory.mktemp("core")
-    ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info", "build")
-    shutil.copytree(ROOT, source, ignore=ignored)
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    wheel = ["wheel", "--quiet", "--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", folder]
-    subprocess.run([*pip, *wheel, source], check=True, capture_output=True)
-    [built] = folder.glob("symposia-*.whl")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
-    install = ["install", "--quiet", "--constraint", ROOT / "constraints.txt", built]
-    subprocess.run([*pip, "--python", folder / "bin" / "python", *install], check=True, capture_output=True)
+    built = build_wheel(copy_sources(source), folder)
+    install(str(built), python=Path(sys.executable), folder=folder)
     return CoreInstall(folder)
 
 

@@ -1,17 +1,14 @@
 """The wheel holds what an installed Symposia needs, and nothing else of the repository."""
 
-import shutil
-import subprocess
-import sys
 import zipfile
-from pathlib import Path
 
 import pytest
+
+from distributions import ROOT, build_wheel, copy_sources
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long
 
-ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "agents",
     "client",
@@ -31,29 +28,8 @@ PACKAGES = (
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     """The names of the files in a wheel built from a copy, so that nothing built before gets into it."""
-    source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel")
-    for path in ROOT.iterdir():
-        if (
-            path.is_dir()
-            and not path.name.startswith(".")
-            and path.suffix != ".egg-info"
-            and path.name != "build"
-        ):
-            shutil.copytree(path, source / path.name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif path.is_file():
-            shutil.copy(path, source)
-    build = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--no-index",
-    ]
-    subprocess.run([*build, "--wheel-dir", target, source], check=True, capture_output=True)
-    (built,) = target.glob("symposia-*.whl")
+    source = copy_sources(tmp_path_factory.mktemp("source") / "symposia")
+    built = build_wheel(source, tmp_path_factory.mktemp("wheel"))
     with zipfile.ZipFile(built) as archive:
         return set(archive.namelist())
 
