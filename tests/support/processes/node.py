@@ -1,4 +1,4 @@
-"""Modules of the pages, run by Node without a browser."""
+"""Modules of the pages and of npm packages, run by Node without a browser."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from programs import NODE_PACKAGES, find_node_file
 from scaling import patient
 from symposia import workers
 
@@ -25,12 +26,28 @@ console.log(JSON.stringify(JSON.parse(text).map(answer)));
 
 def run_module(name: str, body: str, cases: list[Any]) -> list[Any]:
     """What the function body `body` returns for each case, `it`; `module` is the file `name` of the pages."""
+    return _run((STATIC / name).as_uri(), body, cases, folder=STATIC)
+
+
+def run_package(name: str, module: str, body: str, cases: list[Any]) -> list[Any]:
+    """The same for a module of a package that `make node-tools` installs; `name` is what it is required by."""
+    folder = find_node_file(name, f"{module}.js").parent
+    return _run((NODE_PACKAGES / f"{module}.js").as_uri(), body, cases, folder=folder)
+
+
+def _run(module: str, body: str, cases: list[Any], *, folder: Path) -> list[Any]:
     node = shutil.which("node")
     if node is None:
         pytest.skip("needs node")
-    command = [node, "--input-type=module", "-e", _SCRIPT % body, (STATIC / name).as_uri()]
+    command = [node, "--input-type=module", "-e", _SCRIPT % body, module]
     done = subprocess.run(
-        command, input=json.dumps(cases), capture_output=True, text=True, timeout=patient(60), check=False
+        command,
+        cwd=folder,
+        input=json.dumps(cases),
+        capture_output=True,
+        text=True,
+        timeout=patient(60),
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)  # type: ignore[no-any-return]
