@@ -14,7 +14,7 @@ from redis.exceptions import NoPermissionError, ResponseError
 
 from live import REGISTRY, LiveWorker, result_of, until
 from scaling import patient
-from servers.own_server import own_server
+from servers.granted import granted_server
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
@@ -22,9 +22,6 @@ from symposia.models.protocol.collab import Collab, Participant
 from symposia.workers.doctor.checks import run_checks
 from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.worker_app import create_worker_app
-
-PASSWORD = "as-long-as-it-is-secret"
-ADMIN = "redis://admin:admin@127.0.0.1:{port}/0"
 
 #: Mode -> agents, roles and options of a session in it.
 SESSIONS: dict[str, tuple[dict[str, str], dict[str, str], dict[str, Any]]] = {
@@ -48,15 +45,8 @@ SESSIONS: dict[str, tuple[dict[str, str], dict[str, str], dict[str, Any]]] = {
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Settings, str]]:
     """The settings of that user, on a server with only this user and an administrator, and the administrator's URL."""
     folder = tmp_path_factory.mktemp("acl")
-    document = (Path(__file__).parents[2] / "docs" / "security.md").read_text()
-    (line,) = [line for line in document.splitlines() if line.startswith("user symposia on ")]
-    rights = folder / "users.acl"
-    rights.write_text(
-        f"user default off\nuser admin on >admin ~* &* +@all\n{line.replace('PASSWORD', PASSWORD)}\n"
-    )
     (folder / "agents.toml").write_text(REGISTRY)
-    with own_server(folder, f"aclfile {rights}", url=ADMIN) as admin:
-        url = admin.replace("admin:admin", f"symposia:{PASSWORD}")
+    with granted_server(folder) as (url, admin):
         yield (
             load_settings(
                 redis_url=url, agents_file=folder / "agents.toml", data_dir=folder, sweep_interval_s=0.2
