@@ -176,6 +176,12 @@ def test_beat_runs_once() -> None:
     assert (beat["replicas"], beat["strategy"]) == (1, {"type": "Recreate"})
 
 
+def test_flower_does_not_start_without_authentication() -> None:
+    (flower,) = [pod for name, pod in pods() if name == "symposia-flower"]
+    (auth,) = [it for it in flower["containers"][0]["env"] if it["name"] == "FLOWER_BASIC_AUTH"]
+    assert "optional" not in auth["valueFrom"]["secretKeyRef"]
+
+
 def test_every_policy_and_service_selects_pods() -> None:
     labels = {
         it["spec"]["template"]["metadata"]["labels"]["app.kubernetes.io/name"] for it in of_kind("Deployment")
@@ -191,15 +197,14 @@ def test_every_policy_and_service_selects_pods() -> None:
 def test_secrets_have_no_values_and_are_all_named() -> None:
     secrets = {it["metadata"]["name"]: it["stringData"] for it in of_kind("Secret")}
     assert {value for values in secrets.values() for value in values.values()} == {""}
-    used = {
-        it["secretRef"]["name"]
-        for _, pod in pods()
-        for it in pod["containers"][0]["envFrom"]
-        if "secretRef" in it
-    }
-    used |= {
-        it["name"] for auth in of_kind("TriggerAuthentication") for it in auth["spec"]["secretTargetRef"]
-    }
+    containers = [it for _, pod in pods() for it in pod["containers"]]
+    used = {it["secretRef"]["name"] for one in containers for it in one["envFrom"] if "secretRef" in it}
+    referred = [
+        it["valueFrom"]["secretKeyRef"] for one in containers for it in one["env"] if "valueFrom" in it
+    ]
+    targets = [it for auth in of_kind("TriggerAuthentication") for it in auth["spec"]["secretTargetRef"]]
+    assert all(it["key"] in secrets[it["name"]] for it in [*referred, *targets])
+    used |= {it["name"] for it in [*referred, *targets]}
     assert used == secrets.keys()
     assert all(it["kind"] != "Secret" for name in kustomized() for it in documents(KUBERNETES / name))
     examples = (SYSTEMD / "symposia.env.example").read_text()
