@@ -129,7 +129,8 @@ def test_scaling_meets_the_schemas_of_keda() -> None:
 
 @pytest.mark.long
 def test_kustomization_builds() -> None:
-    done = run(find_program("kubectl"), "kustomize", KUBERNETES, HOME="/nonexistent")
+    kubectl = shutil.which("kubectl") or pytest.skip("needs kubectl 1.21 or newer")
+    done = run(kubectl, "kustomize", KUBERNETES, HOME="/nonexistent")
     assert done.returncode == 0, done.stderr
     built = list(yaml.safe_load_all(done.stdout))
     assert {it["metadata"].get("namespace", "symposia") for it in built} == {"symposia"}
