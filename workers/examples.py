@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,14 +159,18 @@ def _files(path: Path) -> list[Path]:
 
 
 def _copy(pairs: dict[Path, Path], *, force: bool) -> list[Path]:
-    taken = [str(target) for target in pairs.values() if target.exists() or target.is_symlink()]
-    if taken and not force:
-        raise InvalidInput("folder", ", ".join(taken), "must not hold these files; --force overwrites them")
-    for source, target in pairs.items():
-        try:
+    try:
+        taken = [str(it) for it in pairs.values() if os.path.lexists(it)]
+        if taken and not force:
+            rule = "must not hold these files; --force overwrites them"
+            raise InvalidInput("folder", ", ".join(taken), rule)
+        for source, target in pairs.items():
             target.parent.mkdir(parents=True, exist_ok=True)
+            if target.is_symlink():  # its target, which may be anywhere, stays as it is
+                target.unlink()
             # Without the permissions of the source: an installed package may be read-only.
             shutil.copyfile(source, target)
-        except OSError as error:
-            raise InvalidInput("folder", str(target), f"must be writable: {error.strerror}") from error
+    except OSError as error:
+        where = error.filename or next(iter(pairs.values())).parent
+        raise InvalidInput("folder", str(where), f"must be writable: {error.strerror or error}") from error
     return sorted(pairs.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -48,6 +49,29 @@ def test_init_reports_a_folder_that_is_a_file(tmp_path: Path):
     (tmp_path / "file").touch()
     with pytest.raises(InvalidInput, match="folder: must be writable"):
         copy_starter(tmp_path / "file", force=False)
+
+
+def test_init_with_force_follows_no_link(tmp_path: Path):
+    shared, folder = tmp_path / "shared.toml", tmp_path / "project"
+    shared.write_text("mine")
+    folder.mkdir()
+    (folder / "agents.toml").symlink_to(shared)
+    (folder / "session.yaml").symlink_to(tmp_path / "missing")
+    copy_starter(folder, force=True)
+    assert shared.read_text() == "mine"
+    assert not (tmp_path / "missing").exists()
+    assert not any(it.is_symlink() for it in folder.iterdir())
+
+
+def test_init_reports_a_name_that_cannot_be_a_folder(tmp_path: Path):
+    with pytest.raises(InvalidInput, match="folder: must be writable: File name too long"):
+        copy_starter(tmp_path / ("x" * 300), force=False)
+
+
+def test_init_reports_a_pipe_in_place_of_a_file(tmp_path: Path):
+    os.mkfifo(tmp_path / "agents.toml")
+    with pytest.raises(InvalidInput, match="folder: must be writable: .* is a named pipe"):
+        copy_starter(tmp_path, force=True)
 
 
 def test_first_program_needs_nothing_else(tmp_path: Path):
