@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from urllib.parse import parse_qsl, unquote, urlsplit
 
+from ..models.text.redact import names_secret_option
 from .telemetry import exporter_secrets
 
 #: Minimum characters of a secret: shorter values are usually words, and would be hidden inside other texts.
@@ -27,7 +28,7 @@ def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
 
 
 def _passwords(url: str) -> list[str]:
-    """Return the passwords of the user and of the Sentinels."""
+    """Return the password of the user and those in options, such as that of the Sentinels."""
     parts = urlsplit(url)
-    options = [value for name, value in parse_qsl(parts.query) if name == "sentinel_password"]
+    options = [value for name, value in parse_qsl(parts.query) if names_secret_option(name)]
     return [it for it in (parts.password, *options) if it]

@@ -22,7 +22,7 @@ from ..models.attachments.limits import DEFAULT_BYTES, MOST_BYTES
 from ..models.errors import InvalidInput, invalid_input
 from ..models.sessions.subsession_limits import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
 from ..models.text.paths import ExpandedPath
-from ..models.text.redact import ABSENT, without_password
+from ..models.text.redact import ABSENT, HIDDEN, hides_password_whole, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind
 from .field_types import BrokerUrl, DatabaseUrl, HostNames, NamedPaths, RedisUrl, Unset
 from .sources import (
@@ -272,10 +272,14 @@ def load_settings(**chosen: object) -> Settings:
             _warn(problem)
     configured = load_configured()
     read = {name: it.value for name, it in configured.items() if name not in chosen}
+    values = {**read, **chosen}
     try:
-        settings = Settings(**{**read, **chosen})
+        settings = Settings(**values)
     except ValidationError as error:
-        raise _blame(invalid_input(error), {name: configured[name] for name in read}) from None
+        bad = invalid_input(error)
+        if isinstance(url := values.get(bad.field), str) and not hides_password_whole(url):
+            bad.value = HIDDEN
+        raise _blame(bad, {name: configured[name] for name in read}) from None
     _check_broker(settings)
     return settings
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..models.errors import InvalidInput
+from ..models.text.paths import is_of_other_user, may_be_planted
 from ..models.text.redact import without_password
 from ..models.text.toml_file import TomlFileError, read_toml
 
@@ -18,6 +19,7 @@ PREFIX = "SYMPOSIA_"
 #: Variable with the path of the settings file; without it, `DEFAULT_FILE` is read if it exists.
 FILE_VARIABLE = f"{PREFIX}CONFIG"
 DEFAULT_FILE = Path("symposia.toml")
+_NAME_IT = f"if you trust it, name it with {FILE_VARIABLE}"
 #: Value of `FILE_VARIABLE` in child processes, whose variables hold every setting: an empty file.
 NO_FILE = os.devnull
 
@@ -79,6 +81,10 @@ def _from_environment(names: Collection[str]) -> dict[str, ConfiguredValue]:
     return found
 
 
+def _is_named() -> bool:
+    return bool(os.environ.get(FILE_VARIABLE))
+
+
 def settings_file() -> Path | None:
     """Return the settings file in use; None: there is none."""
     if named := os.environ.get(FILE_VARIABLE):
@@ -90,18 +96,33 @@ def _from_file(names: Collection[str], paths: Collection[str]) -> dict[str, Conf
     file = settings_file()
     if file is None:
         return {}
+    _check_trust(file)
     try:
         table = read_toml(file)
     except TomlFileError as error:
         raise InvalidInput(FILE_VARIABLE, str(file), error.rule) from None
-    for key, value in table.items():
-        if key not in names:
-            raise InvalidInput(f"{file}: {key}", value, f"is not a setting{_nearest(key, names)}")
+    for key in table:
+        if key not in names:  # its value may be a secret
+            raise InvalidInput(str(file), key, f"has an unknown key{_nearest(key, names)}")
     folder = file.absolute().parent
     return {
         name: ConfiguredValue(_from_folder(value, folder) if name in paths else value, str(file), True)
         for name, value in table.items()
+        if value != ""  # counts as not set, as in the environment
     }
+
+
+def _check_trust(file: Path) -> None:
+    """Raise InvalidInput if any user may have left the file in the working folder; it could name code to run."""
+    if _is_named():
+        return
+    try:
+        is_planted = may_be_planted(file)
+    except OSError:  # reading it reports the error
+        return
+    if is_planted:
+        rule = f"must not be writable by all users, or left by another in such a folder; {_NAME_IT}"
+        raise InvalidInput(DEFAULT_FILE.name, str(file), rule)
 
 
 def _from_folder(value: object, folder: Path) -> object:
@@ -112,7 +133,7 @@ def _from_folder(value: object, folder: Path) -> object:
 
 
 def find_problems(names: Collection[str]) -> list[str]:
-    """Return a line for unknown `SYMPOSIA_*` variables, and one for a readable file with a password.
+    """Return a line for unknown `SYMPOSIA_*` variables, a file of another user, a readable file with a password.
 
     Args:
         names: The names of all settings.
@@ -126,6 +147,8 @@ def find_problems(names: Collection[str]) -> list[str]:
         named = "; ".join(f"{it}{_nearest(it, known)}" for it in unknown)
         lines.append(f"environment variables that are no setting are ignored: {named}")
     file = settings_file()
+    if file is not None and not _is_named() and is_of_other_user(file):
+        lines.append(f"{file} belongs to another user; {_NAME_IT}")
     if file is not None and _is_exposed(file):
         lines.append(f"{file} holds a password and all users can read it: chmod 600 {file}")
     return lines

@@ -9,6 +9,7 @@ from pydantic import SecretStr
 from redis import ConnectionPool
 from redis.exceptions import RedisError
 
+from ..models.text.redact import hides_password_whole
 from ..models.text.redis_address import SCHEMES, SENTINEL_OPTIONS, RedisAddress, RedisKind
 
 #: Rule of an error: a Redis Cluster cannot be the broker, and what to do.
@@ -76,7 +77,7 @@ def database_url(given: SecretStr) -> SecretStr:
 
 
 def _checked(given: SecretStr) -> str:
-    """Return the URL. Raises ValueError if it cannot be parsed."""
+    """Return the URL. Raises ValueError if it cannot be parsed, or its password could not be hidden."""
     url = given.get_secret_value()
     try:
         url.encode()
@@ -90,6 +91,8 @@ def _checked(given: SecretStr) -> str:
         raise ValueError(
             "must be a URL: [ ] may only enclose an IPv6 address; write other [ and ] as %5B and %5D"
         ) from None
+    if not hides_password_whole(url):
+        raise ValueError("must have no blank in a password; write it as %20")
     return url
 
 

@@ -34,6 +34,7 @@ from pydantic import Field, ValidationError
 
 from ...models.errors import InvalidInput, RegistryError, invalid_input
 from ...models.sessions.options import AgentName
+from ...models.text.paths import may_be_planted
 from ...models.text.redact import ABSENT
 from ...models.text.toml_file import TomlFileError, read_toml
 from ...models.turns.guard_holds import GuardTime
@@ -129,6 +130,20 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
     if session_files is not None:
         check_nesting(path, file.agents, max_depth=session_files.max_depth)
     return file
+
+
+def check_not_planted(path: Path) -> None:
+    """Check that not any user may have left a file in the working folder: it can name code to run.
+
+    Raises:
+        RegistryError: Any user may have.
+    """
+    if may_be_planted(path):
+        rule = (
+            "must not be writable by all users, or left by another in such a folder; "
+            "if you trust it, name it with SYMPOSIA_AGENTS_FILE"
+        )
+        raise RegistryError(str(path.absolute()), entry="", field="", rule=rule)
 
 
 def _broken_rule(path: Path, error: ValidationError) -> RegistryError:

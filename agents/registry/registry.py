@@ -30,7 +30,7 @@ from ..programs.identity import program_identity
 from ..scripted import messages_needed
 from ..sessions import SessionEntry, SessionFiles
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
-from .agents_file import AgentsFile, ScriptedEntry, read_agents_file
+from .agents_file import AgentsFile, ScriptedEntry, check_not_planted, read_agents_file
 from .binding_keys import BindingKey, binding_of, key_of
 from .built_in import BUILT_IN
 from .descriptions import AgentInfo, entry_detail
@@ -129,6 +129,7 @@ class Registry:
         """
         if path is None and DEFAULT_FILE.is_file():
             path = DEFAULT_FILE
+            check_not_planted(path)
         file = read_agents_file(path, session_files) if path is not None else None
         return cls(
             file,

@@ -1,7 +1,9 @@
-"""Paths as a person writes them (`~` and `~name` are home folders), and folders for private files."""
+"""Paths as a person writes them (`~` and `~name` are home folders), private folders, and files of other users."""
 
 from __future__ import annotations
 
+import os
+import stat
 from pathlib import Path
 from typing import Annotated
 
@@ -17,6 +19,26 @@ def _expanded(path: Path) -> Path:
 
 #: A path with `~` expanded. An unknown user is refused; the message shows only the part before the first slash.
 ExpandedPath = Annotated[Path, AfterValidator(_expanded)]
+
+
+def is_of_other_user(file: Path) -> bool:
+    """Return whether a file belongs to another user than that of this process and the administrator.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    return file.lstat().st_uid not in (0, os.geteuid())
+
+
+def may_be_planted(file: Path) -> bool:
+    """Return whether any user of this machine may have written a file, such as one in `/tmp`.
+
+    Raises:
+        OSError: The file or its folder cannot be read.
+    """
+    if file.stat().st_mode & stat.S_IWOTH:
+        return True
+    return is_of_other_user(file) and bool(file.absolute().parent.stat().st_mode & stat.S_IWOTH)
 
 
 def make_private_folder(folder: Path) -> None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from urllib.parse import unquote
 
 #: Characters of a value's repr that a message shows.
 MAX_SHOWN = 80
@@ -25,6 +26,7 @@ _SECRET_FIELD = re.compile(
     r"passw(or)?d|secret|api_?key|credential|private_?key|token_env|authorization", re.IGNORECASE
 )
 _WORD = re.compile(r"\S+")
+_WHITESPACE = re.compile(r"\s")
 # In the options after the `?` of a URL.
 _OPTION = re.compile(r"(?P<start>[?&;](?P<name>[^=?&;\s]*)=)[^&\s]+")
 _SECRET_OPTION = re.compile(r"passw|secret|token|api_?key|credential", re.IGNORECASE)
@@ -59,7 +61,17 @@ def _without_user_password(word: re.Match[str]) -> str:
 
 
 def _without_option(option: re.Match[str]) -> str:
-    return f"{option['start']}{HIDDEN}" if _SECRET_OPTION.search(option["name"]) else option[0]
+    return f"{option['start']}{HIDDEN}" if names_secret_option(option["name"]) else option[0]
+
+
+def names_secret_option(name: str) -> bool:
+    """Return whether an option of a URL holds a secret; its name may be percent-encoded."""
+    return _SECRET_OPTION.search(unquote(name)) is not None
+
+
+def hides_password_whole(url: str) -> bool:
+    """Return whether `without_password` hides the whole password of a URL: it ends at a blank."""
+    return _WHITESPACE.sub("_", without_password(url)) == without_password(_WHITESPACE.sub("_", url))
 
 
 _CREDENTIAL = re.compile(

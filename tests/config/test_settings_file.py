@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from symposia.config.described import settings_in_use
+from symposia.config.secrets import known_secrets
 from symposia.config.settings import (
     PATHS,
     Settings,
@@ -96,8 +98,8 @@ def test_every_path_is_relative_to_the_file() -> None:
 @pytest.mark.parametrize(
     ("text", "line"),
     [
-        ("leese_s = 3", "{file}: leese_s: is not a setting, did you mean lease_s? (got 3)"),
-        ("x = 3", "{file}: x: is not a setting (got 3)"),
+        ("leese_s = 3", "{file}: has an unknown key, did you mean lease_s? (got 'leese_s')"),
+        ("x = 3", "{file}: has an unknown key (got 'x')"),
         ("lease_s = 0", "{file}: lease_s: must be greater than or equal to 1 (got 0)"),
         ("lease_s = [0]", "{file}: lease_s: must be a valid number (got a list of 1)"),
         ("[jobs]\na = 1", "{file}: jobs.a: "),
@@ -108,6 +110,42 @@ def test_bad_key_names_file_key_and_rule(file: Path, text: str, line: str) -> No
     with pytest.raises(InvalidInput) as refused:
         load_settings()
     assert str(refused.value).startswith(line.format(file=file))
+
+
+def test_value_of_an_unknown_key_is_not_shown(file: Path) -> None:
+    file.write_text("openai_token = 'hunter2'")
+    with pytest.raises(InvalidInput) as refused:
+        load_settings()
+    assert "hunter2" not in str(refused.value)
+
+
+def test_empty_text_in_the_file_counts_as_not_set(file: Path) -> None:
+    file.write_text("agents_file = ''\nlog_level = ''\n")
+    assert (load_settings().agents_file, load_settings().log_level) == (None, "INFO")
+
+
+def test_file_that_all_may_write_is_refused_unless_named(file: Path, monkeypatch) -> None:
+    file.write_text("lease_s = 5")
+    file.chmod(0o666)
+    with pytest.raises(InvalidInput, match=r"^symposia\.toml: must not be writable by all users"):
+        load_settings()
+    monkeypatch.setenv("SYMPOSIA_CONFIG", str(file))
+    assert load_settings().lease_s == 5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another user")
+def test_file_of_another_user_is_reported_or_refused(file: Path, monkeypatch) -> None:
+    file.write_text("lease_s = 5")
+    os.chown(file, 65534, -1)
+    assert find_settings_problems() == [
+        f"{file} belongs to another user; if you trust it, name it with SYMPOSIA_CONFIG"
+    ]
+    assert load_settings().lease_s == 5
+    file.parent.chmod(0o1777)
+    with pytest.raises(InvalidInput, match=r"left by another in such a folder"):
+        load_settings()
+    monkeypatch.setenv("SYMPOSIA_CONFIG", str(file))
+    assert (load_settings().lease_s, find_settings_problems()) == (5, [])
 
 
 def test_invalid_file_is_refused(file: Path) -> None:
@@ -162,3 +200,31 @@ def test_password_in_a_public_file_is_reported(file: Path, text: str, mode: int,
     problems = find_settings_problems()
     assert len(problems) == lines
     assert all(str(file) in it and "hunter2" not in it for it in problems)
+
+
+@pytest.mark.parametrize(
+    ("name", "url"),
+    [
+        ("redis_url", "redis://:hunter two@host"),
+        ("broker_url", "amqp://me:hunter\ttwo@host//"),
+        ("database_url", "postgresql://me@host/db?password=hunter two"),
+    ],
+)
+def test_password_with_a_blank_is_refused_unseen(name: str, url: str) -> None:
+    with pytest.raises(InvalidInput, match="must have no blank in a password; write it as %20") as refused:
+        load_settings(**{name: url})
+    assert "two" not in str(refused.value)
+
+
+def test_path_of_a_database_may_have_a_blank() -> None:
+    url = "sqlite:////srv/my data/archive.sqlite"
+    stored = load_settings(database_url=url).database_url
+    assert stored is not None
+    assert stored.get_secret_value() == url
+
+
+def test_encoded_option_of_a_url_is_hidden_and_known() -> None:
+    url = "postgresql://me@host/db?pass%77ord=hunter2"
+    shown = {it.description.name: it.value for it in settings_in_use(load_settings(database_url=url))}
+    assert shown["database_url"] == "postgresql://me@host/db?pass%77ord=***"
+    assert "hunter2" in known_secrets([url])

@@ -75,6 +75,16 @@ def test_a_file_in_the_working_folder_is_found(tmp_path, monkeypatch):
     assert "greeter" in Registry.load().names()
 
 
+def test_a_found_file_that_all_may_write_is_refused(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "agents.toml"
+    file.write_text(FILE)
+    file.chmod(0o666)
+    with pytest.raises(RegistryError, match="must not be writable by all users"):
+        Registry.load()
+    assert "greeter" in Registry.load(file).names()
+
+
 def test_every_agent_is_described(load):
     described = {info.name: (info.kind, info.what, info.built_in) for info in load().describe()}
     assert described["greeter"] == ("python", "stub_agents.callables:greet", False)

@@ -70,7 +70,7 @@ def test_init_reports_a_name_that_cannot_be_a_folder(tmp_path: Path):
 
 def test_init_reports_a_pipe_in_place_of_a_file(tmp_path: Path):
     os.mkfifo(tmp_path / "agents.toml")
-    with pytest.raises(InvalidInput, match="folder: must be writable: .* is a named pipe"):
+    with pytest.raises(InvalidInput, match=r"folder: must be writable: .* is a named pipe"):
         copy_starter(tmp_path, force=True)
 
 
