@@ -48,19 +48,23 @@ class ArchivePruner:
             ]
 
     def delete(self, rows: Sequence[int]) -> None:
-        """Delete sessions with their messages, events and turns, and attachments that no other session has.
+        """Delete sessions with their messages, events and turns; `delete_unused_attachments` deletes their files."""
+        with self._database.writing() as connection:
+            connection.execute(delete(COLLAB).where(COLLAB.c.id.in_(rows)))
+
+    def delete_unused_attachments(self, *, limit: int = 500) -> None:
+        """Delete the attachments that no session has, in batches.
 
         An attachment that an archiver adds to a session meanwhile is locked, and stays.
         """
-        theirs = select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session.in_(rows)).distinct()
         is_used = exists().where(ATTACHMENT.c.sha256 == BLOB.c.sha256)
-        with self._database.writing() as connection:
-            digests = list(connection.execute(theirs).scalars())
-            connection.execute(delete(COLLAB).where(COLLAB.c.id.in_(rows)))
-            unused = select(BLOB.c.sha256).where(BLOB.c.sha256.in_(digests), ~is_used)
-            free = list(connection.execute(unused.with_for_update(skip_locked=True)).scalars())
-            # Checked again: an archiver may have added one before it was locked.
-            connection.execute(delete(BLOB).where(BLOB.c.sha256.in_(free), ~is_used))
+        unused = select(BLOB.c.sha256).where(~is_used).limit(limit).with_for_update(skip_locked=True)
+        free: list[str] | None = None
+        while free is None or len(free) == limit:
+            with self._database.writing() as connection:
+                free = list(connection.execute(unused).scalars())
+                # Checked again: an archiver may have added one before it was locked.
+                connection.execute(delete(BLOB).where(BLOB.c.sha256.in_(free), ~is_used))
 
 
 class ReviewPruner:

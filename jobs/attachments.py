@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
+from secrets import token_hex
 
 from ..models.attachments.attachment import Attachment
 from ..models.errors import AttachmentUnavailable, InvalidInput
@@ -22,8 +23,14 @@ def attachments_of(messages: Iterable[Message]) -> tuple[Attachment, ...]:
 
 
 def find_attachment(attachments: Sequence[Attachment], wanted: str) -> Attachment | None:
-    """Return the newest attachment with a name, or else with a digest that starts with a text; None: there is none."""
+    """Return the newest attachment with a name, or else with a digest that starts with a text; None: there is none.
+
+    A whole digest comes before a name: no name can stand for the content of another file.
+    """
     newest_first = attachments[::-1]
+    by_digest = next((it for it in newest_first if it.sha256 == wanted), None)
+    if by_digest is not None:
+        return by_digest
     by_name = next((it for it in newest_first if it.name == wanted), None)
     if by_name is not None or not _DIGEST_START.fullmatch(wanted):
         return by_name
@@ -90,7 +97,7 @@ def save_attachments(
     paths = [folder / name for name in file_names(attachments)]
     if not force:
         for path in paths:
-            if path.exists() or path.is_symlink():
+            if os.path.lexists(path):
                 raise InvalidInput("folder", str(path), "exists already; --force replaces it")
     for attachment, path in zip(attachments, paths, strict=True):
         data = read(attachment)
@@ -106,9 +113,15 @@ def save_attachments(
 
 
 def _write(path: Path, data: bytes, *, force: bool) -> None:
-    if force and (path.is_symlink() or path.is_file()):
-        path.unlink()
+    """Write a file; after an error, a new file is removed, and an existing one is as it was."""
+    target = path.with_name(f".{token_hex(8)}.part") if force else path
     # Exclusive, so that neither a file of another program nor a link that appears meanwhile is written to.
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        if force:
+            target.replace(path)
+    except OSError:
+        target.unlink(missing_ok=True)
+        raise

@@ -24,22 +24,27 @@ def read_given(
     if isinstance(given, str | bytes | Path | Attachment) or not isinstance(given, Iterable):
         raise InvalidInput(ATTACHMENTS, given, "must be a list")
     found: list[Attachment] = []
-    total = 0
+    contents: dict[str, bytes] = {}
     for index, entry in enumerate(islice(given, MOST_PER_MESSAGE + 1)):
-        where = f"{ATTACHMENTS}[{index}]"
-        if isinstance(entry, Attachment):
-            if entry.data is None:
-                raise InvalidInput(where, entry.name, "must have its data, as `Attachment.of` returns it")
-            found.append(entry)
-        elif isinstance(entry, Path):
-            found.append(Attachment.read(entry, max_bytes=max_bytes))
-        else:
-            raise InvalidInput(where, entry, "must be a Path or an Attachment")
-        total += found[-1].size
-        if total > 2 * MOST_BYTES:  # too much for one message, whatever follows: read no more
+        read = _read(entry, f"{ATTACHMENTS}[{index}]", max_bytes=max_bytes)
+        assert read.data is not None  # noqa: S101 - `_read` returns data
+        data = contents.setdefault(read.sha256, read.data)  # the same content is in memory once
+        found.append(read.model_copy(update={"data": data}))
+        if sum(map(len, contents.values())) > MOST_BYTES:  # refused below, whatever follows: read no more
             break
     check_attachments(found, max_bytes=max_bytes)
     return tuple(found)
+
+
+def _read(entry: object, where: str, *, max_bytes: int) -> Attachment:
+    """Return the attachment of a path or a value, with its data."""
+    if isinstance(entry, Path):
+        return Attachment.read(entry, max_bytes=max_bytes)
+    if not isinstance(entry, Attachment):
+        raise InvalidInput(where, entry, "must be a Path or an Attachment")
+    if entry.data is None:
+        raise InvalidInput(where, entry.name, "must have its data, as `Attachment.of` returns it")
+    return entry
 
 
 def check_attachments(attachments: Sequence[Attachment], *, max_bytes: int) -> None:

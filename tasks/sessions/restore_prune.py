@@ -78,6 +78,8 @@ def prune(
         if gone and not dry_run:
             archive.review_pruner.delete_session_results([it.session_id for it in gone])
             archive.pruner.delete([it.row for it in gone])
+    if not dry_run:  # also what an earlier call left
+        archive.pruner.delete_unused_attachments()
     if before_ms is not None and user is None:
         done.reviews = _prune_reviews(archive, before_ms, dry_run=dry_run)
         _prune_tasks(archive, before_ms, done, dry_run=dry_run)

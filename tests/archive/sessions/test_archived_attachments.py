@@ -13,12 +13,17 @@ from symposia.models.attachments.attachment import Attachment
 from symposia.models.sessions.archived import ArchiveProgress
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.keys import attachments_key
+from symposia.tasks.sessions.restore_prune import prune
 
 AGENTS = "\n".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "stub_agents.files:{name}"'
     for name in ("count_bytes", "draw", "hand_on")
 )
 ONCE = {"stop": MaxRounds(1)}
+
+
+def files(*contents: str) -> list[Attachment]:
+    return [Attachment.of(f"{it}.txt", it) for it in contents]
 
 
 @pytest.fixture
@@ -94,8 +99,24 @@ def test_archived_files_are_read_and_pruned(keeper):
     assert blobs(keeper) == 1
     rows = [it.row for it in archive.pruner.find()]
     archive.pruner.delete(rows[:1])
+    archive.pruner.delete_unused_attachments()
     assert keeper.client.get_job(jobs[1].id).attachment_data("turn-1.png") == PICTURE + b"1"
     archive.pruner.delete(rows[1:])
+    prune(archive, keeper.runtime.store.client, dry_run=True)
+    assert blobs(keeper) == 1
+    prune(archive, keeper.runtime.store.client)
+    assert blobs(keeper) == 0
+
+
+def test_unused_files_are_pruned_in_batches(keeper):
+    job = keeper.submit("round_robin", {"ann": "hand_on"}, **ONCE, attachments=files("a", "b", "c"))
+    keeper.deliver()
+    archive_now(keeper, job)
+    lose(keeper, job)
+    archive = keeper.runtime.archiver.target
+    archive.pruner.delete([it.row for it in archive.pruner.find()])
+    assert blobs(keeper) == 3
+    archive.pruner.delete_unused_attachments(limit=2)
     assert blobs(keeper) == 0
 
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from protocol.mplp import validate
-from symposia.jobs.attachments import file_names, save_attachments
+from symposia.jobs.attachments import file_names, find_attachment, save_attachments
 from symposia.models.attachments.attachment import Attachment, guess_media_type
 from symposia.models.attachments.given import check_attachments, read_given
+from symposia.models.attachments.limits import MOST_BYTES
 from symposia.models.errors import AttachmentUnavailable, InvalidInput, SymposiaError
 from symposia.models.protocol.dialog import Dialog, Message, Role
 from symposia.models.text.ids import new_id
@@ -123,6 +124,19 @@ def test_large_files_are_refused_without_reading_them(tmp_path):
         Attachment.read(path, max_bytes=100)
 
 
+def test_no_given_file_is_dropped(tmp_path):
+    """The same content counts once, however often it is given, and is in memory once."""
+    (tmp_path / "large").write_bytes(bytes(MOST_BYTES - 1))
+    (tmp_path / "small").write_bytes(b"1")
+    (tmp_path / "more").write_bytes(b"2")
+    large, small, more = (tmp_path / name for name in ("large", "small", "more"))
+    found = read_given([large, large, large, small])
+    assert [it.name for it in found] == ["large", "large", "large", "small"]
+    assert found[0].data is found[2].data
+    with pytest.raises(InvalidInput, match="together"):
+        read_given([large, small, more, small])
+
+
 def test_bytes_need_data_or_a_turn():
     assert FILE.load() == b"text"
     with pytest.raises(AttachmentUnavailable, match="it has no data, and no turn is running"):
@@ -135,3 +149,37 @@ def test_nothing_is_saved_if_one_file_exists(tmp_path):
     with pytest.raises(SymposiaError, match="exists already"):
         save_attachments([FILE, other], tmp_path, read=lambda it: it.data)
     assert {it.name: it.read_text() for it in tmp_path.iterdir()} == {"b.txt": "mine"}
+
+
+def test_digest_finds_its_content_whatever_names_say():
+    true, false = Attachment.of("a.txt", "true"), Attachment.of("b.txt", "false")
+    disguised = Attachment.of(true.sha256, "false")
+    assert find_attachment([true, disguised], true.sha256) == true
+    assert find_attachment([false, disguised], true.sha256) == disguised
+
+
+def test_failed_replacement_leaves_no_part_of_a_file(tmp_path):
+    (tmp_path / "a.txt").mkdir()
+    with pytest.raises(InvalidInput, match="cannot be written: Is a directory"):
+        save_attachments([Attachment.of("a.txt", "new")], tmp_path, read=Attachment.load, force=True)
+    assert [it.name for it in tmp_path.iterdir()] == ["a.txt"]
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_folder_that_cannot_be_made_gets_one_line(tmp_path, force):
+    with pytest.raises(InvalidInput, match="cannot be written: File name too long"):
+        save_attachments(
+            [Attachment.of("a.txt", "a")], tmp_path / ("x" * 300), read=Attachment.load, force=force
+        )
+
+
+def test_force_replaces_a_link_and_not_its_target(tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "a.txt").symlink_to(tmp_path / "mine")
+    save_attachments([Attachment.of("a.txt", "new")], folder, read=Attachment.load, force=True)
+    assert (tmp_path / "mine").read_text() == "mine"
+    assert [(it.name, it.is_symlink(), it.read_text()) for it in folder.iterdir()] == [
+        ("a.txt", False, "new")
+    ]
