@@ -171,14 +171,17 @@ class Attachment(BaseModel):
         """Return the bytes. Without data, only in the turn of an agent, whose session has them.
 
         Raises:
-            AttachmentUnavailable: There is no turn, or neither Redis nor the archive has the bytes.
+            AttachmentUnavailable: There is no turn, or neither Redis nor the archive has bytes of this size.
         """
         if self.data is not None:
             return self.data
         reader = reader_of_turn()
         if reader is None:
             raise AttachmentUnavailable(self.name, why="it has no data, and no turn is running")
-        return reader.read(self.name, self.sha256)
+        data = reader.read(self.name, self.sha256)
+        if len(data) != self.size:  # a made-up reference; limits for prompts rely on the size
+            raise AttachmentUnavailable(self.name, why=f"its bytes have another size than {self.size}")
+        return data
 
     async def load_async(self) -> bytes:
         """Return the bytes as `load` does, for agents on the event loop."""

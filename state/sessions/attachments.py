@@ -69,9 +69,9 @@ class AttachmentStore:
         found = client.execute_command("HGET", attachments_key(session_id), sha256, **{NEVER_DECODE: []})
         return cast("bytes | None", found)
 
-    def has(self, session_id: str, sha256: str) -> bool:
-        """Return whether the session has the bytes with a digest."""
-        return bool(self._client.hexists(attachments_key(session_id), sha256))
+    def size(self, session_id: str, sha256: str) -> int:
+        """Return the number of bytes with a digest; 0: the session does not have them."""
+        return cast("int", self._client.hstrlen(attachments_key(session_id), sha256))
 
     def digests(self, session_id: str) -> list[str]:
         """Return the digests of all attachments of a session."""

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from ...models.attachments.attachment import Attachment
 from ...models.attachments.given import check_attachments
 from ...models.attachments.limits import FULL
+from ...models.attachments.reading import reading_with
 from ...models.errors import AttachmentUnavailable, BadOutcome, InvalidInput, invalid_input
 from ...models.turns.turn import DraftMessage, TurnOutcome
 from ...state.sessions.attachments import AttachmentStore
@@ -58,16 +59,9 @@ def store_attachments(runtime: Runtime, active_turn: ActiveTurn, outcome: TurnOu
     for index, draft in enumerate(outcome.messages):
         _check(draft, f"messages[{index}]", runtime.limits.max_attachment_bytes)
     for attachment in dict.fromkeys(it for draft in outcome.messages for it in draft.attachments):
-        if attachment.data is None and store.has(session_id, attachment.sha256):
+        data = _data_to_store(attachment, session_id, store, reader)
+        if data is None:
             continue
-        try:
-            data = (
-                attachment.data
-                if attachment.data is not None
-                else reader.read(attachment.name, attachment.sha256)
-            )
-        except AttachmentUnavailable as error:
-            raise BadOutcome(f"attachments: {error}") from None
         add = partial(store.add_data, session_id, attachment.sha256, data)
         if retry_during_outage(add, until=until, what=f"an attachment of {session_id}") == "full":
             raise BadOutcome(f"attachments: {FULL}")
@@ -76,6 +70,21 @@ def store_attachments(runtime: Runtime, active_turn: ActiveTurn, outcome: TurnOu
         for draft in outcome.messages
     )
     return outcome.model_copy(update={"messages": messages})
+
+
+def _data_to_store(
+    attachment: Attachment, session_id: str, store: AttachmentStore, reader: TurnAttachments
+) -> bytes | None:
+    """Return the data of an attachment; None: the session has them. Raises BadOutcome for a made-up reference."""
+    if attachment.data is None and (size := store.size(session_id, attachment.sha256)):
+        if size != attachment.size:  # limits for prompts rely on it
+            raise BadOutcome(f"attachments: {attachment.name} must have its size of {size} bytes")
+        return None
+    try:
+        with reading_with(reader):
+            return attachment.load()
+    except AttachmentUnavailable as error:
+        raise BadOutcome(f"attachments: {error}") from None
 
 
 def _check(draft: DraftMessage, where: str, max_bytes: int) -> None:

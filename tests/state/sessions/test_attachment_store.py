@@ -29,7 +29,7 @@ def test_bytes_are_stored_once(table, store):
 
 def test_unknown_bytes_are_none(table, store):
     assert store.read(table.id, FILE.sha256) is None
-    assert not store.has(table.id, FILE.sha256)
+    assert store.size(table.id, FILE.sha256) == 0
     assert store.digests(table.id) == []
 
 

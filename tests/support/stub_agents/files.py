@@ -34,3 +34,9 @@ def draw_too_much(turn: TurnContext) -> TurnOutcome:
     """Answer with a file that is larger than the limit of the tests."""
     big = Attachment.of("big.bin", b"x" * 5_000)
     return TurnOutcome(messages=(DraftMessage(content="Too much.", attachments=(big,)),))
+
+
+def shrink(turn: TurnContext) -> TurnOutcome:
+    """Answer with a file of another, whose size is made up."""
+    made_up = turn.attachments[0].model_copy(update={"size": 1})
+    return TurnOutcome(messages=(DraftMessage(content="See above.", attachments=(made_up,)),))

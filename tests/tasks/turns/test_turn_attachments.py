@@ -11,16 +11,19 @@ import pytest
 from sessions.inline_runtime import InlineRuntime
 from stub_agents.files import PICTURE
 from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments.reading import reading_with
 from symposia.models.errors import AttachmentUnavailable, InvalidInput, SessionConflict
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.attachments import AttachmentStore
 from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
+from symposia.tasks.turns.attachments import TurnAttachments
+from symposia.tasks.views.session_views import read_facts
 
 AGENTS = "\n".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "stub_agents.files:{name}"'
-    for name in ("count_bytes", "count_bytes_async", "draw", "hand_on", "draw_too_much")
+    for name in ("count_bytes", "count_bytes_async", "draw", "hand_on", "draw_too_much", "shrink")
 )
 ONCE = {"stop": MaxRounds(1)}
 
@@ -108,6 +111,31 @@ def test_an_agent_with_a_file_over_the_limit_fails(tmp_path, redis_url):
     assert not job.attachments()
     assert "messages[0].attachments: must be at most 4000 bytes" in office.ends[0].error
     office.close()
+
+
+def test_an_agent_cannot_change_the_size_of_a_file(office):
+    """Limits for the prompts of models rely on it."""
+    job = office.submit(
+        "round_robin",
+        {"ann": "shrink", "bob": "count_bytes"},
+        **ONCE,
+        policy={"attempts": 1, "then": "skip"},
+        attachments=[Attachment.of("a.txt", "hello")],
+    )
+    office.work()
+    assert texts(job)[1:] == ["a.txt=5"]
+    assert "attachments: a.txt must have its size of 5 bytes" in office.ends[0].error
+
+
+def test_bytes_of_another_size_are_not_loaded(office):
+    job = run(office, {"ann": "draw"})
+    made_up = job.attachments()[0].model_copy(update={"size": 7})
+    facts = read_facts(job.id, office.runtime.store.documents(job.id), 0)
+    with (
+        reading_with(TurnAttachments(office.runtime.history, facts)),
+        pytest.raises(AttachmentUnavailable, match="its bytes have another size than 7"),
+    ):
+        made_up.load()
 
 
 def test_unknown_files_are_named_in_the_error(office):
