@@ -45,9 +45,9 @@ standup = "standup.yaml"
 ```
 
 - An unknown key is refused, with the nearest name. An empty text counts as not set.
-- `symposia.toml` and `agents.toml` in the working folder are refused if all users may write them, or if another user
-  left them in a folder that all may write, such as `/tmp`: they can name code to run. Commands warn of a
-  `symposia.toml` of another user. A file that a variable names is used as it is.
+- `symposia.toml` and `agents.toml` in the working folder are refused if another user left them where all users may write,
+  such as in `/tmp`: they can name code to run. Commands warn of a `symposia.toml` that belongs to another user, or that
+  all may write. A file that a variable names is used as it is.
 - Relative paths start at the folder of the file. `~` is your home folder.
 - URLs may hold passwords. Then only your user should be able to read the file (`chmod 600`): commands and `symposia
   doctor` warn otherwise. A blank in a password must be written as `%20`. API keys are not settings: the agents file names the environment variable of each.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ..models.errors import InvalidInput
-from ..models.text.paths import is_of_other_user, may_be_planted
+from ..models.text.paths import all_may_write, is_of_other_user, may_be_planted
 from ..models.text.redact import without_password
 from ..models.text.toml_file import TomlFileError, read_toml
 
@@ -113,7 +113,7 @@ def _from_file(names: Collection[str], paths: Collection[str]) -> dict[str, Conf
 
 
 def _check_trust(file: Path) -> None:
-    """Raise InvalidInput if any user may have left the file in the working folder; it could name code to run."""
+    """Raise InvalidInput if another user may have left the file in the working folder: it can name code to run."""
     if _is_named():
         return
     try:
@@ -121,7 +121,7 @@ def _check_trust(file: Path) -> None:
     except OSError:  # reading it reports the error
         return
     if is_planted:
-        rule = f"must not be writable by all users, or left by another in such a folder; {_NAME_IT}"
+        rule = f"must not be left by another user where all may write; {_NAME_IT}"
         raise InvalidInput(DEFAULT_FILE.name, str(file), rule)
 
 
@@ -133,7 +133,7 @@ def _from_folder(value: object, folder: Path) -> object:
 
 
 def find_problems(names: Collection[str]) -> list[str]:
-    """Return a line for unknown `SYMPOSIA_*` variables, a file of another user, a readable file with a password.
+    """Return a line for unknown `SYMPOSIA_*` variables, and one for each risk of the settings file.
 
     Args:
         names: The names of all settings.
@@ -147,11 +147,21 @@ def find_problems(names: Collection[str]) -> list[str]:
         named = "; ".join(f"{it}{_nearest(it, known)}" for it in unknown)
         lines.append(f"environment variables that are no setting are ignored: {named}")
     file = settings_file()
-    if file is not None and not _is_named() and is_of_other_user(file):
-        lines.append(f"{file} belongs to another user; {_NAME_IT}")
+    if file is not None:
+        lines += _ownership_problems(file)
     if file is not None and _is_exposed(file):
         lines.append(f"{file} holds a password and all users can read it: chmod 600 {file}")
     return lines
+
+
+def _ownership_problems(file: Path) -> list[str]:
+    try:
+        if not _is_named() and is_of_other_user(file):
+            return [f"{file} belongs to another user; {_NAME_IT}"]
+        is_open = file.is_file() and all_may_write(file)
+    except OSError:  # reading the settings reports it
+        return []
+    return [f"all users can write {file}, which can name code to run: chmod o-w {file}"] if is_open else []
 
 
 def _nearest(name: str, known: Collection[str]) -> str:

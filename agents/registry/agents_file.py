@@ -133,16 +133,13 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
 
 
 def check_not_planted(path: Path) -> None:
-    """Check that not any user may have left a file in the working folder: it can name code to run.
+    """Check that no other user may have left a file in the working folder: it can name code to run.
 
     Raises:
-        RegistryError: Any user may have.
+        RegistryError: Another user may have.
     """
     if may_be_planted(path):
-        rule = (
-            "must not be writable by all users, or left by another in such a folder; "
-            "if you trust it, name it with SYMPOSIA_AGENTS_FILE"
-        )
+        rule = "must not be left by another user where all may write; if you trust it, name it with SYMPOSIA_AGENTS_FILE"
         raise RegistryError(str(path.absolute()), entry="", field="", rule=rule)
 
 

@@ -31,14 +31,21 @@ def is_of_other_user(file: Path) -> bool:
 
 
 def may_be_planted(file: Path) -> bool:
-    """Return whether any user of this machine may have written a file, such as one in `/tmp`.
+    """Return whether another user may have left a file in a folder that all users may write, such as `/tmp`.
 
     Raises:
         OSError: The file or its folder cannot be read.
     """
-    if file.stat().st_mode & stat.S_IWOTH:
-        return True
-    return is_of_other_user(file) and bool(file.absolute().parent.stat().st_mode & stat.S_IWOTH)
+    return is_of_other_user(file) and (all_may_write(file) or all_may_write(file.absolute().parent))
+
+
+def all_may_write(path: Path) -> bool:
+    """Return whether every user of this machine may write a file or folder.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    return bool(path.stat().st_mode & stat.S_IWOTH)
 
 
 def make_private_folder(folder: Path) -> None:

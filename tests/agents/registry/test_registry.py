@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from files_of_others import give_to_other_user
 from scaling import patient
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.python import PythonAgent
@@ -75,12 +76,14 @@ def test_a_file_in_the_working_folder_is_found(tmp_path, monkeypatch):
     assert "greeter" in Registry.load().names()
 
 
-def test_a_found_file_that_all_may_write_is_refused(tmp_path, monkeypatch):
+def test_a_found_file_that_another_user_left_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     file = tmp_path / "agents.toml"
     file.write_text(FILE)
-    file.chmod(0o666)
-    with pytest.raises(RegistryError, match="must not be writable by all users"):
+    give_to_other_user(file, monkeypatch)
+    assert "greeter" in Registry.load().names()
+    tmp_path.chmod(0o1777)
+    with pytest.raises(RegistryError, match="must not be left by another user where all may write"):
         Registry.load()
     assert "greeter" in Registry.load(file).names()
 
