@@ -92,24 +92,39 @@ def save_attachments(
 
     Raises:
         InvalidInput: A file exists and `force` is False, or a file cannot be written.
-        AttachmentUnavailable: The bytes are missing.
+        AttachmentUnavailable: The bytes of some are missing; all others are written.
     """
     paths = [folder / name for name in file_names(attachments)]
     if not force:
         for path in paths:
             if os.path.lexists(path):
                 raise InvalidInput("folder", str(path), "exists already; --force replaces it")
+    missing: list[str] = []
     for attachment, path in zip(attachments, paths, strict=True):
-        data = read(attachment)
-        if len(data) != attachment.size:
-            raise AttachmentUnavailable(attachment.name, why="its bytes have another size")
+        try:
+            data = _read_whole(attachment, read)
+        except AttachmentUnavailable:
+            if len(attachments) == 1:
+                raise
+            missing.append(attachment.name)
+            continue
         try:
             folder.mkdir(parents=True, exist_ok=True)
             _write(path, data, force=force)
         except OSError as error:
             rule = f"cannot be written: {error.strerror or error}"
             raise InvalidInput("folder", str(path), rule) from None
+    if missing:
+        why = f"{len(missing)} of {len(attachments)} files have no bytes of their size; the others are saved"
+        raise AttachmentUnavailable(", ".join(missing), why=why)
     return paths
+
+
+def _read_whole(attachment: Attachment, read: Callable[[Attachment], bytes]) -> bytes:
+    data = read(attachment)
+    if len(data) != attachment.size:
+        raise AttachmentUnavailable(attachment.name, why="its bytes have another size")
+    return data
 
 
 def _write(path: Path, data: bytes, *, force: bool) -> None:

@@ -197,8 +197,11 @@ class ReadableJob:
                 the newest.
 
         Raises:
+            InvalidInput: `wanted` is neither an attachment nor text.
             AttachmentUnavailable: No message has such a file, or its bytes are missing.
         """
+        if not isinstance(wanted, Attachment | str):
+            raise InvalidInput("wanted", wanted, "must be an Attachment, a name or the start of a digest")
         found = wanted if isinstance(wanted, Attachment) else find_attachment(self.attachments(), wanted)
         data = None if found is None else self._read_attachment(found.sha256)
         if found is None or data is None:

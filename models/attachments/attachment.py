@@ -116,7 +116,10 @@ class Attachment(BaseModel):
         Raises:
             InvalidInput: A value breaks a rule.
         """
-        content = data.encode() if isinstance(data, str) else data
+        try:
+            content = data.encode() if isinstance(data, str) else data
+        except UnicodeEncodeError:  # without the text, which may be long
+            raise InvalidInput("data", "text with a lone surrogate", "must be valid UTF-8 text") from None
         if not isinstance(content, bytes):
             raise InvalidInput("data", type(data).__name__, "must be bytes or text")
         if not isinstance(name, str):

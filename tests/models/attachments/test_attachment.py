@@ -183,3 +183,17 @@ def test_force_replaces_a_link_and_not_its_target(tmp_path):
     assert [(it.name, it.is_symlink(), it.read_text()) for it in folder.iterdir()] == [
         ("a.txt", False, "new")
     ]
+
+
+def test_missing_bytes_do_not_prevent_saving_other_files(tmp_path):
+    lost, kept = Attachment.of("lost.txt", "lost").reference(), Attachment.of("kept.txt", "kept")
+    with pytest.raises(
+        AttachmentUnavailable, match=r"lost\.txt.*1 of 2 files have no bytes .* the others are saved"
+    ):
+        save_attachments([lost, kept], tmp_path, read=Attachment.load)
+    assert [it.name for it in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_text_that_utf_8_cannot_carry_is_refused():
+    with pytest.raises(InvalidInput, match="data: must be valid UTF-8 text"):
+        Attachment.of("a.txt", "\ud800")

@@ -142,6 +142,8 @@ def test_unknown_files_are_named_in_the_error(office):
     job = run(office, {"ann": "draw"})
     with pytest.raises(AttachmentUnavailable, match=r"attachment 'other.png' cannot be read: no message"):
         job.attachment_data("other.png")
+    with pytest.raises(InvalidInput, match=r"wanted: must be an Attachment, a name .* \(got 5\)"):
+        job.attachment_data(5)
 
 
 def test_forks_read_files_from_before_the_fork(office):
