@@ -71,7 +71,7 @@ class AttachmentStore:
 
     def size(self, session_id: str, sha256: str) -> int:
         """Return the number of bytes with a digest; 0: the session does not have them."""
-        return cast("int", self._client.hstrlen(attachments_key(session_id), sha256))
+        return self._client.hstrlen(attachments_key(session_id), sha256)
 
     def digests(self, session_id: str) -> list[str]:
         """Return the digests of all attachments of a session."""

@@ -71,6 +71,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             errors.SessionNotFound()
             | errors.ReviewNotFound()
             | errors.ScheduleNotFound()
+            | errors.AttachmentUnavailable()
             | errors.NotAMember()
             | errors.NotTaskManager()
         ):

@@ -44,6 +44,7 @@ def status_of(error: errors.SymposiaError) -> int:
             errors.SessionNotFound()
             | errors.ReviewNotFound()
             | errors.ScheduleNotFound()
+            | errors.AttachmentUnavailable()
             | errors.NotAMember()
         ):
             return 404

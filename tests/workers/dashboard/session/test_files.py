@@ -41,6 +41,16 @@ def test_unknown_files_are_not_found(dashboard):
     assert dashboard.flower.get(path + "../export/json", **basic(CREDENTIALS)).status == 404
 
 
+def test_files_without_their_bytes_are_not_found(dashboard):
+    """A message of another session has its references only."""
+    first = with_file(dashboard).dialog().messages[:1]
+    job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(1), messages=first)
+    path = f"/api/collabs/{job.id}/attachments/{PAGE.sha256}"
+    answer = dashboard.flower.get(path, **basic(CREDENTIALS))
+    assert (answer.status, "its bytes are missing" in answer.text) == (404, True)
+    result_of(job, timeout_s=60)
+
+
 def test_files_need_a_user(dashboard):
     job = with_file(dashboard)
     path = f"/api/collabs/{job.id}/attachments/{PAGE.sha256}"
