@@ -56,8 +56,12 @@ class GuardHold(Frozen):
     reason: str
     #: The answer that was held; None: the agent has not run.
     outcome: TurnOutcome | None = None
-    #: Guards that persons have approved for this text before.
+    #: Guards before the agent that persons have approved in this turn.
+    admitted: tuple[str, ...] = ()
+    #: Guards that persons have approved for this answer before.
     approved: tuple[str, ...] = ()
+    #: Number of answers that were refused in this turn before.
+    refused: int = 0
     #: None: no decision yet.
     verdict: Verdict | None = None
     #: Who decided; None: nobody in time.

@@ -95,7 +95,9 @@ class TurnGuards:
     #: The agent itself reports the usage of the attempt.
     reports_usage: bool
     _hits: int = field(default=0, init=False)
+    #: Guards that persons have approved: for the answer, and for the turn before its agent runs.
     _approved: tuple[str, ...] = field(default=(), init=False)
+    _admitted: tuple[str, ...] = field(default=(), init=False)
 
     def guard(self, ask: Callable[[TurnContext], TurnOutcome]) -> TurnOutcome:
         """Return the agent's answer that passes all guards, or the answer that a person has approved.
@@ -105,15 +107,15 @@ class TurnGuards:
             AgentError: The agent failed, or a callable guard did.
             StateError: The journal of the turn cannot be read or written.
         """
-        declared = self.runtime.registry.guards_of(self.binding.agent)
-        if not declared:
+        hold = self._decided_hold()  # a decision counts even if the agents file has no guards any more
+        held = None if hold is None else hold.outcome
+        if held is None and not self.runtime.registry.guards_of(self.binding.agent):
             return ask(self.context)
-        held = self._decided_hold()
-        if held is not None and held.outcome is not None:
-            return self._check_answers(held.outcome, ask)
-        self._check_before()
-        self._approved = ()
         refused = self._read_refused()
+        if hold is not None and held is not None and len(refused) <= hold.refused:
+            return self._check_answers(held, ask)
+        self._approved = ()  # another answer
+        self._check_before()
         if refused and refused[-1].is_last:  # the worker died before it applied the failure policy
             raise GuardStop(GuardAction.ASK_AGAIN, _describe(refused[-1]), outcome=None)
         again = _ask_again(self.context, refused[-1]) if refused else self.context
@@ -129,7 +131,11 @@ class TurnGuards:
             by = f"by {hold.by}" if hold.by else "without an answer in time"
             line = f"guard {hold.guard!r}: {hold.reason}; refused {by}"
             raise GuardStop(GuardAction.SKIP, line[:MAX_REASON], outcome=None)
-        self._approved = (*hold.approved, hold.guard)
+        self._admitted, self._approved = hold.admitted, hold.approved
+        if hold.when is GuardTime.BEFORE:
+            self._admitted += (hold.guard,)
+        else:
+            self._approved += (hold.guard,)
         return hold
 
     def _check_before(self) -> None:
@@ -165,8 +171,9 @@ class TurnGuards:
             raise
 
     def _find_hits(self, when: GuardTime, text: CheckedText, outcome: TurnOutcome | None) -> Iterator[Hit]:
+        approved = self._admitted if when is GuardTime.BEFORE else self._approved
         for name, entry in self.runtime.registry.guards_of(self.binding.agent).items():
-            if entry.when is not when or name in self._approved:
+            if entry.when is not when or name in approved:
                 continue
             if isinstance(entry, CallableGuard):
                 reason = self._call(name, entry, outcome)
@@ -222,7 +229,9 @@ class TurnGuards:
             agent=self.binding.agent,
             reason=hit.reason,
             outcome=None if outcome is None else outcome.model_copy(update={"usage": Usage()}),
+            admitted=self._admitted,
             approved=self._approved,
+            refused=len(self._read_refused()),
         )
         return GuardStop(entry.then, line, outcome=outcome, notes=notes, hold=hold, to=entry.to or "")
 

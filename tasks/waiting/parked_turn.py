@@ -149,7 +149,8 @@ class OpenQuestion:
         self, text: str | None, *, by: str | None, rule: ReplyRule, output: JsonValue, error: str
     ) -> Reply:
         if self.waiting.is_for_guard:
-            return self._build_return(self._decided(text, by=by), rule=rule, outcome="asked", by=by)
+            said = text if rule is ReplyRule.PERSON else None  # a default answer is no decision of a person
+            return self._build_return(self._decided(said, by=by), rule=rule, outcome="asked", by=by)
         child = self.waiting.child
         answer = GivenAnswer(
             question=self.waiting.question,

@@ -204,14 +204,14 @@ def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnO
         policy=_wait_policy(runtime, turn, agent, question, is_own=is_own),
         passed_on=before.passed_on,
         answers=before.answers,
-        hold=turn.hold or _lasting(before.hold),
+        hold=turn.hold or _without_answer(before.hold),
         lines=(*before.lines, *(AddedMessage(speaker=me, draft=draft) for draft in outcome.messages)),
     )
 
 
-def _lasting(hold: GuardHold | None) -> GuardHold | None:
-    """Return what was approved before, if it holds for the next attempt: an approved answer asks its question once."""
-    return None if hold is None or hold.outcome is not None else hold
+def _without_answer(hold: GuardHold | None) -> GuardHold | None:
+    """Return a hold without its answer, which was approved and is the question that is asked now."""
+    return None if hold is None else hold.model_copy(update={"outcome": None})
 
 
 def _asked(turn: TurnToPark, agent: AnyAgent, question: Question, *, is_own: bool) -> tuple[str, ...]:
