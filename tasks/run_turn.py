@@ -260,7 +260,10 @@ def _ask(
 
     def ask_agent(context: TurnContext) -> TurnOutcome:
         turn_services = (
-            active_turn.services.open_services(partial(runtime.registry.rate_limit, binding))
+            active_turn.services.open_services(
+                partial(runtime.registry.rate_limit, binding),
+                streams=not runtime.registry.checks_answers(binding.agent),
+            )
             if uses_services
             else None
         )

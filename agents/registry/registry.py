@@ -212,6 +212,10 @@ class Registry:
         names = entry.guards if isinstance(entry, GuardedEntry) else ()
         return {guard: self._guards[guard] for guard in names}
 
+    def checks_answers(self, name: str) -> bool:
+        """Return whether guards check the answers of an agent, so that nobody reads them before."""
+        return any(guard.when is GuardTime.AFTER for guard in self.guards_of(name).values())
+
     def window(self, binding: AgentBinding) -> int:
         """Return the maximum number of messages shown to the agent; 0 if the binding is not valid for it."""
         return self._windows(key_of(binding))

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from ..turns.turn import TurnContext, TurnOutcome
 
 #: Fields of an outcome beside its messages whose texts other participants or people may read.
-_OTHER_TEXTS = {"decision", "hand_off", "items", "learned", "question", "output"}
+OTHER_TEXTS = {"decision", "hand_off", "items", "learned", "question", "output"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class CheckedText:
 
     #: Text of the messages.
     said: str
-    #: The messages and all other texts, such as those of a decision, a question or the data.
+    #: The messages and all other texts, such as those of a decision, a question, the data, or names of files.
     everything: str
     #: The text ends the turn; False: it is empty (a pass), or the agent asks a question before it continues.
     is_complete: bool
@@ -30,7 +30,8 @@ class CheckedText:
     def of_outcome(cls, outcome: TurnOutcome) -> CheckedText:
         """Return the text of an answer."""
         said = _clean("\n\n".join(draft.content for draft in outcome.messages))
-        others = outcome.model_dump(mode="json", include=_OTHER_TEXTS, exclude_defaults=True)
+        others = outcome.model_dump(mode="json", include=OTHER_TEXTS, exclude_defaults=True)
+        others["names"] = [it.name for draft in outcome.messages for it in draft.attachments]
         return cls(
             said=said,
             everything="\n".join((said, *map(_clean, _texts(others)))),
@@ -40,11 +41,12 @@ class CheckedText:
 
     @classmethod
     def of_context(cls, context: TurnContext) -> CheckedText:
-        """Return what an agent would be shown: the newest message, the instruction and the work item."""
-        newest = context.messages[-1].content if context.messages else ""
+        """Return what an agent would be shown: the newest message with the names of its files, the instruction and the work item."""
+        newest = context.messages[-1:]
         item = context.item.text if context.item else ""
-        shown = _clean("\n\n".join(filter(None, (newest, context.instruction, item))))
-        return cls(said=shown, everything=shown, is_complete=True)
+        shown = _clean("\n\n".join(filter(None, (*(it.content for it in newest), context.instruction, item))))
+        names = [_clean(it.name) for message in newest for it in message.attachments]
+        return cls(said=shown, everything="\n".join((shown, *names)), is_complete=True)
 
 
 def _texts(value: JsonValue) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pydantic import JsonValue, ValidationError
 
 from ..outputs.patterns import compile_pattern
 from ..outputs.reading import read_json
-from ..outputs.schema import Schema, find_faults
+from ..outputs.schema import Schema, find_broken_rules
 from ..text.redact import excerpt
 from .checked_text import CheckedText
 
@@ -60,7 +60,7 @@ def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
             value = read_json(text.said)
         except ValueError:
             return "must be JSON that is valid under the schema of the guard"
-    faults = find_faults(schema, value)
+    faults = find_broken_rules(schema, value)
     listed = "; ".join(faults[:_MOST_FAULTS])
     return f"must be valid under the schema of the guard: {listed}"[:MAX_REASON] if faults else None
 

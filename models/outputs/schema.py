@@ -6,7 +6,7 @@ jsonschema is imported where it is used: nearly all sessions have no schema.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -59,33 +59,53 @@ def read_schema(output: type[BaseModel] | Mapping[str, Any]) -> Schema:
 
 def find_faults(schema: Schema, value: JsonValue) -> tuple[str, ...]:
     """Return what is wrong with a value, one line each with its place; empty: it is valid."""
+    return _find_faults(schema, value, _describe)
+
+
+def find_broken_rules(schema: Schema, value: JsonValue) -> tuple[str, ...]:
+    """Return the rules of a schema that a value breaks, one line each, without text of the value."""
+    return _find_faults(schema, value, _describe_rule)
+
+
+def _find_faults(schema: Schema, value: JsonValue, describe: Callable[[Any], str]) -> tuple[str, ...]:
     from .keywords import TooManyChecks
 
     try:
-        return _check(schema, value, max_checks=MAX_CHECKS)
+        return _check(schema, value, max_checks=MAX_CHECKS, describe=describe)
     except TooManyChecks:
         return (f"$: needs more than {MAX_CHECKS:,} checks",)
     except RecursionError:
         return ("$: is nested too deep for this schema",)
 
 
-def _check(schema: Schema, value: JsonValue, *, max_checks: int) -> tuple[str, ...]:
+def _describe(error: Any) -> str:
+    return f"{error.json_path}: {excerpt(error.message, MAX_FAULT)}"
+
+
+def _describe_rule(error: Any) -> str:
+    place = ".".join(map(str, error.absolute_schema_path))
+    return f"{place}: {excerpt(dump_json(error.validator_value), MAX_FAULT)}"
+
+
+def _check(
+    schema: Schema, value: JsonValue, *, max_checks: int, describe: Callable[[Any], str] = _describe
+) -> tuple[str, ...]:
     """Return what is wrong with a value. Raises TooManyChecks, RecursionError."""
     from .keywords import checks_left
 
     token = checks_left.set(max_checks)
     try:
-        return tuple(_messages(_validator(dump_json(schema)), value))
+        return tuple(_messages(_validator(dump_json(schema)), value, describe))
     finally:
         checks_left.reset(token)
 
 
-def _messages(validator: Any, value: JsonValue) -> Iterator[str]:
+def _messages(validator: Any, value: JsonValue, describe: Callable[[Any], str]) -> Iterator[str]:
     for count, error in enumerate(validator.iter_errors(value)):
         if count == MOST_FAULTS:
             yield "and more"
             return
-        yield f"{error.json_path}: {excerpt(error.message, MAX_FAULT)}"
+        yield describe(error)
 
 
 @lru_cache(maxsize=64)

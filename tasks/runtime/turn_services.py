@@ -141,8 +141,12 @@ class GrantServices:
     recorder: TurnRecorder | None = None
     journal: CallJournal | None = field(default=None, init=False)
 
-    def open_services(self, rate_of: RateOf) -> TurnServices:
-        """Create the turn services of an agent; `rate_of` returns the rate limits of the fallback models.
+    def open_services(self, rate_of: RateOf, *, streams: bool = True) -> TurnServices:
+        """Create the turn services of an agent.
+
+        Args:
+            rate_of: Function that returns the rate limits of the fallback models.
+            streams: Whether readers are shown the answer while it is written.
 
         Raises:
             RedisUnavailable: Redis does not answer.
@@ -151,7 +155,7 @@ class GrantServices:
         notes = ParticipantNote(self.factory.client, self.session_id, self.participant)
         return TurnServices(
             self._open(),
-            self.factory.publisher.writer(self.session_id, self.grant, self.participant),
+            self.factory.publisher.writer(self.session_id, self.grant, self.participant) if streams else None,
             notes if self.recorder is None else self.recorder.record_notes(notes),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
             review_files=self.factory.review_files,

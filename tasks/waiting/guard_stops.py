@@ -6,6 +6,8 @@ import logging
 from dataclasses import replace
 
 from ...models.errors import AgentError
+from ...models.guards.checked_text import OTHER_TEXTS
+from ...models.text.json_text import dump_json
 from ...models.turns.guard_holds import VERDICTS, GuardAction, GuardHold
 from ...models.turns.turn import OutcomeKind, Question, TurnOutcome
 from ..runtime.runtime import Runtime
@@ -17,8 +19,9 @@ from .parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
 
-#: Maximum characters of a held answer in the question about it; the whole answer is kept.
+#: Maximum characters of the text of a held answer in the question about it, and of its other parts; all of it is kept.
 _MOST_SHOWN = 20_000
+_MOST_OTHERS = 10_000
 _KINDS = {GuardAction.SKIP: OutcomeKind.SKIPPED, GuardAction.ABORT: OutcomeKind.FAILED}
 
 
@@ -61,5 +64,23 @@ def _park(
 def _question(hold: GuardHold) -> str:
     if hold.outcome is None:
         return f"guard {hold.guard!r}: {hold.reason}\n\nMay agent {hold.agent!r} take this turn?"
-    said = "\n\n".join(draft.content for draft in hold.outcome.messages)
-    return f"guard {hold.guard!r}: {hold.reason}\n\nMay this answer be written?\n\n{said[:_MOST_SHOWN]}"
+    parts = (
+        f"guard {hold.guard!r}: {hold.reason}",
+        "May this answer be written?",
+        _shorten("\n\n".join(draft.content for draft in hold.outcome.messages), _MOST_SHOWN),
+        _shorten(_other_parts(hold.outcome), _MOST_OTHERS),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _other_parts(outcome: TurnOutcome) -> str:
+    """Return the files of an answer, one a line, and all that it has beside its text as JSON."""
+    files = [it.line for draft in outcome.messages for it in draft.attachments]
+    others = outcome.model_dump(mode="json", include=OTHER_TEXTS, exclude_defaults=True)
+    if [draft.content for draft in outcome.messages] == [dump_json(outcome.output)]:
+        del others["output"]  # it is the text
+    return "\n".join((*files, *([dump_json(others)] if others else ())))
+
+
+def _shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}\n[the first {length} of {len(text)} characters]"
