@@ -32,8 +32,12 @@ def _pattern(pattern: str) -> str:
 def _word(word: str) -> str:
     if not word.strip() or word != word.strip():
         raise ValueError("must be a word without blanks around it")
-    _pattern(words_pattern((word,)))
     return word
+
+
+def _words(words: tuple[str, ...]) -> tuple[str, ...]:
+    _pattern(words_pattern(words))
+    return words
 
 
 def _schema(schema: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +114,7 @@ class DenyGuard(GuardBase):
     """Words that must not occur, as whole words, whatever their case."""
 
     kind: Literal["deny"]
-    words: tuple[Word, ...] = Field(min_length=1, max_length=1_000)
+    words: Annotated[tuple[Word, ...], Field(min_length=1, max_length=1_000), AfterValidator(_words)]
 
     def find_fault(self, text: CheckedText) -> str | None:
         """Return why a text is refused; None: it is not."""

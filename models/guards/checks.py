@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 
 from pydantic import JsonValue, ValidationError
 
@@ -46,8 +45,11 @@ def find_denied_word(text: CheckedText, words: Sequence[str]) -> str | None:
     """Return the first of the words that a text contains; None: it contains none."""
     if not matches(words_pattern(words), text.everything):
         return None
-    found = next(word for word in words if matches(words_pattern((word,)), text.everything))
-    return f"must not contain the word {excerpt(found)!r}"
+    found = words
+    while len(found) > 1:  # an expression for every word would take seconds
+        half = found[: len(found) // 2]
+        found = half if matches(words_pattern(half), text.everything) else found[len(half) :]
+    return f"must not contain the word {excerpt(found[0])!r}"
 
 
 def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
@@ -74,7 +76,6 @@ def matches(pattern: str, text: str) -> bool:
     return True
 
 
-@lru_cache(maxsize=1_024)
 def words_pattern(words: Sequence[str]) -> str:
     """Return the expression that matches whole words, whatever their case. A word may contain signs: `c++`."""
     listed = "|".join(re.escape(word) for word in words)

@@ -93,3 +93,11 @@ def test_schema_checks_data_rather_than_text():
 def test_lone_surrogate_does_not_hide_a_forbidden_text():
     outcome = TurnOutcome(output=["\ud800 sk-1"])
     assert find_pattern_fault(CheckedText.of_outcome(outcome), forbid="sk-1", require=None)
+
+
+@given(st.lists(st.sampled_from(["ab", "cd", "ef", "gh", "ij"]), min_size=1, unique=True), st.data())
+def test_first_denied_word_is_named(words, data):
+    said = data.draw(st.lists(st.sampled_from(["ab", "cd", "ef", "xy"]), min_size=1).map(" ".join))
+    found = [word for word in words if word in said.split()]
+    fault = find_denied_word(text_of(said), tuple(words))
+    assert fault == (f"must not contain the word {found[0]!r}" if found else None)
