@@ -11,12 +11,12 @@ Marking has no effect until an agents file names the module: `modules = ["my_age
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
 from typing import TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
 from ..models.sessions.options import AgentName
@@ -33,6 +33,7 @@ class MarkOptions(BaseModel):
     name: AgentName
     description: str = ""
     window: Window = 100
+    guards: tuple[str, ...] = Field(default=(), max_length=100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,9 @@ class MarkedAgent:
 _marked: dict[str, list[MarkedAgent]] = {}
 
 
-def agent(name: str, *, description: str = "", window: int = 100) -> Callable[[T], T]:
+def agent(
+    name: str, *, description: str = "", window: int = 100, guards: Sequence[str] = ()
+) -> Callable[[T], T]:
     """Mark a function, a class or an object as the agent `name`; it is returned unchanged.
 
     Workers know the agent if their agents file names the module: `modules = ["my_agents"]`. `run_local` takes the
@@ -65,14 +68,17 @@ def agent(name: str, *, description: str = "", window: int = 100) -> Callable[[T
         name: Name of the agent.
         description: Description for lists of agents. Empty: the name of the function or class.
         window: Maximum number of messages shown to the agent.
+        guards: Names of `[guards]` tables of the agents file, which check the agent's turns in this order.
 
     Raises:
-        InvalidInput: The name or the window breaks a rule.
+        InvalidInput: An argument breaks a rule.
     """
     if not isinstance(name, str):
         raise InvalidInput("name", name, 'must be text: write @symposia.agent("NAME")')
     try:
-        options = MarkOptions(name=name, description=description, window=window)
+        options = MarkOptions.model_validate(
+            {"name": name, "description": description, "window": window, "guards": guards}
+        )
     except ValidationError as error:
         raise invalid_input(error) from None
     frame = sys._getframe(1)  # noqa: SLF001 - the module that calls: an object does not know in which one it is marked

@@ -30,7 +30,7 @@ from .execution.failures import to_agent_error
 from .execution.threads import DaemonThreadPool
 from .foreign import AskFunction, ask_function
 from .llm.prompts import attribute_message, system_prompt, turn_prompt
-from .marked import find_mark
+from .marked import MarkedAgent, find_mark
 from .python import PythonAgent, to_outcome
 
 _METHODS = ("speak", "speak_now", "speak_with_services")
@@ -46,15 +46,20 @@ class ObjectEntry:
     kind: Literal["object"] = "object"
     #: Maximum number of messages shown to the agent.
     window: int = 100
+    #: Guards that check the agent's turns.
+    guards: tuple[str, ...] = ()
 
 
-def object_entry(name: str, given: object, *, threads: DaemonThreadPool) -> ObjectEntry:
+def object_entry(
+    name: str, given: object, *, threads: DaemonThreadPool, mark: MarkedAgent | None = None
+) -> ObjectEntry:
     """Return the entry of an agent that is given as an object, with the options of its mark, if it has one.
 
     Args:
         name: Name of the agent, for the error.
         given: The object.
         threads: Threads for functions that are not async.
+        mark: The mark; None: the last one of the object.
 
     Raises:
         InvalidInput: It is no agent: neither a callable nor an agent of a known library; or a class that cannot be
@@ -62,9 +67,16 @@ def object_entry(name: str, given: object, *, threads: DaemonThreadPool) -> Obje
     """
     what = getattr(given, "__qualname__", None) or type(given).__qualname__
     agent = _to_agent(name, _create(name, given) if isinstance(given, type) else given, threads)
-    if (mark := find_mark(given)) is None:
+    mark = mark or find_mark(given)
+    if mark is None:
         return ObjectEntry(agent, what)
-    return ObjectEntry(agent, mark.options.description or f"{mark.module}:{what}", window=mark.options.window)
+    options = mark.options
+    return ObjectEntry(
+        agent,
+        options.description or f"{mark.module}:{what}",
+        window=options.window,
+        guards=options.guards,
+    )
 
 
 def _create(name: str, given: type) -> object:

@@ -41,6 +41,7 @@ from ...models.turns.guard_holds import GuardTime
 from ...models.turns.waiting import WaitPolicy
 from ..entry_base import CallablePath, ModuleName, Window
 from ..guards.entries import GUARD_KINDS, GuardedEntry, GuardEntry
+from ..guards.names import check_guard_names
 from ..llm.entries import TOOL_NAME, LLMEntry, ModelTables
 from ..llm.factory import LOCAL_MODEL
 from ..programs.agent import CommandEntry
@@ -184,18 +185,14 @@ def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> No
 
 def _check_guards(path: Path, name: str, entry: AgentEntry, file: AgentsFile) -> None:
     """Raise RegistryError for an unknown guard, or one that could not check the answers of the agent."""
+    check_guard_names(str(path), name, entry.guards, known=file.guards)
     for at, guard in enumerate(entry.guards):
-        field = f"guards[{at}]"
-        if guard not in file.guards:
-            near = _near(guard, {*file.guards}) or "none exist"
-            rule = f"must be a [guards] table ({near}; got {guard!r})"
-            raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
         is_deferred = isinstance(entry, HumanEntry | ExternalEntry | SessionEntry)
         if is_deferred and file.guards[guard].when is GuardTime.AFTER:
             rule = (
                 f'must have `when = "before"`: answers of kind {entry.kind} are not checked (got {guard!r})'
             )
-            raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
+            raise RegistryError(str(path), entry=f"agents.{name}", field=f"guards[{at}]", rule=rule)
 
 
 def _check_host(path: Path, name: str, entry: ExternalEntry, webhooks: Webhooks) -> None:

@@ -69,7 +69,7 @@ class ModuleLoader:
         for mark in marked_in(module):
             name = mark.options.name
             self._check_name(name, mark)
-            yield name, object_entry(name, mark.given, threads=self.threads)
+            yield name, object_entry(name, mark.given, threads=self.threads, mark=mark)
 
     def _check_name(self, name: str, mark: MarkedAgent) -> None:
         other = self._places.setdefault(name, mark)

@@ -22,9 +22,10 @@ from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
 from ..execution.threads import DaemonThreadPool
 from ..guards.entries import CallableGuard, GuardedEntry, GuardEntry
+from ..guards.names import check_guard_names
 from ..llm.entries import LLMEntry
 from ..llm.factory import check_import
-from ..objects import object_entry
+from ..objects import ObjectEntry, object_entry
 from ..programs.agent import CommandEntry
 from ..programs.identity import program_identity
 from ..scripted import messages_needed
@@ -71,7 +72,7 @@ class Registry:
 
     Raises:
         InvalidInput: An object is no agent.
-        RegistryError: A module marks an agent whose name is given twice.
+        RegistryError: A module marks an agent whose name is given twice, or an object names an unknown guard.
     """
 
     def __init__(
@@ -94,6 +95,8 @@ class Registry:
         given = {name: object_entry(name, it, threads=self.threads) for name, it in objects.items()}
         loader = ModuleLoader(path, file.agents, self.threads)
         marked = loader.load(file.modules) if import_modules else NO_MODULES
+        for name, entry in {**marked.entries, **given}.items():
+            check_guard_names(path or "no agents file", name, entry.guards, known=file.guards)
         self._guards = file.guards
         #: Modules that could not be loaded.
         self.module_problems = marked.problems
@@ -209,7 +212,7 @@ class Registry:
     def guards_of(self, name: str) -> dict[str, GuardEntry]:
         """Return the guards of an agent by name, in the order in which they check."""
         entry = self._entries.get(name)
-        names = entry.guards if isinstance(entry, GuardedEntry) else ()
+        names = entry.guards if isinstance(entry, GuardedEntry | ObjectEntry) else ()
         return {guard: self._guards[guard] for guard in names}
 
     def checks_answers(self, name: str) -> bool:

@@ -206,3 +206,50 @@ def test_wrong_value_is_shown_once_as_it_was_given(load):
     with pytest.raises(RegistryError) as error:
         load('modules = "team_one"')
     assert str(error.value).endswith("agents.toml: modules: must be a list (got 'team_one')")
+
+
+GUARDS = """
+modules = ["guarded_agents"]
+
+[guards.short]
+kind = "length"
+max_chars = 9
+then = "skip"
+"""
+
+
+def write_guarded(tmp_path, monkeypatch, guards):
+    sys.modules.pop("guarded_agents", None)
+    (tmp_path / "guarded_agents.py").write_text(
+        f"import symposia\n\ndef say(turn):\n    return 'hello'\n\n"
+        f"symposia.agent('ada', guards={guards!r})(say)\nsymposia.agent('ben')(say)\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+def test_mark_names_guards_of_the_file(load, tmp_path, monkeypatch):
+    write_guarded(tmp_path, monkeypatch, ["short"])
+    registry = load(GUARDS)
+    assert (list(registry.guards_of("ada")), list(registry.guards_of("ben"))) == (["short"], [])
+    assert registry.checks_answers("ada")
+
+
+def test_unknown_guard_of_a_mark_is_refused(load, tmp_path, monkeypatch):
+    write_guarded(tmp_path, monkeypatch, ["shrt"])
+    with pytest.raises(
+        RegistryError, match=r"\[agents.ada\] guards\[0\]: must be a \[guards\] table \(short; got 'shrt'\)"
+    ):
+        load(GUARDS)
+
+
+def test_guard_of_a_given_object_needs_the_file():
+    marked = symposia.agent("ada", guards=("short",))(lambda _: "hello")
+    with pytest.raises(
+        RegistryError, match=r"^no agents file: \[agents.ada\] guards\[0\]: .*none exist; got 'short'"
+    ):
+        Registry(objects={"ada": marked})
+
+
+def test_guards_of_a_mark_must_be_a_list():
+    with pytest.raises(InvalidInput, match=r"^guards: must be"):
+        symposia.agent("ada", guards="short")
