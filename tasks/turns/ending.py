@@ -110,8 +110,10 @@ def _continue_session(
     advance(runtime, active_turn.session_id, parent=active_turn.task_id, state=answer.state)
 
 
-def fail_turn(runtime: Runtime, active_turn: ActiveTurn, error: AgentError) -> TurnEnd:
-    """Return the turn for a retry, or apply the failure policy if no attempt is left."""
+def fail_turn(
+    runtime: Runtime, active_turn: ActiveTurn, error: AgentError, *, notes: tuple[JournalNote, ...] = ()
+) -> TurnEnd:
+    """Return the turn for a retry, or apply the failure policy if no attempt is left; `notes` are events of it."""
     policy, failures = active_turn.policy, active_turn.grant.failures + 1
     line = str(error)[:500]
     log.warning(
@@ -124,7 +126,7 @@ def fail_turn(runtime: Runtime, active_turn: ActiveTurn, error: AgentError) -> T
         f"\n{error.origin.traceback}" if error.origin else "",
         extra={"agent_traceback": error.origin.traceback if error.origin else ""},
     )
-    notes = _failure_notes(active_turn, error, line)
+    notes = (*notes, *_failure_notes(active_turn, error, line))
     if error.retryable and failures < policy.attempts:
         delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MAX_RETRY_AFTER_S)) * 1000)
         answer = _return_turn(runtime, active_turn, line, delay_ms=delay_ms, notes=notes)

@@ -10,6 +10,7 @@ from ...models.guards.checked_text import OTHER_TEXTS
 from ...models.text.json_text import dump_json
 from ...models.turns.guard_holds import VERDICTS, GuardAction, GuardHold
 from ...models.turns.turn import OutcomeKind, Question, TurnOutcome
+from ...state.sessions.requests import JournalNote
 from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, write_deadline
 from ..turns.ending import apply_failure_policy, commit_turn, fail_turn
@@ -58,7 +59,8 @@ def _park(
         return park_turn(runtime, held, asked, until=write_deadline(runtime, active_turn))
     except AgentError as error:  # nobody can be asked: the turn fails, it is never approved
         active_turn.services.store_usage(silent.usage)
-        return fail_turn(runtime, active_turn, error)
+        notes = tuple(JournalNote(it.event_type, {**it.data, "action": "fail"}) for it in stop.notes)
+        return fail_turn(runtime, active_turn, error, notes=notes)
 
 
 def _question(hold: GuardHold) -> str:

@@ -254,7 +254,7 @@ def test_failing_callable_never_approves(make_office, guard, reason):
 def test_turn_fails_if_nobody_can_be_asked(make_office):
     office = make_office(GUARDS + agent("bob", ["to_nobody"], ["hello"]))
     job = run(office)
-    assert (said(job), hits(job)) == ([], [])
+    assert (said(job), effects(job)) == ([], [("to_nobody", "after", "fail")])
 
 
 class Killed(BaseException):
