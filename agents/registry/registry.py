@@ -297,8 +297,9 @@ class Registry:
 
     def _window(self, key: BindingKey) -> int:
         binding = binding_of(key)
-        # A guard that checks before the turn reads the newest message, even if the agent does not.
-        least = int(any(it.when is GuardTime.BEFORE for it in self.guards_of(binding.agent).values()))
+        # A guard that checks before the turn reads the newest message, even if the agent does not. In a review the
+        # first message takes the place of another one.
+        least = 2 * any(it.when is GuardTime.BEFORE for it in self.guards_of(binding.agent).values())
         try:
             entry = self._entry(binding.agent)
             if isinstance(entry, ScriptedEntry) and entry.window is None:

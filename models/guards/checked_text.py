@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from ..turns.turn import TurnContext, TurnOutcome
 
@@ -30,8 +30,8 @@ class CheckedText:
     def of_outcome(cls, outcome: TurnOutcome) -> CheckedText:
         """Return the text of an answer."""
         said = _clean("\n\n".join(draft.content for draft in outcome.messages))
-        others = outcome.model_dump(mode="json", include=OTHER_TEXTS, exclude_defaults=True)
-        others["names"] = [it.name for draft in outcome.messages for it in draft.attachments]
+        others: list[object] = [getattr(outcome, field) for field in sorted(OTHER_TEXTS)]
+        others += [it.name for draft in outcome.messages for it in draft.attachments]
         return cls(
             said=said,
             everything="\n".join((said, *map(_clean, _texts(others)))),
@@ -41,7 +41,7 @@ class CheckedText:
 
     @classmethod
     def of_context(cls, context: TurnContext) -> CheckedText:
-        """Return what an agent would be shown: the newest message with the names of its files, the instruction and the work item."""
+        """Return what an agent would be shown: the newest message with its files, the instruction and the work item."""
         newest = context.messages[-1:]
         item = context.item.text if context.item else ""
         shown = _clean("\n\n".join(filter(None, (*(it.content for it in newest), context.instruction, item))))
@@ -49,17 +49,19 @@ class CheckedText:
         return cls(said=shown, everything="\n".join((shown, *names)), is_complete=True)
 
 
-def _texts(value: JsonValue) -> Iterator[str]:
-    """Yield all texts of JSON data, the keys of its objects included."""
+def _texts(value: object) -> Iterator[str]:
+    """Yield all texts of a value, the keys of objects of JSON included, but no names of fields."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
         if isinstance(part, str):
-            yield part
-        elif isinstance(part, list):
+            yield str(part)
+        elif isinstance(part, list | tuple):
             waiting += part
-        elif isinstance(part, dict):
+        elif isinstance(part, Mapping):
             waiting += [*part, *part.values()]
+        elif isinstance(part, BaseModel):
+            waiting += [value for _, value in part]
 
 
 def _clean(text: str) -> str:

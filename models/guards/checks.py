@@ -15,9 +15,12 @@ from ..outputs.reading import read_json
 from ..outputs.schema import Schema, find_broken_rules
 from ..text.redact import excerpt
 from .checked_text import CheckedText
+from .pattern_size import pattern_size
 
 #: Maximum characters of a reason.
 MAX_REASON = 500
+#: Maximum product of the size of an expression and the characters of a text: a few seconds of processor time at worst.
+MAX_STEPS = 100_000_000
 #: Maximum faults of a schema that a reason names.
 _MOST_FAULTS = 3
 
@@ -34,11 +37,21 @@ def find_length_fault(text: CheckedText, *, min_chars: int, max_chars: int | Non
 
 def find_pattern_fault(text: CheckedText, *, forbid: str | None, require: str | None) -> str | None:
     """Return the expression that a text must not match, or does not match; None: the text is not refused."""
-    if forbid is not None and matches(forbid, text.everything):
-        return f"must not match {excerpt(forbid)!r}"
-    if require is not None and text.is_complete and not matches(require, text.said):
-        return f"must match {excerpt(require)!r}"
+    if forbid is not None:
+        refused = f"must not match {excerpt(forbid)!r}"
+        return _time_fault(forbid, text.everything) or (refused if matches(forbid, text.everything) else None)
+    if require is not None and text.is_complete:
+        refused = f"must match {excerpt(require)!r}"
+        return _time_fault(require, text.said) or (None if matches(require, text.said) else refused)
     return None
+
+
+def _time_fault(pattern: str, text: str) -> str | None:
+    """Return why a check would take too long; None: it does not."""
+    most = MAX_STEPS // pattern_size(pattern)
+    if len(text) <= most:
+        return None
+    return f"must have at most {most} characters to be checked with {excerpt(pattern)!r} (got {len(text)})"
 
 
 def find_denied_word(text: CheckedText, words: Sequence[str]) -> str | None:

@@ -10,6 +10,7 @@ import pytest
 from symposia.agents.python import load_callable
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import RegistryError
+from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.turn import TurnOutcome
 
 AGENT = '\n[agents.ada]\nkind = "scripted"\nguards = ["short"]\n'
@@ -127,3 +128,9 @@ def test_documented_callable_refuses_and_approves(tmp_path, monkeypatch):
 def test_changed_guard_changes_its_agents(load):
     older = load(SHORT + AGENT)
     assert older.changes_to(load(SHORT.replace("9", "8") + AGENT)) == ["changed ada"]
+
+
+def test_guard_before_the_turn_reads_the_newest_message(load):
+    text = SHORT.replace("then", 'when = "before"\nthen') + AGENT + "window = 0\n"
+    assert load(text).window(AgentBinding(agent="ada")) == 2, "a review shows its first message, too"
+    assert load(SHORT + AGENT + "window = 0\n").window(AgentBinding(agent="ada")) == 0

@@ -101,3 +101,17 @@ def test_first_denied_word_is_named(words, data):
     found = [word for word in words if word in said.split()]
     fault = find_denied_word(text_of(said), tuple(words))
     assert fault == (f"must not contain the word {found[0]!r}" if found else None)
+
+
+@pytest.mark.parametrize("word", ["decision", "reason", "satisfied", "output", "question", "names", "text"])
+def test_name_of_a_field_is_no_text(word):
+    outcome = TurnOutcome(
+        decision=Decision(reason="x"), output={"a": 1}, items=(NewItem(text="x"),)
+    ).model_copy(update={"question": TurnOutcome.ask("ann", "why?").question})
+    assert find_denied_word(CheckedText.of_outcome(outcome), (word,)) is None
+
+
+def test_keys_of_data_are_texts():
+    outcome = TurnOutcome(decision=Decision(instructions={"secret": "x"}))
+    assert find_denied_word(CheckedText.of_outcome(outcome), ("secret",))
+    assert find_denied_word(CheckedText.of_outcome(TurnOutcome(output={"secret": 1})), ("secret",))
