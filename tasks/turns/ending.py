@@ -169,8 +169,8 @@ def apply_failure_policy(
     substitute takes over, in the session's journal.
     """
     policy = active_turn.policy
-    if said is None and not runtime.registry.guards_of(active_turn.agent):
-        said = active_turn.refused_answer()  # with guards it is unchecked, and must not be written
+    if said is None and not runtime.registry.checks_answers(active_turn.agent):
+        said = active_turn.refused_answer()  # an answer that guards have not checked must not be written
     if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and active_turn.grant.substitute is None:
         notes = (*notes, _refused_answer_note(active_turn, said)) if said and said.messages else notes
         answer = _return_turn(runtime, active_turn, line, delay_ms=0, agent=policy.substitute, notes=notes)

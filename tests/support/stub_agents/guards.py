@@ -59,3 +59,10 @@ def attaches(turn: TurnContext) -> TurnOutcome:
 def says_more(turn: TurnContext) -> str:
     """Agent: says something longer when it is told how long its answer may be."""
     return "still too long a mess" if "must have at most" in turn.instruction else "what a mess"
+
+
+def fails_to_correct(turn: TurnContext) -> str:
+    """Agent: answers without the data of the session, and fails when it is asked for them."""
+    if "a door" in turn.instruction:
+        raise LookupError("no data")
+    return "a door"

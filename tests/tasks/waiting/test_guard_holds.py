@@ -7,6 +7,8 @@ import dataclasses
 import pytest
 
 from symposia.agents.registry.registry import Registry
+from symposia.models.errors import ReplyRefused
+from symposia.state.redis.keys import session_key
 from symposia.tasks.runtime.runtime import Boundary
 
 GUARDS = """
@@ -117,6 +119,29 @@ def test_approved_answer_is_refused_once_if_the_worker_dies(make_office):
     assert job.pending()[0].question.text.endswith("still too long a mess")
     assert actions(job) == [("tidy", "park"), ("short", "ask_again"), ("tidy", "park")]
     job.cancel()
+
+
+def test_decision_in_a_suspended_session_counts_later(make_office):
+    office = make_office(GUARDS + agent(["tidy"], "says_more"))
+    job = submit(office)
+    job.suspend()
+    reply(office, job, "approve")
+    assert said(job) == []
+    job.resume()
+    office.work()
+    assert (job.status(), said(job)) == ("completed", ["what a mess"])
+    assert actions(job) == [("tidy", "park")]
+
+
+def test_held_answer_of_a_cancelled_session_is_deleted(make_office):
+    office = make_office(GUARDS + agent(["tidy"], "says_more"))
+    job = submit(office)
+    job.cancel()
+    with pytest.raises(ReplyRefused, match="the session has ended"):
+        job.reply("ann", "approve")
+    office.work()
+    assert said(job) == []
+    assert "what a mess" not in str(office.runtime.store.client.hgetall(session_key(job.id, "turns")))
 
 
 class Killed(BaseException):

@@ -99,3 +99,10 @@ def test_unchecked_answer_is_not_shown_to_readers(make_office, guards, is_shown)
             assert not client.exists(session_key(job.id, "deltas"))
             job.cancel()
         client.delete(session_key(job.id, "listening"))
+
+
+@pytest.mark.parametrize(("guard", "messages"), [("early", ["a door"]), ("tidy", [])])
+def test_uncorrected_output_is_readable_if_no_guard_checks_it(make_office, guard, messages):
+    office = make_office(GUARDS + agent(guard, "fails_to_correct"))
+    job = submit(office, output={"type": "object"}, policy={"attempts": 1, "then": "skip"})
+    assert [it.content for it in job.messages()] == messages
