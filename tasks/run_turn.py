@@ -12,44 +12,36 @@ import time
 from dataclasses import replace
 from functools import partial
 
-from ..agents.agent import AnyAgent, TurnServices
 from ..agents.execution.failures import to_agent_error
 from ..models.errors import (
     AgentError,
-    AgentFailed,
-    InvalidInput,
     LeaseLost,
     SessionError,
     StateError,
-    UnknownAgent,
 )
 from ..models.metrics import TurnOutcomeLabel
 from ..models.sessions.options import AgentBinding, FailurePolicy
 from ..models.text.ids import new_id
-from ..models.turns.directives import read_directives
-from ..models.turns.turn import OutcomeKind, TurnContext, TurnOutcome, Usage
+from ..models.turns.turn import OutcomeKind, TurnOutcome
 from ..state.sessions.records import ScriptAnswer
 from ..state.sessions.requests import GrantRequest
+from .asking import ask_agent
 from .planning.advance import advance
 from .planning.dispatch import redispatch_waiting
 from .planning.limits import reservation_request, shortfall_reason
 from .runtime.graph import TurnCall
-from .runtime.history import MAX_EARLIER
 from .runtime.log_context import add_to_log_context
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
 from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, count_end, turn_timeout_s, write_deadline
 from .turns.admission import Admission, admit_turn
-from .turns.attachments import TurnAttachments, store_attachments
 from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
-from .turns.guards import GuardStop, TurnGuards
+from .turns.guards import GuardStop
 from .turns.results import PlanNext, TurnEnd, WakeParked
 from .turns.traced_attempt import run_traced
-from .turns.typed_output import ask_for_output, refuse_output
-from .views.alignment import correct_outcome
-from .views.item_results import item_results
-from .views.outputs import find_output_faults, read_output
-from .views.session_views import decode_planned_turn, granted_window, turn_context
+from .turns.typed_output import refuse_output
+from .views.outputs import find_output_faults
+from .views.session_views import decode_planned_turn, granted_window
 from .waiting.due_work import handle_due_work
 from .waiting.guard_stops import stop_turn
 from .waiting.parking import TurnToPark, park_turn
@@ -158,7 +150,7 @@ def _speak(runtime: Runtime, active_turn: ActiveTurn, timeout_s: float) -> TurnE
             runtime, active_turn, f"{active_turn.grant.takeovers} workers were lost during this turn"
         )
     try:
-        parked, outcome, stop = _ask(runtime, active_turn, timeout_s)
+        parked, outcome, stop = ask_agent(runtime, active_turn, timeout_s)
         if stop is not None or outcome.question is not None:
             return _stop_or_park(runtime, parked, outcome, stop)
     except LeaseLost:
@@ -204,95 +196,6 @@ def _stop_or_park(
 def _candidate_agents(binding: AgentBinding, policy: FailurePolicy) -> tuple[AgentBinding, ...]:
     """Return the agents that may take the turn; the grant decides between them."""
     return (binding,) if policy.substitute is None else (binding, binding.with_agent(policy.substitute))
-
-
-def _ask(
-    runtime: Runtime, active_turn: ActiveTurn, timeout_s: float
-) -> tuple[TurnToPark, TurnOutcome, GuardStop | None]:
-    """Return the turn with the answer of its agent, or with the stop by a guard."""
-    binding = active_turn.facts.spec.agents[active_turn.planned.participant].with_agent(
-        active_turn.grant.substitute
-    )
-    try:
-        agent = runtime.registry.get_agent(binding)
-    except InvalidInput as error:  # the session was checked against another registry
-        # Another worker may know the agent.
-        raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
-    window = runtime.registry.window(binding)
-    context = turn_context(
-        active_turn.facts,
-        active_turn.state,
-        active_turn.grant,
-        active_turn.planned,
-        window=window,
-        earlier=runtime.history.before(active_turn.facts, window - len(active_turn.grant.messages)),
-        timeout_s=timeout_s,
-        memory=None if active_turn.recalled_memory is None else active_turn.recalled_memory.view,
-    )
-    history = active_turn.facts.spec.history
-    is_fork = history is not None and history.before_turn is not None
-    results = item_results(
-        runtime.store,
-        active_turn.session_id,
-        active_turn.planned,
-        earlier=partial(runtime.history.before, active_turn.facts, MAX_EARLIER) if is_fork else tuple,
-    )
-    if results:
-        context = context.model_copy(update={"item_results": results})
-    waiting = active_turn.waiting
-    if waiting is not None:
-        context = context.model_copy(update={"answers": waiting.answers})
-
-    uses_services = hasattr(agent, "speak_with_services")
-
-    def run(agent: AnyAgent, context: TurnContext, turn_services: TurnServices | None = None) -> TurnOutcome:
-        left_s = timeout_s - (time.monotonic() - active_turn.since)
-        speaking = runtime.runner.start(
-            agent,
-            context,
-            timeout_s=left_s,
-            turn_services=turn_services,
-            attachments=TurnAttachments(runtime.history, active_turn.facts),
-        )
-        with runtime.leases.keep_renewed(active_turn.session_id, active_turn.grant, speaking.cancel):
-            runtime.fault_hook(Boundary.SPEAKING, active_turn.session_id, active_turn.grant.number)
-            return store_attachments(runtime, active_turn, speaking.result())
-
-    def ask_agent(context: TurnContext) -> TurnOutcome:
-        turn_services = (
-            active_turn.services.open_services(
-                partial(runtime.registry.rate_limit, binding),
-                streams=not runtime.registry.checks_answers(binding.agent),
-            )
-            if uses_services
-            else None
-        )
-        return read_directives(context, run(agent, context, turn_services))
-
-    recorder = active_turn.services.recorder
-    ask = ask_agent if recorder is None else recorder.wrap(binding, ask_agent)
-
-    def answer(context: TurnContext) -> TurnOutcome:
-        asked = time.monotonic()
-        try:
-            held = active_turn.planned.output
-            outcome = ask_for_output(active_turn, context, ask) if held else ask(context)
-        finally:
-            runtime.agent_times.record(binding.agent, time.monotonic() - asked)
-        if active_turn.facts.spec.protocol is not None and not held:
-            outcome = correct_outcome(context, outcome, ask)
-        return read_output(active_turn.facts.spec.output, active_turn.planned, outcome)
-
-    parked = TurnToPark(active_turn, context, binding)
-    try:
-        outcome = TurnGuards(runtime, active_turn, binding, context, run, uses_services).guard(answer)
-    except GuardStop as stop:
-        return parked, TurnOutcome(), stop
-    if (
-        uses_services and active_turn.own_usage != Usage()
-    ):  # the reported usage includes answers that were corrected
-        outcome = outcome.model_copy(update={"usage": active_turn.own_usage})
-    return parked, outcome, None
 
 
 def handle_turn_message(
