@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from pydantic_ai.models import override_allow_model_requests
 
 from live import until
 from servers.model_stub import StubModel, completion
@@ -81,8 +80,9 @@ def test_reason_of_a_schema_does_not_repeat_the_text(make_office):
 
 
 @pytest.mark.parametrize(("guards", "is_shown"), [("[]", True), ('["early"]', True), ('["tidy"]', False)])
+@pytest.mark.real_models
 def test_unchecked_answer_is_not_shown_to_readers(make_office, guards, is_shown):
-    with StubModel() as model, override_allow_model_requests(True):
+    with StubModel() as model:
         model.answers(completion("what a fine mess of words"))
         tables = f'[models.stub]\nmodel = "stub"\nbase_url = "{model.url}"\n'
         bob = f'[agents.bob]\nkind = "llm"\nmodel = "stub"\nguards = {guards}\n'
