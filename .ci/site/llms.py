@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 _HEADING_OR_BLOCK = re.compile(r"^(#|```|!\[|\||- |<!--|\s*$)")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_SENTENCE_END = re.compile(r"(?<=[.!?:])\s")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,14 @@ from links import ROOT, ROOT_PAGES, find_page, find_targets, rewrite_links
 
 _NESTED = re.compile(r"^( {2,3})(?=\S)")
 _FENCE = re.compile(r"^ *```")
-_LANGUAGES = {".ipynb": "json", ".md": "markdown", ".py": "python", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
+_LANGUAGES = {
+    ".ipynb": "json",
+    ".md": "markdown",
+    ".py": "python",
+    ".toml": "toml",
+    ".yaml": "yaml",
+    ".yml": "yaml",
+}
 
 
 def make_pages() -> dict[str, str]:

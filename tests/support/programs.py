@@ -46,6 +46,13 @@ def find_frameworks() -> Path:
     return _miss("frameworks", target="frameworks")
 
 
+def find_mkdocs() -> Path:
+    """The same for the program of `make docs-tools`."""
+    if (folder := VENV / "docs").joinpath(".installed").is_file():
+        return folder / "bin" / "mkdocs"
+    return _miss("docs-tools", target="docs-tools")
+
+
 def _miss(name: str, *, target: str) -> NoReturn:
     reason = f"needs {name}: make {target}"
     if name in REQUIRED:

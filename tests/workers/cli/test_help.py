@@ -67,7 +67,7 @@ def broken_early(lines):
 
 def test_square_brackets_are_kept_in_help_texts():
     said = " ".join(CliRunner().invoke(APP, ["callbacks", "--help"]).output.split())
-    assert "`callback_url` in [[webhooks]] of the agents file" in said
+    assert "`callback_url` in [webhooks] of the agents file" in said
 
 
 def command_paths(command, path=()):

@@ -303,7 +303,7 @@ def callbacks(
     r"""Receive signed replies from remote systems over HTTP, until Ctrl-C.
 
     There is one route, POST /replies. Run it behind a TLS proxy, and set its public URL as
-    `callback_url` in [\[webhooks]] of the agents file.
+    `callback_url` in \[webhooks] of the agents file.
 
     Example: [bold]symposia callbacks --port 5556[/bold]
     """
