@@ -122,7 +122,8 @@ screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real b
 
 .PHONY: docs
 docs: $(DOCS_TOOLS) ## Build the documentation site into .venv/site
-	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build --quiet
+	@# With --quiet, the strict mode would not see the warnings.
+	@NO_MKDOCS_2_WARNING=1 .venv/docs/bin/mkdocs build
 	@echo "Open .venv/site/index.html, or for the search: python3 -m http.server --directory .venv/site --bind 127.0.0.1"
 
 .PHONY: docs-tools
