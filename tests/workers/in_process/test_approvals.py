@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from live import result_of
+from scaling import patient
 from stub_agents.approvals import payments
 from symposia import LocalClient, run_local_sync
 from symposia.agents.llm.agent import LLMAgent
@@ -39,7 +41,7 @@ def test_session_waits_for_each_decision(ada, model):
         for question, answer in zip(job.questions(), ("approve", "refuse"), strict=False):
             assert question.asked == ("ann",)
             job.reply("ann", answer, token=question.reply_token)
-        result = job.result(timeout=60)
+        result = result_of(job)
     assert [message.content for message in result.dialog.messages] == ["Bought."]
     assert [amount for amount, _ in payments] == [5]
     assert (len(model.asked), model.asked[-1].prompt) == (3, "refused by ann")
@@ -47,6 +49,8 @@ def test_session_waits_for_each_decision(ada, model):
 
 def test_local_run_without_an_approver_fails_at_once(ada):
     policy = {"attempts": 3, "then": "abort"}
-    result = run_local_sync(COLLAB, agents={"ada": ada}, stop={"max_turns": 1}, policy=policy, timeout_s=60)
+    result = run_local_sync(
+        COLLAB, agents={"ada": ada}, stop={"max_turns": 1}, policy=policy, timeout_s=patient(60)
+    )
     assert (result.reason, payments) == ("failed", [])
     assert result.detail.endswith("tool 'pay' needs an approval, and the session has no approvers")
