@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from ..errors import InvariantViolation
 from ..text.ids import is_uuid4
 from .collab import Collab, CollabMode, Participant, ParticipantKind, orchestrator_of
-from .dialog import Message
+from .dialog import Message, Role
 from .events import MapEvent, MAPEventType
 
 Violations = Iterator[InvariantViolation]
@@ -139,7 +139,8 @@ def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent])
     """Check that only the holder of the turn writes: each message has the newest token of its turn.
 
     `messages` and `events` are those of one session. Messages outside of a turn, such as the opening
-    messages of a dialog, need no grant. The answer of a person is written by who has the turn and asked.
+    messages of a dialog, need no grant. The answer of a person, of role `user`, is written by who has the turn and
+    asked.
     """
     grants = {
         _payload_field(event, "turn_number"): _grant(event)
@@ -153,9 +154,15 @@ def map_exclusive_write(messages: Sequence[Message], events: Sequence[MapEvent])
         if grant is None or grant.token_id != message.token_id:
             rule = f"must have the last token granted for turn {message.turn_number}"
             yield _violation("map_exclusive_write", field, message.token_id, rule)
-        elif grant.participant_id not in (None, message.asked_by or message.speaker):
+        elif grant.participant_id not in (None, _writer(message)):
             rule = f"must be from {grant.participant_id!r}, the owner of turn {message.turn_number}"
             yield _violation("map_exclusive_write", field, message.speaker, rule)
+
+
+def _writer(message: Message) -> str | None:
+    """Return the participant who wrote a message: for the answer of a person, who asked."""
+    is_answer = message.role is Role.USER and message.asked_by is not None
+    return message.asked_by if is_answer else message.speaker
 
 
 class _Turn(NamedTuple):

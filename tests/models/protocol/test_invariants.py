@@ -252,6 +252,15 @@ def test_turn_message_must_come_from_its_owner():
     assert found == [("messages[0]", "must be from 'a', the owner of turn 1")]
 
 
+@pytest.mark.parametrize(
+    ("role", "asked_by", "count"), [("user", "a", 0), ("agent", "a", 1), ("user", "c", 1)]
+)
+def test_only_answers_of_people_are_written_in_the_turn_of_another(role, asked_by, count):
+    token = new_id()
+    answer = message_in(1, token, "b").as_answer_to(asked_by).changed(role=Role(role))
+    assert len(exclusive([answer], [dispatched(1, token_id=token, participant_id="a")])) == count
+
+
 @given(st.lists(st.sampled_from("abc"), max_size=8))
 def test_sequential_turns_keep_every_rule(speakers):
     events, messages = [], []
