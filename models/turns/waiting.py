@@ -137,6 +137,11 @@ class ParkedQuestion(Frozen):
         """Return whether the question is about what a guard holds."""
         return self.hold is not None and self.hold.verdict is None
 
+    @property
+    def is_decision(self) -> bool:
+        """Return whether the answer approves or refuses something."""
+        return self.is_for_guard or self.question.is_for_approval
+
 
 class Pending(Frozen):
     """An open question, as its addressee sees it."""

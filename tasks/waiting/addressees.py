@@ -6,7 +6,7 @@ from ...agents.deferred import DeferredAgent, HumanAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.sessions.options import AgentBinding
 from ...models.turns.turn import Question
-from ...models.turns.waiting import WaitPolicy
+from ...models.turns.waiting import ParkedQuestion, WaitPolicy
 from ..runtime.runtime import Runtime
 from ..views.session_views import SessionFacts
 
@@ -14,7 +14,8 @@ from ..views.session_views import SessionFacts
 def check_asked(facts: SessionFacts, question: Question, *, decides: bool) -> None:
     """Check that a person may be asked.
 
-    This is the only place that decides it: participants of kind human, approvers, and observers, who decide nothing.
+    They are participants of kind human, approvers, and observers, who decide nothing. After a deadline,
+    `may_ask_next` applies.
 
     Args:
         facts: The session.
@@ -33,6 +34,11 @@ def check_asked(facts: SessionFacts, question: Question, *, decides: bool) -> No
     kinds += ["an observer"] if spec.observers and not decides else []
     tool = f"tool {question.tool!r} needs an approval; " if question.is_for_approval else ""
     raise BadOutcome(f"{tool}question.to: must be {' or '.join(kinds)}: {names} (got {question.to!r})")
+
+
+def may_ask_next(facts: SessionFacts, waiting: ParkedQuestion) -> bool:
+    """Return whether the question may be passed to the next person of its policy: observers decide nothing."""
+    return not (waiting.is_decision and waiting.policy.to in facts.spec.observers)
 
 
 def wait_policy_of(runtime: Runtime, facts: SessionFacts, name: str) -> WaitPolicy:

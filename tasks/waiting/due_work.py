@@ -27,6 +27,7 @@ from ..runtime.runtime import Runtime
 from ..turns.results import FAILURE_EFFECTS, TurnEnd, summarize_failure
 from ..views.outputs import describe_faults
 from ..views.session_views import SessionFacts
+from .addressees import may_ask_next
 from .parked_turn import OpenQuestion, read_question
 from .parked_work import fail_parked_turn, record_work, reminders_ms
 from .replies import end_wait
@@ -109,9 +110,9 @@ def apply_deadline_policy(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
             reply = asked.build_answer(policy.default, by=None, rule=ReplyRule.DEADLINE)
         case TimeoutAction.REASSIGN if waiting.is_own:
             return _reassign(runtime, asked)
-        case TimeoutAction.REASSIGN if policy.to not in waiting.asked:
+        case TimeoutAction.REASSIGN if policy.to not in waiting.asked and may_ask_next(asked.facts, waiting):
             return _ask_another(runtime, asked, "turn.reassigned", (str(policy.to),), new_token=new_id())
-        case TimeoutAction.ESCALATE if not waiting.escalated:
+        case TimeoutAction.ESCALATE if not waiting.escalated and may_ask_next(asked.facts, waiting):
             return _ask_another(runtime, asked, "turn.escalated", (*waiting.asked, str(policy.to)))
         case TimeoutAction.ESCALATE:
             return fail_parked_turn(runtime, asked, _NO_ANSWER, rule=ReplyRule.DEADLINE)

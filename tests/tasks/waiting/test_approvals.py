@@ -190,6 +190,24 @@ def test_default_answer_decides(begin, default, count):
     assert len(payments) == count
 
 
+@pytest.mark.parametrize("then", ["reassign", "escalate"])
+def test_deadline_policy_lets_no_observer_decide(begin, then):
+    wait = f'\n[agents.ann]\nkind = "human"\ndeadline_s = 0.05\nthen = "{then}"\nto = "cyd"\n'
+    wait += '\n[agents.cyd]\nkind = "human"\n'
+    office, job = begin(pay(5), completion("Then not."), text=wait, observers=["cyd"])
+    office.sweep_until(job, lambda: job.state().is_final or "cyd" in job.pending()[0].asked)
+    assert (job.state().is_final, payments) == (True, [])
+
+
+def test_escalation_asks_another_person_to_decide(begin):
+    wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 2\nthen = "escalate"\nto = "ben"\n'
+    wait += '\n[agents.ben]\nkind = "human"\n'
+    office, job = begin(pay(5), completion("Done."), text=wait, approvers=["ann", "ben"])
+    office.sweep_until(job, lambda: events(job, "turn.escalated"))
+    decide(office, job, "approve", by="ben")
+    assert len(payments) == 1
+
+
 @pytest.mark.parametrize(
     ("tool", "how", "reason"),
     [
