@@ -22,7 +22,7 @@ from .tool_questions import AnswerNeeded, find_answer
 
 #: Key in the metadata of a tool: True, or the name of the person who decides.
 _APPROVAL = "symposia_approval"
-#: Maximum characters of the arguments in a question.
+#: Maximum characters of the arguments in a question; nobody approves arguments that are not shown.
 _MAX_ARGUMENTS = 20_000
 
 
@@ -81,27 +81,20 @@ def find_refusal(
         return None
     given = find_answer(turn, call)
     if given is None:
-        raise AnswerNeeded(_question(turn, tool, arguments, call=call, secrets=secrets))
+        shown = json_text(scrub_data(to_jsonable_python(arguments, fallback=str), secrets), indent=2)
+        if len(shown) > _MAX_ARGUMENTS:
+            return f"refused: the arguments are too long to be shown ({len(shown)} of {_MAX_ARGUMENTS} characters)"
+        raise AnswerNeeded(_question(turn, tool, shown, call=call))
     if Verdict.of(given.text) is Verdict.APPROVE:
         return None
     return f"refused by {given.by}" if given.by else "refused: no answer in time"
 
 
-def _question(
-    turn: TurnContext,
-    tool: ToolDefinition,
-    arguments: Mapping[str, Any],
-    *,
-    call: str,
-    secrets: Sequence[str],
-) -> Question:
+def _question(turn: TurnContext, tool: ToolDefinition, shown: str, *, call: str) -> Question:
     decider = (tool.metadata or {})[_APPROVAL]
     if decider is True and not turn.approvers:
         line = f"tool {tool.name!r} needs an approval, and the session has no approvers"
         raise AgentFailed(line, retryable=False)
-    shown = json_text(scrub_data(to_jsonable_python(arguments, fallback=str), secrets), indent=2)
-    if len(shown) > _MAX_ARGUMENTS:
-        shown = f"{shown[:_MAX_ARGUMENTS]}\n... ({len(shown) - _MAX_ARGUMENTS} more characters)"
     return Question(
         to=turn.approvers[0] if decider is True else decider,
         text=f"May the tool {tool.name!r} be called with these arguments?\n\n{shown}",

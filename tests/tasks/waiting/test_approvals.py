@@ -238,12 +238,10 @@ def test_question_contains_no_secrets(begin):
     job.cancel()
 
 
-def test_long_arguments_are_cut_in_the_question(begin):
-    _, job = begin(pay(5, note="x" * 40_000))
-    (question,) = job.pending()
-    assert len(question.question.text) < 21_000
-    assert "more characters" in question.question.text
-    job.cancel()
+def test_arguments_too_long_to_be_shown_are_refused(begin, model):
+    _, job = begin(pay(5, note="x" * 40_000), completion("Then not."))
+    assert (said(job), payments) == ([("ada", "Then not.")], [])
+    assert results(model)[0].startswith("refused: the arguments are too long to be shown")
 
 
 def test_guard_of_the_arguments_and_approval_ask_once_each(begin, model):
