@@ -17,12 +17,15 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from ..agent import CallJournalPort, TurnServices
 from .approvals import find_refusal
+from .tool_questions import was_followed
 from .tools import ToolContext
 
 #: Prefix of the journal keys of requests for a corrected call; the name of the call follows.
 _RETRIES = "retry:"
 #: Result of an approved call whose own result cannot be stored.
 _NOT_STORED = "The tool was called. Its result is not JSON data, or is too large."
+#: Result of an approved call that an earlier attempt has made.
+_RESULT_LOST = "The tool was called before in this turn. Its result is lost, so it is not called again."
 
 
 async def store_result(journal: CallJournalPort, name: str, result: object) -> object:
@@ -73,6 +76,8 @@ class ApprovedCall:
             raise ModelRetry(correction)
         call, secrets = context.effect_id, self.secrets
         refusal = find_refusal(context.turn, tool, arguments, call=call, secrets=secrets)
+        if refusal is None and was_followed(context.turn, call):
+            refusal = _RESULT_LOST
         if refusal is not None:
             return await store_result(journal, self.name, refusal)
         if (

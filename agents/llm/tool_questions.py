@@ -25,6 +25,16 @@ def find_answer(turn: TurnContext, call: str) -> GivenAnswer | None:
     return next((given for given in turn.answers if given.question.call == call), None)
 
 
+def was_followed(turn: TurnContext, call: str) -> bool:
+    """Return whether another question was asked after that of a tool call.
+
+    Then the call was over: such calls run alone, in their order. This is known even if the call journal, which is
+    kept for a limited time and size, has lost its result.
+    """
+    asked = [given.question.call for given in turn.answers]
+    return call in asked[:-1]
+
+
 def without_tool_answers(turn: TurnContext) -> TurnContext:
     """Return the turn as the model sees it: it gets the answers of its tool calls as results of these calls."""
     if not any(given.question.call for given in turn.answers):

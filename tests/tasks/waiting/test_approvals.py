@@ -8,6 +8,7 @@ import pytest
 
 from servers.model_stub import StubModel, completion
 from stub_agents.approvals import payments
+from symposia.state.redis.keys import calls_key
 
 pytestmark = pytest.mark.real_models
 
@@ -267,6 +268,16 @@ def test_corrected_call_is_replayed(begin):
     decide(office, job, "approve")
     decide(office, job, "approve")
     assert office.client.replay(job.id).tool_calls == 2
+
+
+def test_approved_call_whose_result_is_lost_is_not_repeated(begin, model):
+    office, job = begin(pay(5), pay(6, call="c2"), pay(5), pay(6, call="c2"), completion("Done."))
+    decide(office, job, "approve")
+    (question,) = job.pending()
+    office.runtime.store.client.delete(calls_key(job.id, question.turn_number))
+    decide(office, job, "approve")
+    assert [amount for amount, _ in payments] == [5, 6]
+    assert results(model)[0].startswith("The tool was called before")
 
 
 def test_worker_that_lost_the_turn_makes_no_approved_call(begin, monkeypatch):
