@@ -210,8 +210,11 @@ def _waiting(runtime: Runtime, turn: TurnToPark, agent: AnyAgent, outcome: TurnO
 
 
 def _without_answer(hold: GuardHold | None) -> GuardHold | None:
-    """Return a hold without its answer, which was approved and is the question that is asked now."""
-    return None if hold is None else hold.model_copy(update={"outcome": None})
+    """Return a hold without its answer, which was approved and is the question that is asked now.
+
+    A hold without a decision is that of an agent whose turn went to its substitute: None.
+    """
+    return None if hold is None or hold.verdict is None else hold.model_copy(update={"outcome": None})
 
 
 def _asked(turn: TurnToPark, agent: AnyAgent, question: Question, *, is_own: bool) -> tuple[str, ...]:

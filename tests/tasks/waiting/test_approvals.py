@@ -254,6 +254,16 @@ def test_guard_of_the_arguments_and_approval_ask_once_each(begin, model):
     assert (said(job), len(payments), len(model.asked)) == ([("ada", "Done.")], 1, 2)
 
 
+def test_substitute_of_a_guarded_agent_asks_once(begin):
+    wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 0.5\nthen = "escalate"\nto = "ann"\n'
+    policy = {"attempts": 1, "then": "substitute", "substitute": "ada"}
+    office, job = begin(pay(5, note="tea"), completion("Done."), agent="eve", text=wait, policy=policy)
+    office.sweep_until(job, lambda: job.pending() and job.pending()[0].question.tool == "pay")
+    decide(office, job, "approve")
+    assert (job.pending(), [amount for amount, _ in payments]) == ((), [5])
+    assert [it["tool"] for it in events(job, "turn.parked")[1:]] == ["pay"]
+
+
 def test_replay_asks_nobody(begin, model):
     office, job = begin(pay(5), pay(6, call="c2"), completion("Done."), record=True)
     decide(office, job, "approve")
