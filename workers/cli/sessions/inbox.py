@@ -71,11 +71,10 @@ def _lines(it: Pending) -> Iterator[Text]:
     if it.question.choices:
         yield Text(f"  one of: {printable(', '.join(it.question.choices))}")
     # Users copy this line into a shell, so names are quoted. `--turn` prevents that a late answer reaches a
-    # later question.
+    # later question; an agent may ask several questions in one turn, so its question is named by the token.
     name = quote(it.asked[0])
-    yield Text(
-        printable(f"  symposia reply {it.session_id[:8]} {name} TEXT --turn {it.turn_number}"), style="dim"
-    )
+    option = f"--turn {it.turn_number}" if it.is_own else f"--token {it.reply_token}"
+    yield Text(printable(f"  symposia reply {it.session_id[:8]} {name} TEXT {option}"), style="dim")
 
 
 def reply(

@@ -60,6 +60,18 @@ def test_reply_command_is_quoted_for_the_shell(busy, tmp_path):
     busy.call("cancel", session)
 
 
+def test_reply_command_names_the_question_of_an_agent(busy, tmp_path):
+    """The agent may ask another question in the same turn."""
+    path = tmp_path / "session.yaml"
+    asks = "agent: {agent: echo, parameters: {replies: ['ASK editor: May I?']}}"
+    path.write_text(SESSION.replace("agent: echo", asks))
+    session = busy.call("submit", str(path)).out.strip()
+    (question,) = until(lambda: _questions(busy, session))
+    said = busy.call("inbox", "-p", "editor", "--limit", "1000").out
+    assert f"symposia reply {session[:8]} editor TEXT --token {question['reply_token']}" in said
+    busy.call("cancel", session)
+
+
 def test_empty_inbox_is_reported(busy):
     said = busy.call("inbox", "--participant", "nobody")
     assert (said.code, said.out, said.err.strip()) == (0, "", "No open questions.")
