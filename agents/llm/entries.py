@@ -68,9 +68,11 @@ ToolName = Annotated[str, AfterValidator(_tool_name)]
 
 
 def _approval(value: object) -> object:
-    if isinstance(value, bool) or (isinstance(value, str) and value.strip() and len(value) <= _MAX_NAME):
+    if isinstance(value, bool):
         return value
-    raise ValueError("must be true, false, or the name of a person")
+    if isinstance(value, str) and 0 < len(value) <= _MAX_NAME and value == value.strip():
+        return value
+    raise ValueError("must be true, false, or the name of a person, without spaces around it")
 
 
 def _approved_tools(value: object) -> object:

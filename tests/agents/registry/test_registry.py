@@ -193,6 +193,7 @@ def test_window_of_an_unknown_agent_is_empty(load):
         ("[tools.pay]\ncallable = 'a:b'\napproval = 3", "tools.pay", "approval",
          "must be true, false, or the name of a person"),
         ("[tools.pay]\ncallable = 'a:b'\napproval = ' '", "tools.pay", "approval", "must be true, false, or the name"),
+        ("[tools.pay]\ncallable = 'a:b'\napproval = 'ann '", "tools.pay", "approval", "must be true, false, or the name"),
         ("[mcp.m]\ncommand = ['m']\napproval = 'ann'", "mcp.m", "approval",
          "must be true, false, or a list of names of tools"),
         ("[mcp.m]\ncommand = ['m']\ntools = ['a']\napproval = ['b']", "mcp.m", "",
