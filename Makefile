@@ -115,6 +115,10 @@ mutants: $(INSTALLED) ## List the mutants of Lua scripts that no test detects: A
 model: $(INSTALLED) ## Explore all states of the turn protocol within small bounds: ARGS="'two turns' --faults 1 --defect NAME", --list
 	@PYTHONPATH=tests/support $(BIN)/python -m protocol_model $(ARGS)
 
+.PHONY: upgrade-fixture
+upgrade-fixture: $(INSTALLED) ## Write the state of this release that later ones must finish: RELEASE=0.1.0
+	@PYTHONPATH=tests/support $(BIN)/python -m upgrades tests/upgrades/releases/$(RELEASE)
+
 .PHONY: screenshots
 screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real browser
 	@mkdir -p docs/screenshots

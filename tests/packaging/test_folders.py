@@ -7,7 +7,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 #: Tests of the whole system.
-WHOLE_SYSTEM = {"cluster", "faults", "fuzz", "limits", "packaging", "security", "sessions", "steering"}
+WHOLE_SYSTEM = {
+    "cluster",
+    "faults",
+    "fuzz",
+    "limits",
+    "packaging",
+    "security",
+    "sessions",
+    "steering",
+    "upgrades",
+}
 MOST_FILES = 24
 
 

@@ -1,0 +1,42 @@
+"""Writes the fixture of this release: `make upgrade-fixture RELEASE=0.1.0`. See CONTRIBUTING.md for when to do so."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+
+from redis import Redis
+
+from symposia.state.redis.readers import server_ms
+from upgrades.scenario import run_to_the_middle
+from upgrades.snapshots import dump_archive, dump_redis
+from upgrades.stage import UpgradeStage, empty_stage
+
+
+def main() -> None:
+    """Run the scenario with a worker, kill it, and write what it leaves."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "folder", type=Path, help="folder of the release, such as tests/upgrades/releases/0.1.0"
+    )
+    release: Path = parser.parse_args().folder
+    with tempfile.TemporaryDirectory() as folder, empty_stage(Path(folder)) as stage:
+        worker = stage.start_worker()
+        ids = run_to_the_middle(stage)
+        worker.kill()
+        _write(release, ids, stage)
+
+
+def _write(release: Path, ids: dict[str, str], stage: UpgradeStage) -> None:
+    release.mkdir(parents=True, exist_ok=True)
+    with Redis.from_url(stage.redis_url, decode_responses=True) as client:
+        keys = dump_redis(client, stage.folder)
+        document = {"written_ms": server_ms(client), "ids": ids, "keys": keys}
+    (release / "redis.json").write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
+    (release / "archive.sql").write_text(dump_archive(stage.archive_file, stage.folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""The kept state of each release, and loading it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from redis import Redis
+
+from symposia.state.redis.readers import server_ms
+from upgrades.snapshots import load_archive, load_redis
+from upgrades.stage import UpgradeStage
+
+FOLDER = Path(__file__).parents[2] / "upgrades/releases"
+#: Folders of all releases whose state is kept.
+RELEASES = sorted(it.name for it in FOLDER.iterdir())
+
+
+def load_release(stage: UpgradeStage, release: str, *, live: bool = True) -> dict[str, str]:
+    """Load the state of a release into an installation without worker; return the ids by name.
+
+    `live`: whether the Redis is loaded, too; False: it has been lost.
+    """
+    document: dict[str, Any] = json.loads((FOLDER / release / "redis.json").read_text())
+    written_ms = document["written_ms"]
+    with Redis.from_url(stage.redis_url, decode_responses=True) as client:
+        # In whole seconds, as some times are.
+        passed_ms = (server_ms(client) - written_ms) // 1000 * 1000
+        if live:
+            load_redis(
+                client, document["keys"], folder=stage.folder, passed_ms=passed_ms, written_ms=written_ms
+            )
+    sql = (FOLDER / release / "archive.sql").read_text()
+    load_archive(stage.archive_file, sql, passed_ms=passed_ms, written_ms=written_ms)
+    ids: dict[str, str] = document["ids"]
+    return ids

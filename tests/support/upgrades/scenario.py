@@ -1,0 +1,163 @@
+"""Sessions of all kinds in the middle of their turns, a batch review and a schedule: the state that is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from redis import Redis
+
+from live import result_of, until
+from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
+from symposia.state.redis.keys import session_key
+from upgrades.stage import UpgradeStage
+
+#: Session by session: mode, participants with their agents, options of its submission.
+_TEAM = {
+    "mode": "round_robin",
+    "title": "team",
+    "purpose": "help",
+    "participants": [{"participant_id": "cat"}, {"participant_id": "dan"}],
+    "agents": {"cat": "stepped", "dan": "stepped"},
+    "stop": {"max_turns": 2},
+}
+_ITEMS = [{"text": "plan"}, {"text": "paint"}]
+#: Roles of participants.
+_ROLES = {"tess": "tester"}
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A session that is kept, and the turns that are written before."""
+
+    mode: str
+    agents: Mapping[str, Any]
+    how: Mapping[str, Any] = field(default_factory=dict)
+    people: tuple[str, ...] = ()
+    written: tuple[int, ...] = ()
+
+
+def _stepped(*names: str) -> dict[str, str]:
+    return dict.fromkeys(names, "stepped")
+
+
+#: Of each mode one in the middle of a turn; then sessions that wait.
+_SESSIONS = {
+    "round_robin": _Kept("round_robin", _stepped("ann", "bob"), {"stop": {"max_turns": 4}}, written=(1, 2)),
+    "pair": _Kept("pair", _stepped("dora", "nick"), written=(1, 2)),
+    "orchestrated": _Kept(
+        "orchestrated",
+        _stepped("lead", "coder", "tester", "writer"),
+        {"options": {"orchestrator": "lead"}},
+        written=(1, 2, 3, 4),
+    ),
+    "broadcast": _Kept(
+        "broadcast",
+        _stepped("ann", "bob", "sum"),
+        {"options": {"aggregator": "sum"}, "stop": {"max_rounds": 1}},
+        written=(1,),
+    ),
+    "swarm": _Kept("swarm", _stepped("ann", "tess"), {"items": _ITEMS}, written=(1,)),
+    "suspended": _Kept("pair", _stepped("dora", "nick"), {"stop": {"max_turns": 2}}),
+    "team": _Kept(
+        "round_robin",
+        {"ann": "stepped", "team": {"session": {**_TEAM, "parameters": {"gate": "team.gate"}}}},
+        {"stop": {"max_turns": 2}},
+        written=(1,),
+    ),
+    "question": _Kept(
+        "round_robin", _stepped("ann"), {"stop": {"max_turns": 3}}, people=("ben",), written=(1,)
+    ),
+    "guard": _Kept("round_robin", {"bob": "guarded"}, {"stop": {"max_turns": 2}}, people=("ben",)),
+    "approval": _Kept("round_robin", {"bob": "payer"}, {"stop": {"max_turns": 1}, "approvers": ["ann"]}),
+}
+#: Sessions that end before the state is kept.
+_ENDED = {
+    "ended": _Kept("round_robin", {"ann": "say", "bob": "artist"}, {"stop": {"max_turns": 2}}),
+    "typed": _Kept(
+        "round_robin",
+        {"bob": "clerk"},
+        {"stop": {"max_turns": 1}, "output": {"type": "object", "required": ["nonce"]}},
+    ),
+    "failed": _Kept(
+        "round_robin",
+        {"bob": "moody"},
+        {"stop": {"max_turns": 1}, "policy": {"attempts": 1}, "parameters": {"mood": "raises"}},
+    ),
+}
+
+
+def run_to_the_middle(stage: UpgradeStage) -> dict[str, str]:
+    """Run everything to where it is kept; return the ids by their names in the tests."""
+    ids = {name: _submit(stage, name, kept).id for name, kept in {**_ENDED, **_SESSIONS}.items()}
+    for name in _ENDED:
+        result_of(stage.client.get_job(ids[name]))
+    for name, kept in _SESSIONS.items():
+        if kept.written:
+            stage.open_gate(name, *kept.written)
+    stage.open_gate("team", 1)
+    review = stage.client.review(
+        stage.folder / "shop", panel="slow", root_name="shop", panels_file=stage.folder / "panels.toml"
+    )
+    stage.client.schedules.add("daily", cron="30 6 * * *", job="job")
+    ids["schedule_run"], ids["queued_run"] = (stage.client.schedules.run_now("daily") for _ in range(2))
+    ids["review"] = review.id
+    _wait_for_middle(stage, ids)
+    return ids
+
+
+def _submit(stage: UpgradeStage, name: str, kept: _Kept) -> CollabJob:
+    names = (*kept.agents, *kept.people)
+    participants = [
+        Participant(participant_id=it, role_id=_ROLES.get(it), kind="human" if it in kept.people else "agent")
+        for it in names
+    ]
+    collab = Collab(title=name, purpose="be finished", mode=kept.mode, participants=participants)
+    how = dict(kept.how)
+    parameters = {"gate": f"{name}.gate", "log": "calls.jsonl", **how.pop("parameters", {})}
+    return stage.client.submit(collab, agents=kept.agents, parameters=parameters, **how)
+
+
+def _wait_for_middle(stage: UpgradeStage, ids: Mapping[str, str]) -> None:
+    """Wait until all turns are written that should be, and all questions are asked."""
+    for name, kept in _SESSIONS.items():
+        job = stage.client.get_job(ids[name])
+        until(
+            lambda job=job, kept=kept: job.state().closed == len(kept.written), what=f"{name} in the middle"
+        )
+    until(lambda: len(stage.client.inbox()) == 3, what="a question, a guard and an approval")
+    with Redis.from_url(stage.redis_url, decode_responses=True) as client:
+        _hold(stage, client, ids["suspended"])
+        until(lambda: _is_running(client, ids["schedule_run"]), what="the job of the schedule")
+        until(lambda: _team_of(client, ids), what="the sub-session")
+        until(lambda: _has_reviewed(stage, ids["review"]), what="two reviewed files")
+        until(lambda: _are_archived(stage, ids), what="ended sessions are archived")
+
+
+def _hold(stage: UpgradeStage, client: Redis, session: str) -> None:
+    """Suspend a session in a turn, whose commit is then held."""
+    until(lambda: _is_running(client, session), what="a turn of the suspended session")
+    stage.client.get_job(session).suspend()
+    stage.open_gate("suspended", 1)
+    until(lambda: "held" in str(client.hgetall(session_key(session, "turns"))), what="a held commit")
+
+
+def _is_running(client: Redis, session: str) -> bool:
+    return bool(client.exists(session_key(session, "lock:floor")))
+
+
+def _team_of(client: Redis, ids: Mapping[str, str]) -> bool:
+    """Return whether the sub-session has written its first turn."""
+    below = [key for key in client.scan_iter(session_key("*", "session")) if client.hget(key, "parent")]
+    return [client.hget(key, "closed") for key in below] == ["1"]
+
+
+def _are_archived(stage: UpgradeStage, ids: Mapping[str, str]) -> bool:
+    reader = stage.client.archived()
+    return reader is not None and all(reader.has_ended(ids[name]) for name in _ENDED)
+
+
+def _has_reviewed(stage: UpgradeStage, review: str) -> bool:
+    return stage.client.get_review(review).progress().done == 2

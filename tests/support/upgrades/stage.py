@@ -1,0 +1,123 @@
+"""An installation whose state is kept, and one that finishes it: settings, agents, a worker, a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from chaos.worker.agents import REGISTRY as CHAOS_AGENTS
+from chaos.worker.payments import REGISTRY as PAYER
+from chaos.worker.payments import PayingModel
+from live import LiveWorker
+from review_tools.fixture import AGENTS as REVIEWERS
+from symposia.client import Client
+from symposia.config.settings import Settings, child_environment, load_settings
+from symposia.workers.local.embedded import EmbeddedServer
+
+#: `stepped` waits for the file of its turn, or for that of all turns.
+STEPPED = """
+[agents.stepped]
+kind = "python"
+callable = "stub_agents.live:stepped"
+window = 1000
+"""
+#: `gated` is an agent of both.
+AGENTS = CHAOS_AGENTS + STEPPED + REVIEWERS.replace("[agents.gated]", "[agents.waits]") + PAYER
+PANELS = """
+[slow]
+mode = "round_robin"
+purpose = "Review it."
+stop = { max_rounds = 1 }
+seats = [{ name = "reviewer", agent = "holds" }]
+"""
+JOB = """
+title: schedule
+purpose: Say what is to be said today.
+mode: pair
+participants:
+  - {participant_id: ann, agent: stepped}
+  - {participant_id: bob, agent: stepped}
+stop: {max_rounds: 1}
+parameters: {gate: schedule.gate, log: calls.jsonl}
+"""
+
+
+@dataclass
+class UpgradeStage:
+    """One installation with a worker. Paths in its sessions are relative to its folder, where the worker runs."""
+
+    folder: Path
+    redis_url: str
+    model_url: str
+    stack: ExitStack = field(default_factory=ExitStack)
+
+    def write_files(self) -> None:
+        """Write the files of its user: agents, panels, the job of a schedule, a root to review."""
+        (self.folder / "agents.toml").write_text(AGENTS.format(url=self.model_url))
+        (self.folder / "panels.toml").write_text(PANELS)
+        (self.folder / "job.yaml").write_text(JOB)
+        (self.folder / "shop").mkdir()
+        for name in ("cart", "held", "till"):
+            (self.folder / "shop" / f"{name}.txt").write_text(f"the {name}\n")
+
+    @cached_property
+    def settings(self) -> Settings:
+        """Return the settings of client and worker."""
+        return load_settings(
+            redis_url=self.redis_url,
+            agents_file=self.folder / "agents.toml",
+            data_dir=self.folder,
+            archive=True,
+            archive_interval_s=0.2,
+            lease_s=5,
+            redispatch_after_s=2,
+            sweep_interval_s=0.2,
+            review_roots={"shop": self.folder / "shop"},
+            jobs={"job": self.folder / "job.yaml"},
+        )
+
+    @property
+    def archive_file(self) -> Path:
+        """Return the SQLite file of the archive."""
+        return self.folder / "archive.sqlite3"
+
+    @cached_property
+    def client(self) -> Client:
+        """Return the client of its user."""
+        return self.stack.enter_context(Client(self.settings))
+
+    def start_worker(self) -> LiveWorker:
+        """Start the worker, and wait until it is ready."""
+        environment = child_environment(self.settings)
+        worker = LiveWorker("worker", self.folder, environment, app="symposia.workers", concurrency=24)
+        self.stack.callback(worker.close)
+        return worker.wait_ready()
+
+    def open_gate(self, name: str, *turns: int) -> None:
+        """Let the agents `stepped` of a session speak: in these turns, or in all."""
+        for file in [f"{name}.gate.{turn}" for turn in turns] or [f"{name}.gate"]:
+            (self.folder / file).touch()
+
+
+@contextmanager
+def upgrade_stage(folder: Path, redis_url: str) -> Iterator[UpgradeStage]:
+    """Yield an installation with its files and a model, and end its processes."""
+    with PayingModel() as model:
+        stage = UpgradeStage(folder, redis_url, model.url)
+        stage.write_files()
+        with stage.stack:
+            yield stage
+
+
+@contextmanager
+def empty_stage(folder: Path) -> Iterator[UpgradeStage]:
+    """Yield an installation with a server of its own, and nothing in it."""
+    (installation := folder / "installation").mkdir()
+    with (
+        EmbeddedServer(folder, durable=False, bound=True) as server,
+        upgrade_stage(installation, server.url) as stage,
+    ):
+        yield stage

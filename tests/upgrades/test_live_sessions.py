@@ -1,0 +1,112 @@
+"""What an earlier release left in the middle is finished by workers of today, each turn written once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from checks.expiry import wrong_keys
+from live import result_of, until
+from symposia.models.protocol.collab import CollabStatus
+from symposia.models.schedules.schedule import RunOutcome
+from upgrades.releases import load_release
+from upgrades.stage import UpgradeStage
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.xdist_group("upgrades")]
+
+Ids = Mapping[str, str]
+
+#: Reason of the end, and turns that are written, of each session.
+ENDS = {
+    "round_robin": ("max_turns", 4),
+    "pair": ("approved", 4),
+    "orchestrated": ("satisfied", 6),
+    "broadcast": ("max_rounds", 3),
+    "swarm": ("board_empty", 4),
+    "suspended": ("max_turns", 2),
+    "team": ("max_turns", 2),
+    "question": ("max_turns", 3),
+    "guard": ("max_turns", 2),
+    "approval": ("max_turns", 1),
+}
+
+
+@pytest.fixture(scope="module")
+def ids(stage: UpgradeStage, release: str) -> Ids:
+    """Load the state of the release, start a worker, and answer the questions."""
+    ids = load_release(stage, release)
+    assert len(stage.client.inbox()) == 3
+    assert stage.client.get_job(ids["suspended"]).status() is CollabStatus.SUSPENDED
+    stage.start_worker()
+    for name in (*ENDS, "schedule"):
+        stage.open_gate(name)
+    (stage.folder / "gate").touch()  # that of the reviewer
+    stage.client.get_job(ids["suspended"]).resume()
+    answer_all(stage, ids)
+    return ids
+
+
+def answer_all(stage: UpgradeStage, ids: Ids) -> None:
+    """Answer what was asked before the upgrade, and what is asked next."""
+    job = stage.client.get_job
+    job(ids["question"]).reply("ben", "It is blue.")
+    job(ids["guard"]).reply("ben", "approve")
+    until(lambda: [it.is_own for it in job(ids["guard"]).pending()] == [True], what="the guard lets it pass")
+    job(ids["guard"]).reply("ben", "Thanks.")
+    for decision in ("approve", "refuse"):
+        (asked,) = until(lambda: job(ids["approval"]).pending(), what="a call to decide on")
+        job(ids["approval"]).reply("ann", decision, token=asked.reply_token)
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_session_of_an_earlier_release_ends(stage: UpgradeStage, ids: Ids, name: str) -> None:
+    result = result_of(stage.client.get_job(ids[name]))
+    turns = [it.turn_number for it in result.dialog.messages if it.turn_number]
+    assert (result.reason, sorted(turns)) == (ENDS[name][0], list(range(1, ENDS[name][1] + 1)))
+
+
+def test_answers_given_after_the_upgrade_are_used(stage: UpgradeStage, ids: Ids) -> None:
+    said = {
+        name: [it.content for it in said_in(stage, ids[name])] for name in ("question", "approval", "team")
+    }
+    assert said["question"][1] == "It is blue."
+    assert said["approval"] == ["paid: tea, refused by ann"]
+    assert said["team"][1] == "dan speaks in turn 2"
+
+
+def said_in(stage: UpgradeStage, session: str):
+    result = result_of(stage.client.get_job(session))
+    return [it for it in result.dialog.messages if it.turn_number]
+
+
+def test_batch_review_of_an_earlier_release_ends(stage: UpgradeStage, ids: Ids) -> None:
+    run = result_of(stage.client.get_review(ids["review"]))
+    assert (run.state.value, len(run.results), len(run.findings)) == ("completed", 3, 3)
+
+
+def test_schedule_of_an_earlier_release_goes_on(stage: UpgradeStage, ids: Ids) -> None:
+    schedules = stage.client.schedules
+    records = until(
+        lambda: len(found := schedules.history("daily")) == 2 and found, what="the running and the queued job"
+    )
+    assert {(it.id, it.outcome) for it in records} == {
+        (ids[name], RunOutcome.COMPLETED) for name in ("schedule_run", "queued_run")
+    }
+    assert not schedules.get("daily").paused
+
+
+def test_everything_of_an_earlier_release_is_archived(stage: UpgradeStage, ids: Ids) -> None:
+    reader = stage.client.archived()
+    assert reader is not None
+    for name, (_, turns) in ENDS.items():
+        result_of(stage.client.get_job(ids[name]))
+        until(lambda name=name: reader.has_ended(ids[name]), what=f"{name} is archived")
+        found = [entry for entry in reader.entries(ids[name], "dialog") if '"turn_number"' in entry[1]]
+        assert len(found) == turns, name
+
+
+def test_keys_of_an_earlier_release_expire(stage: UpgradeStage, ids: Ids) -> None:
+    for name in ENDS:
+        result_of(stage.client.get_job(ids[name]))
+    until(lambda: not wrong_keys(stage.redis_url), what="the keys of ended sessions expire")
