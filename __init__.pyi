@@ -56,6 +56,7 @@ from .models.errors import (
     Locked as Locked,
     MessageTooLarge as MessageTooLarge,
     MissingPackage as MissingPackage,
+    NewerFormat as NewerFormat,
     NotAMember as NotAMember,
     NotLive as NotLive,
     NotRecorded as NotRecorded,

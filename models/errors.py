@@ -30,6 +30,7 @@
     │   ├── CorruptSession
     │   ├── CorruptMemory
     │   ├── CorruptSchedule
+    │   ├── NewerFormat
     │   ├── EmbeddedServerError
     │   │   └── PortTaken
     │   └── ServiceEnded
@@ -472,6 +473,20 @@ class CorruptSession(StateError):
         self.session_id = session_id
         self.part = part
         self.detail = detail
+
+
+class NewerFormat(StateError):
+    """A newer version of Symposia wrote a session, batch review or schedule in a format that this one cannot read."""
+
+    def __init__(self, kind: str, name: str, *, written: int, newest: int) -> None:
+        super().__init__(
+            f"{kind} {name!r} was written by a newer version of Symposia"
+            f" (format {written}, this version reads up to {newest})"
+        )
+        self.kind = kind
+        self.name = name
+        self.written = written
+        self.newest = newest
 
 
 class CorruptMemory(StateError):

@@ -7,6 +7,7 @@ only send messages. Due times are claimed in order, so the number `last_ms` reco
 |---|---|
 | `definition`, `meta` | fields of RedBeat: the Celery task to send and when; when it was last sent |
 | `document`, `source` | the `Schedule`; `settings` if it is defined in a file |
+| `format` | version of the format of the schedule; absent: 1 |
 | `origin_ms`, `last_ms` | first time of an interval's grid; time up to which due times are claimed |
 | `running`, `asked` | the running `ScheduleRun`; the newest one requested manually |
 | `paused`, `keeper`, `again` | whether it is paused; token of the worker that claimed it; whether to check again |
@@ -25,6 +26,7 @@ from ..models.errors import CorruptSchedule, InvalidInput, ScheduleNotFound
 from ..models.schedules.schedule import Schedule, ScheduleRun, ScheduleRunRecord
 from ..models.text.ids import moment_from_ms, ms_from_moment
 from .redis.due_index import DueIndex
+from .redis.formats import FORMATS, check_format
 from .redis.keys import SCHEDULES_LOOK, schedule_keys
 from .redis.readers import server_ms
 from .redis.scripts import ScriptValue, call_script, load_script
@@ -76,9 +78,12 @@ class ScheduleStore:
 
         Raises:
             InvalidInput: The name is taken and `mode` is `new`, or there are too many.
+            NewerFormat: A newer version of Symposia wrote the schedule.
         """
         keys, now_ms = schedule_keys(schedule.name), self.now_ms()
-        origin_ms = int(self._client.hget(keys["entry"], "origin_ms") or now_ms // 1000 * 1000)
+        stored = cast("list[str | None]", self._client.hmget(keys["entry"], ["origin_ms", "format"]))
+        check_format("schedule", schedule.name, stored[1])
+        origin_ms = int(stored[0] or now_ms // 1000 * 1000)
         first = schedule.when.after(moment_from_ms(now_ms), origin=moment_from_ms(origin_ms))
         args: dict[str, ScriptValue] = {
             "name": schedule.name,
@@ -89,6 +94,7 @@ class ScheduleStore:
             "mode": mode,
             "score": ms_from_moment(first) // 1000,
             "most": MOST_SCHEDULES,
+            "format": FORMATS["schedule"],
         }
         word = self._run("schedules/put", schedule.name, args)
         if word == "exists":
@@ -130,6 +136,7 @@ class ScheduleStore:
         Raises:
             ScheduleNotFound: There is no schedule of this name.
             CorruptSchedule: The stored schedule is invalid.
+            NewerFormat: A newer version of Symposia wrote the schedule.
         """
         keys = schedule_keys(name)
         with self._client.pipeline(transaction=True) as pipe:
@@ -138,6 +145,7 @@ class ScheduleStore:
             fields, queued = pipe.execute()
         if "document" not in fields:
             raise ScheduleNotFound(name)
+        check_format("schedule", name, fields.get("format"))
         return _read(name, fields, queued=queued, now_ms=self.now_ms())
 
     def history(self, name: str, *, count: int = 20) -> list[ScheduleRunRecord]:

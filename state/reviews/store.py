@@ -14,6 +14,7 @@ from redis import Redis
 from ...models.errors import ReviewNotFound
 from ...models.review.runs import Item, ItemState
 from ...models.text.ids import new_id
+from ..redis.formats import FORMATS, check_format
 from ..redis.keys import review_key
 from ..redis.readers import read_stored, server_ms
 from ..redis.scripts import evaluate, load_script
@@ -52,6 +53,7 @@ class ReviewStore:
         limits, now = head.panel.batch, self.now_ms()
         span_ms = 0 if limits.max_s is None else int(limits.max_s * 1000)
         fields: Fields = {
+            "format": FORMATS["review"],
             "state": "opening",
             "started_ms": now,
             "parallel": head.panel.parallel,
@@ -203,6 +205,7 @@ class ReviewStore:
             fields, waiting, running, *items = together.execute()
         if not fields:
             raise ReviewNotFound(batch_id)
+        check_format("review", batch_id, fields.get("format"))
         return batch_view(batch_id, fields, waiting=waiting, running=running), items[0] if items else []
 
     def outcome(self, batch_id: str) -> str:
@@ -216,6 +219,8 @@ class ReviewStore:
             ReviewNotFound: There is no such review.
         """
         text = cast("str | None", self._client.hget(self._key(batch_id, "items"), "head"))
+        version = cast("str | None", self._client.hget(self._key(batch_id, "batch"), "format"))
+        check_format("review", batch_id, version)
         if text is None:
             raise ReviewNotFound(batch_id)
         return read_stored(BatchHead, text, session_id=batch_id, part="items")

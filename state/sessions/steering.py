@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from redis import Redis
 
 from ...models.errors import SessionNotFound
+from ..redis.formats import check_format
 from ..redis.keys import session_key
 from ..redis.readers import read_number
 from ..redis.scripts import ScriptValue, call_on_session
@@ -55,10 +56,12 @@ def read_documents(client: Redis, session_id: str) -> SessionDocuments:
     Raises:
         SessionNotFound: There is no such session.
         CorruptSession: A stored record is invalid.
+        NewerFormat: A newer version of Symposia wrote the session.
     """
-    names = ["edition", "collab", "spec", "next_collab", "next_spec"]
+    names = ["edition", "collab", "spec", "next_collab", "next_spec", "format"]
     values = cast("list[str | None]", client.hmget(session_key(session_id, "session"), names))
-    edition, collab, spec, next_collab, next_spec = values
+    edition, collab, spec, next_collab, next_spec, version = values
+    check_format("session", session_id, version)
     if collab is None or spec is None:
         raise SessionNotFound(session_id)
     return SessionDocuments(

@@ -15,6 +15,7 @@ from ...models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ...models.protocol.collab import CollabStatus
 from ...models.text.ids import new_id
 from ...models.turns.turn import MOST_SPENT
+from ..redis.formats import FORMATS
 from ..redis.keys import session_key
 from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
 from .records import Grant, ScriptAnswer, SessionState, read_answer
@@ -323,6 +324,7 @@ def _opening_args(opening: Opening) -> dict[str, ScriptValue]:
         "archive": "owed" if opening.archived else "",
         "parent": opening.parent,
         "start": opening.start,
+        "format": FORMATS["session"],
     }
 
 

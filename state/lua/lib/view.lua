@@ -6,6 +6,7 @@
 ---
 --- Fields of the session hash:
 ---   the fields of VIEW above, where an absent counter is 0; `collab`, `spec` and `digest` as submitted
+---   `format`: version of the format of the session; absent: 1
 ---   `moved_by`: request of the newest status change
 ---   `advanced_ms`, `advances`: when a step was last dispatched again, and how often
 ---   `token:0` to `token:63`: writers of the newest turns, see `requests.lua`

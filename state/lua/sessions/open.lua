@@ -1,6 +1,6 @@
 --- sessions/open: creates a session, once.
 --- KEYS: session dialog events journal turns board attachments
---- ARGV: digest collab spec roles deadline_ms archive start parent messages*
+--- ARGV: digest collab spec roles deadline_ms archive start parent format messages*
 --- USES: clock view events transitions keys
 --- ANSWERS: opened(view) exists(view) conflict
 --- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`. `parent`: id of
@@ -11,7 +11,7 @@ if known then
   if known ~= digest then return { 'conflict' } end
   return view(session, turns, 'exists')
 end
-redis.call('HSET', session, 'digest', digest, 'collab', collab, 'spec', spec,
+redis.call('HSET', session, 'format', format, 'digest', digest, 'collab', collab, 'spec', spec,
   'status', 'draft', 'dialog_status', 'active', 'version', 0, 'next', 1, 'opened_ms', NOW, 'updated_ms', NOW)
 if start ~= '' then
   local preset = cjson.decode(start)

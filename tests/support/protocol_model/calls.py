@@ -71,7 +71,9 @@ def open_call(scenario: Scenario) -> Call:
     roles = json.dumps({"started": {}, "assignments": [], "targets": []})
     deadline_ms = DEADLINE_MS if scenario.has_deadline else 0
     empty = {"deadline_ms": deadline_ms, "archive": "", "start": "", "parent": ""}
-    return make_call("sessions/open", {"digest": "d", "collab": "{}", "spec": "{}", "roles": roles, **empty})
+    return make_call(
+        "sessions/open", {"digest": "d", "collab": "{}", "spec": "{}", "roles": roles, "format": "1", **empty}
+    )
 
 
 def call_of(scenario: Scenario, worker: Worker) -> Call:
