@@ -1,7 +1,7 @@
 --- turns/record_hit: stores an answer that a guard refused, and the event of the hit, before the agent is asked again.
 --- KEYS: session journal turns calls lock
 --- ARGV: number token hit about ttl_ms fields*
---- USES: clock locks turns events
+--- USES: locks turns events
 --- ANSWERS: recorded lost missing
 --- GUARANTEE: answer and event are written together, only by the holder of the turn, and once for each `hit` of its
 --- token, because an attempt has its hits one after the other. `fields`: names and values for the call journal.
