@@ -352,4 +352,7 @@ def _check(field: str, name: str, offered: Collection[str] | None, what: str) ->
     if offered is None or name in offered:
         return
     near = get_close_matches(name, offered, n=3) or sorted(offered)[:10]
-    raise InvalidInput(field, name, f"must be {what}: {', '.join(near) or 'none is configured'}")
+    known = ", ".join(near) or "none is configured"
+    raise InvalidInput(
+        field, name, f"must be {what}: {known}; after a change of the settings, restart the workers"
+    )

@@ -52,7 +52,10 @@ def check_port(port: int) -> None:
         InvalidInput: Another program listens there, or the port is reserved.
     """
     if free_port(FLOWER_HOST, preferred=port) != port:
-        rule = f"is already in use on {FLOWER_HOST} (or reserved): set another port, or disable Flower (--no-flower)"
+        rule = (
+            f"is already in use on {FLOWER_HOST}, perhaps by another `symposia up` (or reserved): "
+            "set another port, or disable Flower (--no-flower)"
+        )
         raise InvalidInput("SYMPOSIA_FLOWER_PORT", port, rule)
 
 
@@ -176,7 +179,7 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
             if service_selection.local_model is None:
                 _report_missing_model(registry, say)
             say("press Ctrl-C to stop all services")
-            readiness = stack.enter_context(_readiness(url, settings, service_selection))
+            readiness = stack.enter_context(_readiness(url, settings, service_selection, say))
             check_files = stack.enter_context(
                 _reloading(
                     settings,
@@ -216,11 +219,22 @@ def _reloading(
 
 
 @contextmanager
-def _readiness(url: str, settings: Settings, service_selection: ServiceSelection) -> Iterator[Readiness]:
+def _readiness(
+    url: str, settings: Settings, service_selection: ServiceSelection, say: Callable[[str], None]
+) -> Iterator[Readiness]:
     names = [f"{name}@{socket.gethostname()}" for name in service_selection.worker_names]
     page = (FLOWER_HOST, settings.flower_port) if service_selection.flower else None
     with connect(url, retries=0) as client:
-        yield Readiness(WorkerPresence(client), names, page=page)
+        workers = WorkerPresence(client)
+        _report_duplicates(workers, names, say)
+        yield Readiness(workers, names, page=page)
+
+
+def _report_duplicates(workers: WorkerPresence, names: Sequence[str], say: Callable[[str], None]) -> None:
+    """Report nodes of the same name that run already: when they stop, they remove each other's announcement."""
+    with suppress(RedisUnavailable):
+        if running := sorted({it.name for it in workers.list_alive()} & set(names)):
+            say(f"{', '.join(running)} may run already: if another `symposia up` runs, stop one of the two")
 
 
 def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> None:

@@ -79,6 +79,15 @@ def test_port_of_flower_in_use_is_one_line(bare: Terminal):
 
 
 @pytest.mark.long
+def test_a_second_up_is_reported(bare: Terminal, up: Running):
+    second = bare.start("up", "--no-flower", "--no-local-model", "--no-beat")
+    second.until(f"worker1@{socket.gethostname()} may run already: if another `symposia up` runs")
+    second.interrupt().ended()
+    up.interrupt().ended()
+    bare.wait_until_nothing_runs()
+
+
+@pytest.mark.long
 def test_dead_processes_are_restarted(bare: Terminal, up: Running, pair_file):
     for victim, told in (
         ("--hostname=worker1", "worker1: was ended"),

@@ -136,7 +136,7 @@ def worked(terminal, redis_url):
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        (("--job", "stand"), "job: must be a job of the workers (SYMPOSIA_JOBS): standup (got 'stand')"),
+        (("--job", "stand"), "job: must be a job of the workers (SYMPOSIA_JOBS): standup; after a change of"),
         (("--review", "shed"), "review.root: must be a root of the workers (SYMPOSIA_REVIEW_ROOTS): shop"),
         (("--review", "shop", "--panel", "cod"), "review.panel: must be a panel of the workers: code"),
         (("--review", "shop", "--model", "codr"), "review.model: must be a registered agent: coder"),
