@@ -93,7 +93,7 @@ def _read(path: Path) -> dict[str, Panel]:
     try:
         tables = read_toml(path)
     except TomlFileError as error:
-        raise InvalidInput("panels", str(path), error.rule) from None
+        raise InvalidInput(str(path), path.name, error.rule) from None
     return {name: _panel(name, table, path) for name, table in tables.items()}
 
 

@@ -160,7 +160,7 @@ def _files(path: Path) -> list[Path]:
 
 def _copy(pairs: dict[Path, Path], *, force: bool) -> list[Path]:
     try:
-        taken = [str(it) for it in pairs.values() if os.path.lexists(it)]
+        taken = [it.name for it in pairs.values() if os.path.lexists(it)]
         if taken and not force:
             rule = "must not hold these files; --force overwrites them"
             raise InvalidInput("folder", ", ".join(taken), rule)
