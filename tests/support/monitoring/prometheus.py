@@ -41,4 +41,4 @@ class Prometheus:
             narrowed = evaluate(cause.expression, self.scrape().scrapes)
             return cause.alert in self.firing() and bool(narrowed)
 
-        until(fires, timeout_s=60, what=f"{cause.alert} fires for {cause.branch or 'its cause'}")
+        until(fires, timeout_s=110, what=f"{cause.alert} fires for {cause.branch or 'its cause'}")
