@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from ..outputs.patterns import compile_pattern
+from ..outputs.patterns import matches
 from ..text.json_text import dump_json, parse_json
 from .cases import Case
 from .results import ScoreResult
@@ -47,7 +47,7 @@ def check_answer(scorer: Scorer, case: Case, answer: Answer) -> ScoreResult:
             passes, wanted = text in _checked_text(scorer, answer, found), text
         case _:
             wanted = scorer.regex
-            passes = _matches(scorer.regex or "", _checked_text(scorer, answer, found))
+            passes = matches(scorer.regex or "", _checked_text(scorer, answer, found))
     return ScoreResult(
         scorer.label, float(passes), "" if passes else f"not {scorer.kind}: {text_of(wanted)[:200]}"
     )
@@ -84,14 +84,6 @@ def _field(value: Any, path: str) -> Any:
         else:
             raise LookupError(step)
     return value
-
-
-def _matches(pattern: str, text: str) -> bool:
-    try:
-        compile_pattern(pattern).validate_python(text)
-    except ValidationError:
-        return False
-    return True
 
 
 def text_of(value: JsonValue) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
-from ..outputs.patterns import compile_pattern
+from ..outputs.patterns import matches
 from ..outputs.reading import read_json
 from ..outputs.schema import Schema, find_broken_rules
 from ..text.redact import excerpt
@@ -80,16 +80,7 @@ def find_schema_fault(text: CheckedText, schema: Schema) -> str | None:
     return f"must be valid under the schema of the guard: {listed}"[:MAX_REASON] if faults else None
 
 
-def matches(pattern: str, text: str) -> bool:
-    """Return whether an expression, which must be valid, matches anywhere in a text."""
-    try:
-        compile_pattern(pattern).validate_python(text)
-    except ValidationError:
-        return False
-    return True
-
-
 def words_pattern(words: Sequence[str]) -> str:
-    """Return the expression that matches whole words, whatever their case. A word may contain signs: `c++`."""
+    """Return the expression that matches whole words in any case. A word may contain signs: `c++`."""
     listed = "|".join(re.escape(word) for word in words)
     return rf"(?i)(?:^|\W)(?:{listed})(?:\W|$)"

@@ -1,10 +1,10 @@
-"""Regular expressions of sessions and evaluations, whose time does not grow exponentially."""
+"""Regular expressions of sessions, guards and evaluations, whose time does not grow exponentially."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from pydantic_core import SchemaError, SchemaValidator, core_schema
+from pydantic_core import SchemaError, SchemaValidator, ValidationError, core_schema
 
 
 @cache
@@ -18,3 +18,12 @@ def compile_pattern(pattern: str) -> SchemaValidator:
         return SchemaValidator(core_schema.str_schema(pattern=pattern, regex_engine="rust-regex"))
     except SchemaError:
         raise ValueError("must be a regular expression without look-around and back-references") from None
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Return whether an expression, which must be valid, matches anywhere in a text."""
+    try:
+        compile_pattern(pattern).validate_python(text)
+    except ValidationError:
+        return False
+    return True
