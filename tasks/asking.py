@@ -51,9 +51,8 @@ def ask_agent(
         outcome = guards.guard(partial(attempt.answer, attempt.recorded_ask()))
     except GuardStop as stop:
         return parked, TurnOutcome(), stop
-    if (
-        attempt.uses_services and active_turn.own_usage != Usage()
-    ):  # the reported usage includes answers that were corrected
+    # The reported usage includes answers that were corrected.
+    if attempt.uses_services and active_turn.own_usage != Usage():
         outcome = outcome.model_copy(update={"usage": active_turn.own_usage})
     return parked, outcome, None
 

@@ -218,8 +218,10 @@ class ReviewStore:
         Raises:
             ReviewNotFound: There is no such review.
         """
-        text = cast("str | None", self._client.hget(self._key(batch_id, "items"), "head"))
-        version = cast("str | None", self._client.hget(self._key(batch_id, "batch"), "format"))
+        with self._client.pipeline(transaction=True) as together:
+            together.hget(self._key(batch_id, "items"), "head")
+            together.hget(self._key(batch_id, "batch"), "format")
+            text, version = together.execute()
         check_format("review", batch_id, version)
         if text is None:
             raise ReviewNotFound(batch_id)

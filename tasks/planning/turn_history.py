@@ -99,7 +99,8 @@ class _Rerun:
         #: Oldest first.
         self._choices: deque[_Choice] = deque(maxlen=_MAX_CHOICES)
         self._returns = 0
-        self._outcomes = {result.number for result in past.closed}
+        #: Position at which each turn closed, by number.
+        self._closed_at = {result.number: at for at, result in enumerate(past.closed)}
         #: All turns of the steps so far.
         self._planned: dict[int, PlannedTurn] = {}
         self._is_side_by_side = not mode_of(view.mode).has_rounds
@@ -149,11 +150,11 @@ class _Rerun:
         if not self._now.results or not self._next:
             return []
         last = self._past.closed[self._next - 1].number
-        known = {it.number for it in self._past.closed[: self._past.closed_before.get(last, 0)]}
+        known = self._past.closed_before.get(last, 0)
         return [
             it
             for it in self._now.results
-            if it.number != last and it.number not in known and it.number in self._planned
+            if it.number != last and it.number in self._planned and self._closed_at[it.number] >= known
         ]
 
     def _plan_from(self, seen: Moment, number: int) -> _Planned | None:
@@ -214,7 +215,7 @@ class _Rerun:
 
     def _is_true(self, step: Step) -> bool:
         """Return whether the turns of a step, and those it drops, are those of the session."""
-        if self._outcomes.intersection(step.drop):
+        if self._closed_at.keys() & set(step.drop):
             return False
         numbers = range(self._now.next_number, self._now.next_number + len(step.turns))
         is_same = all(map(self._is_known_turn, numbers, step.turns))
@@ -222,7 +223,7 @@ class _Rerun:
 
     def _without_closed(self, step: Step) -> Step | None:
         """Return a step that drops none of the turns that closed; None: it is not one of the session either."""
-        kept = tuple(number for number in step.drop if number not in self._outcomes)
+        kept = tuple(number for number in step.drop if number not in self._closed_at)
         late = step.model_copy(update={"drop": kept})
         return late if kept != step.drop and self._is_true(late) else None
 

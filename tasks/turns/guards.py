@@ -59,7 +59,7 @@ class GuardStop(Exception):
         line: Reason in one line, for the turn.
         outcome: The answer with its usage; None: the agent has not run.
         notes: Events that are written with the effect.
-        hold: What a person is asked about; None: nobody is asked.
+        hold: What a person is asked about; None: no person is asked.
         to: Who is asked.
     """
 
@@ -147,8 +147,7 @@ class TurnGuards:
     def _check_answers(self, outcome: TurnOutcome, ask: Callable[[TurnContext], TurnOutcome]) -> TurnOutcome:
         spent = outcome.usage
         while True:
-            if self.reports_usage and self.active_turn.own_usage != Usage():
-                spent = self.active_turn.own_usage
+            spent = self._own_usage() or spent
             outcome = outcome.model_copy(update={"usage": spent})
             hit = self._first_hit_of(outcome)
             if hit is None:
@@ -161,6 +160,11 @@ class TurnGuards:
             self._approved = ()  # another answer
             outcome = ask(_ask_again(self.context, refused))
             spent += outcome.usage
+
+    def _own_usage(self) -> Usage | None:
+        """Return the usage that the agent itself has reported for this attempt; None: it has reported none."""
+        own = self.active_turn.own_usage
+        return own if self.reports_usage and own != Usage() else None
 
     def _first_hit_of(self, outcome: TurnOutcome) -> Hit | None:
         try:
@@ -198,7 +202,7 @@ class TurnGuards:
         action = "fail" if is_last else GuardAction.ASK_AGAIN.value
         name = f"{self._prefix}{len(earlier):04}"
         stored = GuardHit(self._hits, self._event(hit, action).data, {name: refused.model_dump_json()})
-        spent = None if self.reports_usage and self.active_turn.own_usage != Usage() else outcome.usage
+        spent = None if self._own_usage() else outcome.usage
         retry_during_outage(
             lambda: self.active_turn.services.record_hit(stored, spent=spent),
             until=write_deadline(self.runtime, self.active_turn),
