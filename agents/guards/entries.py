@@ -111,7 +111,7 @@ class PatternGuard(GuardBase):
 
 
 class DenyGuard(GuardBase):
-    """Words that must not occur, as whole words, whatever their case."""
+    """Words that must not occur, as whole words in any case."""
 
     kind: Literal["deny"]
     words: Annotated[tuple[Word, ...], Field(min_length=1, max_length=1_000), AfterValidator(_words)]

@@ -22,7 +22,7 @@ from .tool_questions import AnswerNeeded, find_answer
 
 #: Key in the metadata of a tool: True, or the name of the person who decides.
 _APPROVAL = "symposia_approval"
-#: Maximum characters of the arguments in a question; nobody approves arguments that are not shown.
+#: Maximum characters of the arguments in a question; a call whose arguments are not shown is refused.
 _MAX_ARGUMENTS = 20_000
 
 
@@ -74,8 +74,8 @@ def find_refusal(
         secrets: Texts that the question must not contain.
 
     Raises:
-        AnswerNeeded: Nobody has decided yet.
-        AgentFailed: The session has nobody to ask.
+        AnswerNeeded: The call is not decided yet.
+        AgentFailed: The session has no person to ask.
     """
     if not needs_approval(tool):
         return None

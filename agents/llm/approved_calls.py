@@ -66,8 +66,8 @@ class ApprovedCall:
         """Run the call if it is approved; return its result, or that it was refused.
 
         Raises:
-            AnswerNeeded: Nobody has decided yet.
-            AgentFailed: The session has nobody to ask, or another worker has the turn.
+            AnswerNeeded: The call is not decided yet.
+            AgentFailed: The session has no person to ask, or another worker has the turn.
         """
         journal = self.services.journal
         if (correction := journal.get_answer(_RETRIES + self.name)) is not None:
@@ -80,9 +80,8 @@ class ApprovedCall:
             refusal = _RESULT_LOST
         if refusal is not None:
             return await store_result(journal, self.name, refusal)
-        if (
-            self.services.confirm_turn is not None
-        ):  # a frozen worker may have lost the turn, and find out too late
+        # A frozen worker may have lost the turn, and find out too late.
+        if self.services.confirm_turn is not None:
             await self.services.confirm_turn()
         try:
             result = await handler(arguments)

@@ -177,7 +177,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
 
         Raises:
             AnswerNeeded: The call needs an approval.
-            AgentFailed: The session has nobody who could approve it.
+            AgentFailed: The session has no person who may approve it.
         """
         same = fingerprint(call.tool_name, to_jsonable_python(args, fallback=str))
         self._tool_call_counts[same] += 1

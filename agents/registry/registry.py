@@ -216,7 +216,7 @@ class Registry:
         return {guard: self._guards[guard] for guard in names}
 
     def checks_answers(self, name: str) -> bool:
-        """Return whether guards check the answers of an agent, so that nobody reads them before."""
+        """Return whether guards check the answers of an agent, so that readers do not see them before."""
         return any(guard.when is GuardTime.AFTER for guard in self.guards_of(name).values())
 
     def window(self, binding: AgentBinding) -> int:

@@ -76,7 +76,7 @@ def _check_digest(digest: str) -> str:
 
 
 def guess_media_type(name: str) -> str:
-    """Return the media type that the end of a name stands for, the same on every machine."""
+    """Return the media type that the end of a name means, the same on every machine."""
     found, encoding = _TYPES.guess_type(f"./{name}")
     if encoding is not None:
         return f"application/{encoding}" if encoding == "gzip" else UNKNOWN_TYPE

@@ -30,7 +30,7 @@ def read_given(
         assert read.data is not None  # noqa: S101 - `_read` returns data
         data = contents.setdefault(read.sha256, read.data)  # the same content is in memory once
         found.append(read.model_copy(update={"data": data}))
-        if sum(map(len, contents.values())) > MOST_BYTES:  # refused below, whatever follows: read no more
+        if sum(map(len, contents.values())) > MOST_BYTES:  # refused below: read no more
             break
     check_attachments(found, max_bytes=max_bytes)
     return tuple(found)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 #: Default of the maximum bytes of one attachment.
 DEFAULT_BYTES = 8_388_608
-#: Maximum bytes of one attachment, whatever the settings say, and of all attachments of a session.
+#: Maximum bytes of one attachment, also if the settings allow more, and of all attachments of a session.
 MOST_BYTES = 67_108_864
 #: Maximum number of attachments of one message.
 MOST_PER_MESSAGE = 20

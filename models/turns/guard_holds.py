@@ -64,7 +64,7 @@ class GuardHold(Frozen):
     refused: int = 0
     #: None: no decision yet.
     verdict: Verdict | None = None
-    #: Who decided; None: nobody in time.
+    #: Who decided; None: no answer in time.
     by: str | None = None
 
 

@@ -169,7 +169,7 @@ class GrantServices:
         """Check that this worker still has the turn.
 
         Raises:
-            AgentFailed: Another worker has the turn, nobody needs it any more, or Redis does not answer.
+            AgentFailed: Another worker has the turn, it is no longer needed, or Redis does not answer.
         """
         try:
             has_turn = await asyncio.to_thread(self.factory.renew, self.session_id, self.grant)
@@ -229,7 +229,7 @@ class GrantServices:
         """Store an answer that a guard refused, with the event of the hit, and the usage of this attempt so far.
 
         Raises:
-            LeaseLost: Another worker has the turn, or nobody needs it any more.
+            LeaseLost: Another worker has the turn, or it is no longer needed.
             RedisUnavailable: Redis does not answer.
         """
         account = {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}

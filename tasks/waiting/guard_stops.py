@@ -57,7 +57,7 @@ def _park(
     held = replace(turn, hold=hold, notes=stop.notes)
     try:
         return park_turn(runtime, held, asked, until=write_deadline(runtime, active_turn))
-    except AgentError as error:  # nobody can be asked: the turn fails, it is never approved
+    except AgentError as error:  # the person cannot be asked: the turn fails, it is never approved
         active_turn.services.store_usage(silent.usage)
         notes = tuple(JournalNote(it.event_type, {**it.data, "action": "fail"}) for it in stop.notes)
         return fail_turn(runtime, active_turn, error, notes=notes)

@@ -1,4 +1,4 @@
-"""No call runs without an approval, and no approved call is lost or made twice, whatever happens to the workers."""
+"""No call runs without an approval, and no approved call is lost or made twice, also if workers die or freeze."""
 
 from __future__ import annotations
 

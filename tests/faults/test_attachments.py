@@ -1,4 +1,4 @@
-"""Each message has its own file, once, whatever happens to the worker that wrote it."""
+"""Each message has its own file, once, also if its worker dies or freezes."""
 
 from __future__ import annotations
 

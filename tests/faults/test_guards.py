@@ -1,4 +1,4 @@
-"""A guard and an approval hold, and each hit is recorded once, whatever happens to the workers."""
+"""A guard and an approval hold, and each hit is recorded once, also if workers die or freeze."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ async def run_local(
         return await asyncio.shield(work)
     except asyncio.CancelledError:
         run.cancel()
-        # Nobody else reads its error: unread, the event loop would log it.
+        # No other code reads its error: unread, the event loop would log it.
         await asyncio.gather(work, return_exceptions=True)
         raise
 

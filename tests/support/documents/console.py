@@ -27,7 +27,7 @@ class Command(NamedTuple):
     answer: str
 
     def is_answered_by(self, out: str) -> bool:
-        """Whether the output is as the page shows it; `...` stands for anything."""
+        """Whether the output is as the page shows it; `...` matches any text."""
         pattern = re.escape(self.answer.strip()).replace(r"\.\.\.", ".*")
         return re.fullmatch(pattern, out.strip(), re.DOTALL) is not None
 

@@ -1,4 +1,4 @@
-"""A server on which Symposia has the rights that docs/security.md grants, and nobody else has any."""
+"""A server on which Symposia has the rights that docs/security.md grants, and no other user has any."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import pytest
 
 SESSION = """
 title: A line above the door
-purpose: Write one line that stands above the door.
+purpose: Write one line above the door.
 mode: round_robin
 participants:
   - {participant_id: ada, agent: echo}
