@@ -208,12 +208,11 @@ class GrantServices:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        account = {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}
-        self._open().store_now({name: answer, **account})
+        self._open().store_now({name: answer, **self._account(spent)})
 
     def store_usage(self, spent: Usage) -> None:
         """Store the usage of this attempt so far, which would be lost if the attempt failed."""
-        self._open().store_now({USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()})
+        self._open().store_now(self._account(spent))
 
     def recall_answers(self, prefix: str) -> dict[str, str]:
         """Return the stored answers whose names start with `prefix`, by the rest of the name.
@@ -232,11 +231,14 @@ class GrantServices:
             LeaseLost: Another worker has the turn, or it is no longer needed.
             RedisUnavailable: Redis does not answer.
         """
-        account = {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}
-        stored = {**hit.answer, **account}
+        stored = {**hit.answer, **self._account(spent)}
         if not record_hit(self.factory.client, self.session_id, self.grant, hit, stored):
             raise LeaseLost(self.session_id, self.grant.number)
         self._open().add_written(stored)
+
+    def _account(self, spent: Usage | None) -> dict[str, str]:
+        """Return the entry of the journal with the usage of this attempt; empty for None."""
+        return {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}
 
     def accounts(self) -> dict[str, Usage]:
         """Return the reported usage of all attempts, this one and earlier ones, by the token of the grant.
