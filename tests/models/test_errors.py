@@ -41,6 +41,7 @@ from symposia.models.errors import (
     Locked,
     MessageTooLarge,
     MissingPackage,
+    NewerFormat,
     NotAMember,
     NotLive,
     NotRecorded,
@@ -169,6 +170,9 @@ EXAMPLES = {
         "SYMPOSIA_BROKER_URL to another broker, because Celery has no transport for a cluster"
     ),
     ScriptError("commit", "wrong type"): "script 'commit' failed: wrong type",
+    NewerFormat("session", "s1", written=3, newest=1): (
+        "session 's1' was written by a newer version of Symposia (format 3, this version reads up to 1)"
+    ),
     CorruptSchedule("nightly"): ("stored schedule 'nightly' cannot be read; remove it and add it again"),
     CorruptMemory("no JSON"): "the stored dialog memory cannot be read: no JSON",
     CorruptSession("s1", part="events", detail="id is required"): (
