@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import count
 from types import FrameType
 from typing import Any
@@ -50,6 +50,17 @@ CONNECTIONS = {
         "OneClientConnection(sys.argv[1]).default_channel.client.connection_pool.get_connection()",
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def _finalize_in_this_thread() -> Iterator[None]:
+    """Finalize the clients of a test: an interrupt may leave a lock of redis-py with this thread.
+
+    The finalizer of a cluster client takes that lock. In any other thread, such as that of an event loop which happens
+    to collect garbage, it would wait forever.
+    """
+    yield
+    gc.collect()
 
 
 @pytest.mark.parametrize("whose", CONNECTIONS)
