@@ -141,7 +141,11 @@ def _check_schema(schema: Schema) -> None:
         json.dumps(schema, allow_nan=False)
     except ValueError:
         raise InvalidInput("output", schema, "must contain no number that is infinite or NaN") from None
-    if (size := len(dump_json(schema).encode())) > MAX_BYTES:
+    try:
+        size = len(dump_json(schema).encode())
+    except UnicodeEncodeError:  # a lone surrogate
+        raise InvalidInput("output", schema, "must be valid UTF-8 text") from None
+    if size > MAX_BYTES:
         raise InvalidInput("output", f"{size} bytes", f"must be at most {MAX_BYTES} bytes of JSON")
     dialect = _dialect(schema)
     if dialect not in [*DIALECTS]:  # it may be of any type

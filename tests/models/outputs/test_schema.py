@@ -87,6 +87,7 @@ def test_recursive_models_have_valid_values():
         ({"pattern": "(?<=a)b"}, "output.pattern: must be a regular expression without look-around"),
         ({"pattern": "(a"}, "output.pattern: must be a regular expression"),
         ({"enum": [float("nan")]}, "output: must contain no number that is infinite or NaN"),
+        ({"": "\udcff"}, "output: must be valid UTF-8 text"),
         ({"default": object()}, "output: must be JSON data"),
         ({"description": "x" * 70_000}, "output: must be at most 65536 bytes of JSON (got '70018 bytes')"),
     ],
