@@ -260,8 +260,8 @@ def test_messages_may_be_structured(speak, model):
     ("agent", "tool", "is_asked"),
     [
         ("warden", "guarded_burn", True),
-        ("warden", "guarded_book", False),
-        ("turnkey", "locked_book", True),
+        pytest.param("warden", "guarded_book", False, marks=pytest.mark.long),
+        pytest.param("turnkey", "locked_book", True, marks=pytest.mark.long),
     ],
 )
 def test_tools_of_a_server_need_an_approval(speak, model, agent, tool, is_asked):
@@ -271,6 +271,7 @@ def test_tools_of_a_server_need_an_approval(speak, model, agent, tool, is_asked)
     assert asked == (("ann", tool) if is_asked else None)
 
 
+@pytest.mark.long
 def test_approved_tool_of_a_server_is_called(speak, model):
     model.answers(completion(tool=("guarded_burn", {"room": "blue"})), completion("Done."))
     question = speak("warden", approvers=("ann",)).question
@@ -279,6 +280,7 @@ def test_approved_tool_of_a_server_is_called(speak, model):
     assert results(model.asked[-1]) == ["blue is gone"]
 
 
+@pytest.mark.long
 def test_approval_of_an_unknown_tool_fails_the_turn(speak):
     with pytest.raises(AgentFailed, match=r"mcp.misspelt.approval: the server has no tool 'bun'") as failed:
         speak("careless", approvers=("ann",))

@@ -77,6 +77,7 @@ def test_every_kind_of_agent_reads_files(stage, model, pool):
     assert (replayed.turns, replayed.requests, len(model.asked)) == (4, 1, 1)
 
 
+@pytest.mark.long
 def test_asynchronous_clients_read_files(stage, model):
     stage.start_worker()
 

@@ -35,7 +35,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield server.url
 
 
-@pytest.fixture(params=["valkey", "redis", "cluster"])
+@pytest.fixture(params=["valkey", "redis", pytest.param("cluster", marks=pytest.mark.long)])
 def anywhere(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A client of an empty server of each kind."""
     if request.param == "cluster":

@@ -200,6 +200,7 @@ def test_deadline_policy_lets_no_observer_decide(begin, then):
     assert (job.state().is_final, payments) == (True, [])
 
 
+@pytest.mark.long
 def test_escalation_asks_another_person_to_decide(begin):
     wait = '\n[agents.ann]\nkind = "human"\ndeadline_s = 2\nthen = "escalate"\nto = "ben"\n'
     wait += '\n[agents.ben]\nkind = "human"\n'
@@ -290,6 +291,7 @@ def test_approved_call_whose_result_is_lost_is_not_repeated(begin, model):
     assert results(model)[0].startswith("The tool was called before")
 
 
+@pytest.mark.long
 def test_worker_that_lost_the_turn_makes_no_approved_call(begin, monkeypatch):
     office, job = begin(pay(5), completion("Done."), policy={"attempts": 2, "backoff_s": 0})
     services = office.runtime.turn_services

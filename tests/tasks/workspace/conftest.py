@@ -15,7 +15,7 @@ from symposia.archive.archive import Archive
 __all__ = ["postgres", "postgres_url"]
 
 
-@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+@pytest.fixture(scope="session", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.long)])
 def shared_archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Archive]:

@@ -135,6 +135,7 @@ def test_unknown_example_is_refused_with_the_names():
         find_example("pairs")
 
 
+@pytest.mark.long
 def test_copied_example_runs_with_the_shown_command(busy: Terminal):
     shown = busy.call("examples", "pair", "mine").out.splitlines()[-1]
     assert shown == "  symposia run mine/pair.yaml"

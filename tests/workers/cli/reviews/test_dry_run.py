@@ -56,6 +56,7 @@ seats = [{ name = "a", agent = "ada" }]
 MODULE = 'import symposia\n\nsymposia.agent("ada")(lambda turn: None)\n'
 
 
+@pytest.mark.long
 def test_dry_run_knows_agents_of_modules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):

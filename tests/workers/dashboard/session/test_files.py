@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from live import result_of
 from servers.dashboard_place import CREDENTIALS
 from servers.flower import basic
@@ -41,6 +43,7 @@ def test_unknown_files_are_not_found(dashboard):
     assert dashboard.flower.get(path + "../export/json", **basic(CREDENTIALS)).status == 404
 
 
+@pytest.mark.long
 def test_files_without_their_bytes_are_not_found(dashboard):
     """A message of another session has its references only."""
     first = with_file(dashboard).dialog().messages[:1]
@@ -51,6 +54,7 @@ def test_files_without_their_bytes_are_not_found(dashboard):
     result_of(job, timeout_s=60)
 
 
+@pytest.mark.long
 def test_files_need_a_user(dashboard):
     job = with_file(dashboard)
     path = f"/api/collabs/{job.id}/attachments/{PAGE.sha256}"
