@@ -118,11 +118,13 @@ def test_script_after_an_interrupt_gets_its_answer(redis_url):
     check_interrupted_script(redis_url)
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_a_script_after_an_interrupt_on_a_cluster(cluster):
     check_interrupted_script(cluster.url)  # sockets may be left to the garbage collector
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning", "ignore::ResourceWarning")
 def test_redis_py_mixes_up_answers_after_an_interrupt(cluster):
     """When this fails, `patches/redis_connections.py` can be removed."""
@@ -136,5 +138,6 @@ def test_redis_py_mixes_up_answers_after_an_interrupt(cluster):
     assert answer == "first"
 
 
+@pytest.mark.long
 def test_script_after_an_interrupt_with_sentinels(sentinels):
     check_interrupted_script(sentinels.url)
