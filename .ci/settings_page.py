@@ -44,7 +44,8 @@ flower_hosts = ["symposia.example.com"]
 standup = "standup.yaml"
 ```
 
-- An unknown key is refused, with the nearest name. An empty text counts as not set.
+- An unknown key is refused, with the nearest name, and so is a setting inside a table: settings are above the first
+  `[table]`. An empty text counts as not set.
 - `symposia.toml` and `agents.toml` in the working folder are refused if another user left them where all users may write,
   such as in `/tmp`: they can name code to run. Commands warn of a `symposia.toml` that belongs to another user, or that
   all may write. A file that a variable names is used as it is.

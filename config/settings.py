@@ -16,7 +16,15 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from ..models.attachments.limits import DEFAULT_BYTES, MOST_BYTES
 from ..models.errors import InvalidInput, invalid_input
@@ -257,6 +265,14 @@ class Settings(BaseModel):
     log_format: Literal["text", "json"] = Field(
         default="text", description="Format of log records: lines of text, or one JSON object per line."
     )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_flags(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse `true` and `false` for numbers, which Pydantic takes as 1 and 0."""
+        if isinstance(value, bool) and cls.model_fields[str(info.field_name)].annotation is not bool:
+            raise ValueError("must not be true or false")
+        return value
 
 
 def load_settings(**chosen: object) -> Settings:

@@ -100,16 +100,27 @@ def _from_file(names: Collection[str], paths: Collection[str]) -> dict[str, Conf
     try:
         table = read_toml(file)
     except TomlFileError as error:
-        raise InvalidInput(FILE_VARIABLE, str(file), error.rule) from None
-    for key in table:
-        if key not in names:  # its value may be a secret
-            raise InvalidInput(str(file), key, f"has an unknown key{_nearest(key, names)}")
+        name = FILE_VARIABLE if _is_named() else DEFAULT_FILE.name
+        raise InvalidInput(name, str(file), error.rule) from None
+    _check_keys(file, table, names)
     folder = file.absolute().parent
     return {
         name: ConfiguredValue(_from_folder(value, folder) if name in paths else value, str(file), True)
         for name, value in table.items()
         if value != ""  # counts as not set, as in the environment
     }
+
+
+def _check_keys(file: Path, table: Mapping[str, object], names: Collection[str]) -> None:
+    """Raise InvalidInput for a key that is no setting, and for a setting inside a table; values may be secrets."""
+    for key, value in table.items():
+        if key not in names:
+            raise InvalidInput(str(file), key, f"has an unknown key{_nearest(key, names)}")
+        for inner in value if isinstance(value, dict) else ():
+            # `archive` may be the name of a job.
+            if inner in names and "_" in inner:
+                rule = f"[{key}] has the name of a setting; write settings above the first [table]"
+                raise InvalidInput(str(file), inner, rule)
 
 
 def _check_trust(file: Path) -> None:

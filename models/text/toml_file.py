@@ -36,7 +36,7 @@ def read_toml(path: Path, *, max_bytes: int = MAX_BYTES) -> dict[str, Any]:
     if len(raw) > max_bytes:
         raise TomlFileError(f"must be at most {max_bytes} bytes")
     try:
-        return tomllib.loads(raw.decode())
+        return tomllib.loads(raw.decode("utf-8-sig"))  # some editors begin a file with a byte order mark
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TomlFileError(f"must be valid TOML: {error}") from None
     except RecursionError:

@@ -102,7 +102,13 @@ def test_every_path_is_relative_to_the_file() -> None:
         ("x = 3", "{file}: has an unknown key (got 'x')"),
         ("lease_s = 0", "{file}: lease_s: must be greater than or equal to 1 (got 0)"),
         ("lease_s = [0]", "{file}: lease_s: must be a valid number (got a list of 1)"),
+        ("lease_s = true", "{file}: lease_s: must not be true or false (got "),
+        ("worker_processes = true", "{file}: worker_processes: must not be true or false (got "),
         ("[jobs]\na = 1", "{file}: jobs.a: "),
+        (
+            "[jobs]\na = 'a.yaml'\nredis_url = 'redis://:secret@db'",
+            "{file}: [jobs] has the name of a setting; write settings above the first [table] (got 'redis_url')",
+        ),
     ],
 )
 def test_bad_key_names_file_key_and_rule(file: Path, text: str, line: str) -> None:
@@ -153,8 +159,18 @@ def test_file_of_another_user_is_refused_where_all_may_write(file: Path, monkeyp
 
 def test_invalid_file_is_refused(file: Path) -> None:
     file.write_text("lease_s = ")
-    with pytest.raises(InvalidInput, match=r"^SYMPOSIA_CONFIG: must be valid TOML"):
+    with pytest.raises(InvalidInput, match=r"^symposia\.toml: must be valid TOML"):
         load_settings()
+
+
+def test_byte_order_mark_is_skipped(file: Path) -> None:
+    file.write_bytes(b"\xef\xbb\xbflease_s = 5")
+    assert load_settings().lease_s == 5
+
+
+def test_job_may_be_called_archive(file: Path) -> None:
+    file.write_text("[jobs]\narchive = 'archive.yaml'")
+    assert load_settings().jobs == {"archive": file.parent / "archive.yaml"}
 
 
 def test_child_process_gets_the_settings_and_no_file(file: Path) -> None:
