@@ -119,7 +119,7 @@ IDLE_MS = 10_000
 #: Minimum milliseconds between two announcements; a burst of messages fills all slots of a worker in less
 #: time.
 _APART_MS = 2_000
-#: Maximum seconds until the second announcement of a worker, in addition to its sweep interval.
+#: Maximum seconds until the second announcement of a worker.
 _ANNOUNCE_TIMEOUT_S = 10.0
 _LOOK_EVERY_S = 0.25
 #: Seconds to connect to the broker.
@@ -144,8 +144,8 @@ def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
             ready = ready_messages(broker)
         except Exception:  # noqa: BLE001 - each transport raises its own
             return
-        book, wait_s = WorkerPresence(client), settings.sweep_interval_s + _ANNOUNCE_TIMEOUT_S
-        stuck = list(_stuck(book, lambda: _still_ready(broker), wait_s)) if ready else []
+        book = WorkerPresence(client)
+        stuck = list(_stuck(book, lambda: _still_ready(broker), _ANNOUNCE_TIMEOUT_S)) if ready else []
     yield from _findings(ready, stuck, is_any_left=len(stuck) < len(book.list_alive()))
 
 

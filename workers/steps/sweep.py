@@ -56,8 +56,8 @@ class IdleTimer:
         return int((self._clock() - self._since_s) * 1000)
 
 
+#: Seconds between two announcements of a worker.
 ANNOUNCE_EVERY_S = 5.0
-
 
 #: Function that returns the names that schedules may use, by kind; called for each announcement.
 Offers = Callable[[], Mapping[str, Iterable[str]]]
@@ -74,10 +74,12 @@ def make_sweep_thread(
 ) -> BackgroundLoop:
     """Return a loop that announces the worker and sweeps, at once and then every `interval_s` seconds.
 
+    Between rare sweeps it announces the worker, too: after 30 seconds of silence a worker counts as gone.
+
     Args:
         app: The Celery app.
         worker: Name of the worker.
-        interval_s: Seconds between two sweeps; announcements are at least `ANNOUNCE_EVERY_S` seconds apart.
+        interval_s: Seconds between two sweeps; announcements are `ANNOUNCE_EVERY_S` seconds apart.
         places: Function that returns the number of Celery tasks that can run in parallel.
         offers: Function that returns the names that schedules may use.
         is_free: Function that returns whether the worker could run another Celery task now.
@@ -85,10 +87,11 @@ def make_sweep_thread(
     runtime = runtime_of(app)
     book = WorkerPresence(runtime.store.client)
     idleness = IdleTimer(places)
-    announce_at = 0.0
+    announce_at = sweep_at = 0.0
+    is_rare = interval_s > ANNOUNCE_EVERY_S
 
     def turn() -> None:
-        nonlocal announce_at, runtime
+        nonlocal announce_at, sweep_at, runtime
         idleness.update()
         before, runtime = runtime, runtime_of(app)
         if runtime.registry is not before.registry:
@@ -106,6 +109,9 @@ def make_sweep_thread(
                 taken=taken,
             )
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
+        if is_rare and time.monotonic() < sweep_at:
+            return
+        sweep_at = time.monotonic() + interval_s
         try:
             sweep(runtime, is_free=is_free)
         except Exception:
@@ -113,7 +119,8 @@ def make_sweep_thread(
             raise
         runtime.metrics.count(SWEEPS, "done")
 
-    return BackgroundLoop("sweep", turn, interval_s=interval_s, leave=partial(book.leave, worker))
+    every_s = min(interval_s, ANNOUNCE_EVERY_S)
+    return BackgroundLoop("sweep", turn, interval_s=every_s, leave=partial(book.leave, worker))
 
 
 class SweepStep(LoopStep):

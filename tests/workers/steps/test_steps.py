@@ -9,6 +9,7 @@ from scaling import patient
 from symposia.config.settings import load_settings
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
+from symposia.workers.steps import sweep
 from symposia.workers.steps.sweep import make_sweep_thread
 from symposia.workers.worker_app import create_worker_app
 
@@ -23,3 +24,20 @@ def test_worker_announces_itself_before_its_sweep(redis_url: str, tmp_path: Path
         thread.close()
         thread.join(patient(20))
         assert book.list_alive() == [], "it says when it leaves, too"
+
+
+def test_worker_that_sweeps_rarely_stays_announced(redis_url: str, tmp_path: Path, monkeypatch):
+    sweeps: list[object] = []
+    monkeypatch.setattr(sweep, "ANNOUNCE_EVERY_S", 0.02)
+    monkeypatch.setattr(sweep, "sweep", lambda runtime, **_: sweeps.append(runtime))
+    app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
+    thread = make_sweep_thread(app, "w1@here", interval_s=3_600, places=lambda: 1)
+    with connect(redis_url) as client:
+        book = WorkerPresence(client)
+        thread.start()
+        until(book.list_alive, what="the worker has announced itself")
+        book.leave("w1@here")
+        until(book.list_alive, what="it announces itself again")
+        thread.close()
+        thread.join(patient(20))
+    assert len(sweeps) == 1
