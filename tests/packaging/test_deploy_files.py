@@ -21,6 +21,7 @@ from programs import find_program
 from scaling import patient
 from symposia.config.celery import QUEUE
 from symposia.config.described import describe_settings
+from symposia.config.settings import Settings
 from symposia.state.redis.keys import DUE
 
 SYSTEMD, KUBERNETES = ROOT / "deploy/systemd", ROOT / "deploy/kubernetes"
@@ -170,6 +171,13 @@ def test_pods_are_confined() -> None:
         assert container["resources"].keys() == {"requests", "limits"}
         names.append(name)
     assert [OWN.fullmatch(it) is not None for it in names] == [True] * 4
+
+
+def test_a_whole_turn_fits_into_the_stop_of_a_worker() -> None:
+    (pod,) = [pod for name, pod in pods() if name == "symposia-worker"]
+    unit = (SYSTEMD / "symposia-worker.service").read_text()
+    (minutes,) = re.findall(r"^TimeoutStopSec=(\d+)min$", unit, re.MULTILINE)
+    assert min(pod["terminationGracePeriodSeconds"], int(minutes) * 60) > Settings().turn_timeout_s
 
 
 def test_beat_runs_once() -> None:

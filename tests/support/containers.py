@@ -32,7 +32,7 @@ def compose(values: Mapping[str, str]) -> dict[str, Any]:
             return {key: filled(inner) for key, inner in it.items()}
         if isinstance(it, list):
             return [filled(inner) for inner in it]
-        return VARIABLE.sub(value, it) if isinstance(it, str) else it
+        return VARIABLE.sub(value, it).replace("$$", "$") if isinstance(it, str) else it
 
     read: dict[str, Any] = filled(yaml.safe_load(COMPOSE.read_text()))
     return read
