@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .server import Call, Outcome
-from .store import Store
+from .store import NOW_MS, Store
 
 #: Calls after which the dialog may be longer.
 _WRITERS = ("turns/commit", "parked/reply", "sessions/resume")
@@ -47,6 +47,11 @@ def _grants_are_exclusive(call: Call, args: dict[str, Any], before: Store, outco
         if event["event_type"] != "MAPTurnDispatched":
             continue
         token, fence = event["payload"]["token_id"], event["payload"]["fence"]
+        turn = before.turns[event["payload"]["turn_number"]]
+        if token in (turn.get("token"), *turn.get("former", "").split()):
+            yield f"token {token} gets a second grant"
+        if turn["not_before"] > NOW_MS:
+            yield f"token {token} is granted before its retry is due"
         if fence <= before.count("fence"):
             yield f"token {token} gets fencing number {fence}, which is not higher than the last one"
         if call.scope in before.locks:
@@ -66,9 +71,7 @@ def _only_the_holder_commits(
     if call.verb != "turns/commit":
         return
     number, token = int(args["number"]), str(args["token"])
-    turn = before.turns.get(number, {})
-    holds_turn = turn.get("status") == "speaking" and turn["token"] == token
-    is_holder = holds_turn and before.locks.get(call.scope or "") == token
+    turn, is_holder = before.turns.get(number, {}), _is_holder(call, args, before)
     becomes_held = outcome.store.turns.get(number, {}).get("status") == "held" != turn.get("status")
     if _added(before, outcome) and not is_holder:
         yield f"stale token {token} writes turn {number}"
@@ -76,6 +79,26 @@ def _only_the_holder_commits(
         yield f"the output of stale token {token} is held"
     if is_holder and outcome.word not in ("committed", "held"):
         yield f"the holder {token} of turn {number} is refused: {outcome.word}"
+
+
+def _is_holder(call: Call, args: dict[str, Any], before: Store) -> bool:
+    """Return whether a worker's token is that of the running turn and of its lock."""
+    turn, token = before.turns.get(int(args["number"]), {}), str(args["token"])
+    holds_turn = turn.get("status") == "speaking" and turn["token"] == token
+    return holds_turn and before.locks.get(call.scope or "") == token
+
+
+def _only_the_holder_returns_its_turn(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb not in ("turns/fail", "parked/park"):
+        return
+    number, is_holder = int(args["number"]), _is_holder(call, args, before)
+    was, now = (store.turns.get(number, {}).get("status") for store in (before, outcome.store))
+    if was != now and not is_holder:
+        yield f"stale token {args['token']} makes turn {number} {now}"
+    if is_holder and outcome.word not in ("retried", "parked"):
+        yield f"the holder {args['token']} of turn {number} is refused: {outcome.word}"
 
 
 def _answers_of_commits_are_true(
@@ -109,6 +132,35 @@ def _replies_end_a_wait(call: Call, args: dict[str, Any], before: Store, outcome
     turn = before.turns.get(int(args["number"]), {})
     if turn.get("status") != "parked" or turn.get("reply") != args["reply"]:
         yield f"a reply under token {args['reply']} has an effect, but no turn waits for it"
+    is_over = turn.get("until_ms", NOW_MS) < NOW_MS
+    if is_over != (args["rule"] == "deadline"):
+        yield f"a reply by the rule {args['rule']} has an effect {'after' if is_over else 'before'} the deadline"
+
+
+def _answers_of_replies_are_true(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb != "parked/reply" or outcome.word not in ("late", "early", "foreign", "double"):
+        return
+    number, request = int(args["number"]), str(args["request"])
+    turn, writer = before.turns.get(number, {}), before.session.get(f"token:{number % 64}")
+    if turn.get("request") == request or writer == f"{number}|{request}":
+        yield f"the repeated reply of {request} is refused: {outcome.word}"
+
+
+def _only_the_current_wait_is_updated(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb != "parked/update" or outcome.store.text == before.text:
+        return
+    turn = before.turns.get(int(args["number"]), {})
+    if turn.get("status") != "parked" or turn.get("reply") != args["reply"]:
+        yield f"an update under reply token {args['reply']} has an effect, but no turn waits for it"
+
+
+def _stop_plans_nothing(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    if before.session.get("stop_requested") == "1" and outcome.store.count("next") > before.count("next"):
+        yield "a step is planned after the session was asked to stop"
 
 
 def _added(before: Store, outcome: Outcome) -> list[str]:
@@ -121,7 +173,11 @@ _RULES = (
     _end_is_the_last_event,
     _grants_are_exclusive,
     _only_the_holder_commits,
+    _only_the_holder_returns_its_turn,
     _answers_of_commits_are_true,
     _resume_writes_held_commits,
     _replies_end_a_wait,
+    _answers_of_replies_are_true,
+    _only_the_current_wait_is_updated,
+    _stop_plans_nothing,
 )

@@ -24,6 +24,13 @@ SCENARIOS = (
     Scenario("side by side, suspended", (_SIDE_BY_SIDE,), _ONE, operator=_PAUSE),
     Scenario("one of two turns is dropped", (_SIDE_BY_SIDE, _FLOOR), _ONE, first_wins=True),
     Scenario("limited tokens", (_SIDE_BY_SIDE, _FLOOR), _ONE, limit=2),
+    Scenario(
+        "limited tokens, question",
+        (_FLOOR,),
+        _LOST._replace(questions=1, failures=1),
+        people=("answer",),
+        limit=2,
+    ),
     Scenario("deadline", (_FLOOR, _FLOOR), _ONE, has_deadline=True),
     Scenario("question to two people", (_FLOOR,), _ONE._replace(questions=1), people=("answer", "return")),
     Scenario(

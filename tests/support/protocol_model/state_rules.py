@@ -58,6 +58,9 @@ def _reservations_are_sums(scenario: Scenario, world: World) -> Iterator[str]:
     reserved = sum(turn.get("reserved_tokens", 0) for turn in store.turns.values())
     if store.count("reserved_tokens") != reserved:
         yield f"{store.count('reserved_tokens')} tokens are reserved, the turns hold {reserved}"
+    for number, turn in store.turns.items():
+        if turn["status"] != "speaking" and turn.get("reserved_tokens"):
+            yield f"turn {number} reserves tokens, but no attempt is running"
     is_frozen = world.budget.expiries < scenario.budget.expiries  # a late attempt spends beside its successor
     if scenario.limit and not is_frozen and store.count("input_tokens") + reserved > scenario.limit:
         yield "spent and reserved tokens exceed the limit"
