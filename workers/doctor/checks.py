@@ -21,6 +21,7 @@ from ...models.errors import (
     ArchiveError,
     BrokerUnavailable,
     InvalidInput,
+    MissingPackage,
     RedisUnavailable,
     StateError,
     UnsuitableRedis,
@@ -78,8 +79,12 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
         else:
             yield from _on_server(client, url, settings)
     yield _memory(settings)
-    yield from _archive(settings)
-    yield from _tasks(settings)
+    try:
+        yield from _archive(settings)
+        yield from _tasks(settings)
+    except MissingPackage as error:
+        advice = f"pip install 'symposia[{error.extra}]', or set SYMPOSIA_ARCHIVE=false"
+        yield CheckResult("archive", Grade.BAD, f"needs the package {error.package}", advice)
     yield from _broker(settings, url)
 
 

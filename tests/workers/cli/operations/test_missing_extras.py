@@ -40,6 +40,16 @@ def test_doctor_names_agents_that_lack_an_extra(bare: Terminal, monkeypatch, tmp
     assert any("ann" in it and MODELS in it for it in texts)
 
 
+def test_doctor_reports_an_archive_without_its_packages(bare: Terminal, monkeypatch):
+    bare.settings["archive"] = "true"
+    monkeypatch.delitem(sys.modules, "symposia.archive.archive", raising=False)
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    said = bare.call("doctor", "--json")
+    assert said.code == 4
+    [finding] = [it for it in said.json()["findings"] if it["text"] == "needs the package sqlalchemy"]
+    assert finding["advice"] == "pip install 'symposia[archive]', or set SYMPOSIA_ARCHIVE=false"
+
+
 def test_doctor_lists_roles_that_are_not_installed(bare: Terminal, monkeypatch):
     def find(name: str) -> str:
         if name == "flower":
