@@ -173,6 +173,12 @@ def test_pods_are_confined() -> None:
     assert [OWN.fullmatch(it) is not None for it in names] == [True] * 4
 
 
+def test_worker_is_not_process_one() -> None:
+    """Process 1 must reap the orphans of programs that are agents, which a worker does not."""
+    (pod,) = [pod for name, pod in pods() if name == "symposia-worker"]
+    assert pod["shareProcessNamespace"] is True
+
+
 def test_a_whole_turn_fits_into_the_stop_of_a_worker() -> None:
     (pod,) = [pod for name, pod in pods() if name == "symposia-worker"]
     unit = (SYSTEMD / "symposia-worker.service").read_text()
