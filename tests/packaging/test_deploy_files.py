@@ -226,6 +226,20 @@ def test_secrets_have_no_values_and_are_all_named() -> None:
     assert set(re.findall(r"^#?[A-Z_]+=(.*)$", examples, re.MULTILINE)) == {""}
 
 
+def test_beat_and_flower_get_no_secrets_of_agents() -> None:
+    granted = {
+        name: {it["secretRef"]["name"] for it in pod["containers"][0]["envFrom"] if "secretRef" in it}
+        for name, pod in pods()
+    }
+    with_agents = {"symposia", "symposia-agents"}
+    assert granted == {
+        "symposia-worker": with_agents,
+        "symposia-callbacks": with_agents,
+        "symposia-beat": {"symposia"},
+        "symposia-flower": {"symposia"},
+    }
+
+
 def kustomized() -> list[str]:
     (kustomization,) = documents(KUBERNETES / "kustomization.yaml")
     return list(kustomization["resources"])
