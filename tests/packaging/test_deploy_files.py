@@ -23,6 +23,7 @@ from symposia.config.celery import QUEUE
 from symposia.config.described import describe_settings
 from symposia.config.settings import Settings
 from symposia.state.redis.keys import DUE
+from symposia.workers.callbacks_server import DRAIN_S
 
 SYSTEMD, KUBERNETES = ROOT / "deploy/systemd", ROOT / "deploy/kubernetes"
 KEDA = "@kubernetes-models/keda/keda.sh/v1alpha1/index"
@@ -184,6 +185,13 @@ def test_a_whole_turn_fits_into_the_stop_of_a_worker() -> None:
     unit = (SYSTEMD / "symposia-worker.service").read_text()
     (minutes,) = re.findall(r"^TimeoutStopSec=(\d+)min$", unit, re.MULTILINE)
     assert min(pod["terminationGracePeriodSeconds"], int(minutes) * 60) > Settings().turn_timeout_s
+
+
+def test_callbacks_are_accepted_while_a_pod_leaves_its_service() -> None:
+    (pod,) = [pod for name, pod in pods() if name == "symposia-callbacks"]
+    program, seconds = pod["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+    assert program == "sleep"
+    assert int(seconds) + DRAIN_S < pod["terminationGracePeriodSeconds"]
 
 
 def test_beat_runs_once() -> None:
