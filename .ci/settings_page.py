@@ -18,7 +18,7 @@ INTRODUCTION = """\
 All programs (client, workers, command line, Flower) read the same settings. Each setting is, in this order:
 
 1. an argument: an option of the command line, or of `load_settings` in Python;
-2. an environment variable, if it is not empty;
+2. an environment variable, if it is not blank, without blanks and line breaks at its ends;
 3. a key of the settings file;
 4. its default.
 

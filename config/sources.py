@@ -71,11 +71,14 @@ def configured_values(names: Collection[str], paths: Collection[str]) -> dict[st
 
 
 def _from_environment(names: Collection[str]) -> dict[str, ConfiguredValue]:
-    """Return the settings whose variable has a value; an empty one counts as not set."""
+    """Return the settings whose variable has a value; a blank one counts as not set.
+
+    A secret that was made from a file often ends with a line break.
+    """
     found = {}
     for name in names:
         for variable in (variable_of(name), ALTERNATIVE_NAMES.get(name, "")):
-            if value := os.environ.get(variable):
+            if value := os.environ.get(variable, "").strip():
                 found[name] = ConfiguredValue(value, variable)
                 break
     return found

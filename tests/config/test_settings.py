@@ -39,6 +39,13 @@ def test_an_empty_variable_counts_as_absent(monkeypatch: pytest.MonkeyPatch) -> 
     assert load_settings().redis_url is None
 
 
+@pytest.mark.parametrize("name", ["REDIS_URL", "BROKER_URL", "MEMORY_REDIS_URL"])
+def test_line_break_after_a_value_is_removed(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv(f"SYMPOSIA_{name}", " redis://:secret@db:6379/0\n")
+    value = getattr(load_settings(), name.lower())
+    assert value.get_secret_value() == "redis://:secret@db:6379/0"
+
+
 def test_path_may_start_with_a_tilde(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     assert load_settings(data_dir="~/kept").data_dir == tmp_path / "kept"
