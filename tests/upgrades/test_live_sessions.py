@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.xdist_grou
 
 Ids = Mapping[str, str]
 
+
 @pytest.fixture(scope="module")
 def ids(stage: UpgradeStage, release: str) -> Ids:
     """Load the state of the release, start a worker, and answer the questions."""

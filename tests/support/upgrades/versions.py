@@ -5,8 +5,11 @@ The code of a release is kept as its wheel. It runs with the dependencies of tod
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import zipfile
 from dataclasses import dataclass
@@ -84,3 +87,17 @@ def unpack_versions(released: Path, today: Path, folder: Path) -> Versions:
         give_scripts_other_digests(code)
     raise_formats(found.newer)
     return found
+
+
+def digest_of(verb: str, code: Path) -> str:
+    """Return the digest of a Lua script, as a process with that code calls it."""
+    program = f"from symposia.state.redis.scripts import load_script; print(load_script({verb!r}).sha)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": str(code)},
+        cwd=code,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
