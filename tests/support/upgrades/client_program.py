@@ -33,8 +33,31 @@ class Program:
     def reply(self, session: str, name: str, text: str) -> None:
         self._client.get_job(session).reply(name, text)
 
+    def is_asked(self, session: str) -> bool:
+        """Return whether a question to a person is open."""
+        return bool(self._client.get_job(session).pending())
+
     def status(self, session: str) -> str:
         return self._client.get_job(session).status().value
+
+    def review(self, root: str, panel: str, panels_file: str) -> str:
+        folder = Path(root)
+        review = self._client.review(
+            folder, panel=panel, root_name=folder.name, panels_file=Path(panels_file)
+        )
+        return review.id
+
+    def reviewed(self, review: str, timeout_s: float) -> tuple[str, int]:
+        """Return how a review has ended, and the number of its results."""
+        run = self._client.get_review(review).result(timeout_s)
+        return run.state.value, len(run.results)
+
+    def add_schedule(self, name: str, every: int, job: str) -> None:
+        self._client.schedules.add(name, every=every, job=job)
+
+    def outcomes(self, schedule: str) -> list[str]:
+        """Return how the runs of a schedule have ended, newest first."""
+        return [it.outcome.value for it in self._client.schedules.history(schedule)]
 
     def follow(self, session: str) -> None:
         self._followed[session] = self._threads.submit(self._follow, session)

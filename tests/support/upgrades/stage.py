@@ -84,7 +84,7 @@ class UpgradeStage:
             "archive": True,
             "archive_interval_s": 0.2,
             "lease_s": 5,
-            "redispatch_after_s": 2,
+            "redispatch_after_s": 1,
             "sweep_interval_s": 0.2,
             "review_roots": {"shop": self.folder / "shop"},
             "jobs": {Path(job).stem: self.folder / job for job in JOBS.values()},
