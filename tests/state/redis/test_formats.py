@@ -105,6 +105,22 @@ def test_archiver_leaves_a_session_of_a_newer_version_queued(
     assert archiver.archive_due() == 1
 
 
+def test_lists_leave_out_a_session_of_a_newer_version(
+    office: InlineRuntime, redis: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = office.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
+    other = office.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
+    office.work()
+    assert {it.session_id for it in office.client.inbox()} == {asked.id, other.id}
+    redis.hset(session_key(asked.id, "session"), "format", FORMATS["session"] + 1)
+    assert [it.id for it in office.client.jobs()] == [other.id]
+    assert [it.session_id for it in office.client.inbox()] == [other.id]
+    lines = [it.message for it in caplog.records if it.message.startswith("leaving out")]
+    assert [line.split(":")[0] for line in lines] == ["leaving out a session", "leaving out a question"]
+    redis.hset(session_key(asked.id, "session"), "format", FORMATS["session"])
+    assert {it.session_id for it in office.client.inbox()} == {asked.id, other.id}
+
+
 def test_session_without_a_format_runs(office: InlineRuntime, redis: Redis) -> None:
     job = office.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
     redis.hdel(session_key(job.id, "session"), "format")
