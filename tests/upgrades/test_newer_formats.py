@@ -55,7 +55,7 @@ def run(observed: Observed) -> None:
     newer.stop(released)
     until(lambda: all(map(newer.closed, newer.sessions)), timeout_s=120, what="a turn of each session")
 
-    newer.stop(upgraded, 2, 3)
+    newer.kill(upgraded)
     observed.after_rollback.append(newer.keys())
     released = newer.start_released()
     newer.meet(released)

@@ -68,14 +68,19 @@ class NewerRelease:
         self.workers.append(worker := self.stage.start_worker(name, code=getattr(self.versions, version)))
         return worker
 
-    def stop(self, worker: LiveWorker, *turns: int) -> None:
-        """Stop a worker with SIGTERM, and let these turns end."""
+    def kill(self, worker: LiveWorker) -> None:
+        """Kill a worker in the middle of its turns, and wait until their leases have expired."""
+        worker.kill()
+        until(lambda: not any(map(self._locks, self.sessions.values())), what="the leases expire")
+
+    def _locks(self, session: str) -> list[bytes]:
+        return list(self._scan(session_key(session, "lock:*")))
+
+    @staticmethod
+    def stop(worker: LiveWorker) -> None:
+        """Stop a worker that runs no turns."""
         worker.ask_to_stop()
-        until(lambda: "Warm shutdown" in worker.log(), what="the worker stops")
-        if turns:
-            for name in self.sessions:
-                self.stage.open_gate(name, *turns)
-        assert worker.process.wait(patient(60)) == 0, worker.log()
+        assert worker.process.wait(patient(40)) == 0, worker.log()
 
     def closed(self, name: str) -> int:
         """Return the number of written turns of a session."""
