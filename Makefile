@@ -116,7 +116,7 @@ model: $(INSTALLED) ## Explore all states of the turn protocol within small boun
 	@PYTHONPATH=tests/support $(BIN)/python -m protocol_model $(ARGS)
 
 .PHONY: upgrade-fixture
-upgrade-fixture: $(INSTALLED) ## Write the state of this release that later ones must finish: RELEASE=0.1.0
+upgrade-fixture: $(INSTALLED) ## Write the state of this release, which later ones must finish, and its wheel: RELEASE=0.1.0
 	@PYTHONPATH=tests/support $(BIN)/python -m upgrades tests/upgrades/releases/$(RELEASE)
 
 .PHONY: screenshots

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -15,7 +16,7 @@ from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..jobs.reading import facts_of
 from ..models.attachments.attachment import Attachment
-from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
+from ..models.errors import InvalidInput, NewerFormat, NotRestorable, SessionNotFound, SymposiaError
 from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab
 from ..models.protocol.dialog import Message
@@ -30,6 +31,8 @@ from .base import BaseClient
 if TYPE_CHECKING:
     from ..jobs.comparing import SessionComparison
     from ..tasks.replay.replay import ReplayResult
+
+log = logging.getLogger(__name__)
 
 
 class SessionMethods(BaseClient):
@@ -220,7 +223,7 @@ class SessionMethods(BaseClient):
             offset: Number of sessions to skip. They are read, too.
 
         Returns:
-            The sessions, without those that have expired.
+            The sessions, without those that have expired, and those that a newer version wrote, which is logged.
 
         Raises:
             RedisUnavailable: Redis does not answer.
@@ -229,6 +232,8 @@ class SessionMethods(BaseClient):
 
     def each_job(self) -> Iterator[CollabJob]:
         """Iterate over all live sessions, newest first. Each is read when the iterator gets to it.
+
+        Sessions that a newer version wrote are left out, which is logged.
 
         Yields:
             The next session.
@@ -243,6 +248,8 @@ class SessionMethods(BaseClient):
                 job = sessions.get_live(session_id)
             except SessionNotFound:
                 index.unlist(session_id, listed_ms)
+            except NewerFormat as error:
+                log.warning("leaving out a session: %s", error)
             else:
                 yield job
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import logging
+
 from ..archive.results import ResultPage, decode_cursor, encode_cursor
-from ..models.errors import InvalidInput, SessionNotFound
+from ..models.errors import InvalidInput, NewerFormat, SessionNotFound
 from ..models.turns.waiting import Pending
 from ..state.turns.parked import Inbox, InboxEntry
 from .sessions import Sessions
+
+log = logging.getLogger(__name__)
 
 
 def question_page(
     sessions: Sessions, name: str | None, *, limit: int, after: str | None = None
 ) -> ResultPage[Pending]:
     """Return open questions, oldest first. Removes entries of closed questions.
+
+    Questions of sessions that a newer version wrote are left out, which is logged.
 
     Args:
         sessions: The sessions of the installation.
@@ -30,7 +36,11 @@ def question_page(
         if len(found) >= limit:
             break
         cursor = encode_cursor(repr(at_ms), inbox_entry.member())
-        question = _question(sessions, inbox_entry)
+        try:
+            question = _question(sessions, inbox_entry)
+        except NewerFormat as error:
+            log.warning("leaving out a question: %s", error)
+            continue
         if question is None:
             if _is_over(sessions, inbox_entry):
                 inbox.remove_closed(inbox_entry, at_ms)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from celery import shared_task
 
-from ...models.errors import ArchiveUnavailable, ReviewNotFound
+from ...models.errors import ArchiveUnavailable, NewerFormat, ReviewNotFound
 from .batch import advance_batch, advance_item
 from .context import REVIEW_ITEM_TASK, REVIEW_TASK, review_context_of
 
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+#: Logged in one line, without a traceback; the sweep sends the message again, until a newer worker takes it.
+_EXPECTED = (NewerFormat,)
 _NO_ARCHIVE = "archive unavailable, will retry"
 
 
-@shared_task(name=REVIEW_TASK, bind=True, ignore_result=True)
+@shared_task(name=REVIEW_TASK, bind=True, ignore_result=True, throws=_EXPECTED)
 def review_task(self: Task[..., str], *, batch: str) -> str:
     """Advance a batch; return a short text for monitors.
 
@@ -33,7 +35,7 @@ def review_task(self: Task[..., str], *, batch: str) -> str:
     return f"advanced review {batch}"
 
 
-@shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True)
+@shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True, throws=_EXPECTED)
 def review_item_task(self: Task[..., str], *, batch: str, item: int) -> str:
     """Advance one item of a batch; return a short text for monitors."""
     try:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from celery import Celery, shared_task
 
+from ...models.errors import NewerFormat
 from ...state.schedule_store import SCHEDULE_RUN_TASK
 from .schedule_runner import ScheduleRunner
 from .sending import send_schedule_task
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 #: Maximum schedules that a sweep claims at once, and milliseconds of the claim.
 _BATCH, _HOLD_MS = 100, 10_000
 
+#: Logged in one line, without a traceback; the sweep sends the message again, until a newer worker takes it.
+_EXPECTED = (NewerFormat,)
 _ATTRIBUTE = "symposia_schedule_runner"
 
 
@@ -31,7 +34,7 @@ def schedule_runner_of(app: Celery) -> ScheduleRunner:
     return provider()
 
 
-@shared_task(name=SCHEDULE_RUN_TASK, bind=True, ignore_result=True)
+@shared_task(name=SCHEDULE_RUN_TASK, bind=True, ignore_result=True, throws=_EXPECTED)
 def schedule_task(self: Task[..., str], *, schedule: str) -> str:
     """Process one schedule; return a short text for monitors.
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from redis.exceptions import RedisError
 
-from ...models.errors import ScheduleNotFound, ScriptError, SymposiaError
+from ...models.errors import NewerFormat, ScheduleNotFound, ScriptError, SymposiaError
 from ...models.schedules.schedule import (
     MissedPolicy,
     OverlapPolicy,
@@ -31,8 +31,8 @@ log = logging.getLogger(__name__)
 
 #: Limits of the milliseconds between two checks of an active run; the interval is a tenth of its age.
 _SOONEST_MS, _LATEST_MS = 500, 15_000
-#: Errors after which the start is retried later.
-_TRANSIENT_ERRORS = (ConnectionError, TimeoutError, RedisError, ScriptError)
+#: Errors after which the start is retried later; after NewerFormat by a newer worker.
+_TRANSIENT_ERRORS = (ConnectionError, TimeoutError, RedisError, ScriptError, NewerFormat)
 
 
 class JobKind(Protocol):
@@ -75,6 +75,7 @@ class ScheduleRunner:
         Raises:
             RedisUnavailable: Redis does not answer.
             CorruptSchedule: The stored schedule is invalid.
+            NewerFormat: A newer version of Symposia wrote the schedule or its run.
         """
         token = new_id()
         if self.store.take_lease(name, token, lease_ms=self._lease_ms) != "mine":

@@ -253,6 +253,8 @@ class ReviewStore:
         self._client.delete(self._key(batch_id, f"text:{number}"))
 
     def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:
+        version = cast("str | None", self._client.hget(self._key(batch_id, "batch"), "format"))
+        check_format("review", batch_id, version)
         script = load_script(verb)
         keys = [self._key(batch_id, part) for part in script.keys]
         given = {**args, "ttl_ms": self.retention_s * 1000}

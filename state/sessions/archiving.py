@@ -17,6 +17,7 @@ from ...models.sessions.archived import (
     StreamPositions,
 )
 from ..redis.due_index import DueIndex
+from ..redis.formats import FORMATS
 from ..redis.keys import ARCHIVE_QUEUE, session_key
 from ..redis.readers import Stream
 from ..redis.scripts import ScriptValue, call_on_session
@@ -35,7 +36,7 @@ def is_waiting(turns: Mapping[str, str]) -> bool:
 class PageRead(NamedTuple):
     """Answer of a read of a session."""
 
-    #: `page`, `unchanged` or `missing`.
+    #: `page`, `unchanged`, `newer` (a newer version wrote the session) or `missing`.
     word: str
     page: ArchivePage | None = None
 
@@ -62,7 +63,10 @@ class SnapshotReader:
 
     def read_page(self, session_id: str, progress: ArchiveProgress) -> PageRead:
         """Return a page of the entries after `progress`."""
-        args = _args(progress.opened_ms, progress.marks) | {"updated_ms": progress.updated_ms}
+        args = _args(progress.opened_ms, progress.marks) | {
+            "updated_ms": progress.updated_ms,
+            "newest_format": FORMATS["session"],
+        }
         raw = call_on_session(self._client, "archive/snapshot", session_id, args)
         if raw[0] == "page":
             return PageRead("page", _page(session_id, progress, raw))

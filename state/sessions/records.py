@@ -175,6 +175,11 @@ class SessionState:
         return self._records
 
     @property
+    def format(self) -> str | None:
+        """Version of the format of the session, as stored; None: 1."""
+        return self._fields["format"]
+
+    @property
     def is_final(self) -> bool:
         """Return whether it is completed or cancelled, so that nothing more is written."""
         return self.status in (CollabStatus.COMPLETED, CollabStatus.CANCELLED)

@@ -73,6 +73,16 @@ def read_documents(client: Redis, session_id: str) -> SessionDocuments:
     )
 
 
+def check_session_format(client: Redis, session_id: str) -> None:
+    """Check, before a change that needs no other read, that this version can read the session.
+
+    Raises:
+        NewerFormat: A newer version of Symposia wrote the session.
+    """
+    version = cast("str | None", client.hget(session_key(session_id, "session"), "format"))
+    check_format("session", session_id, version)
+
+
 class SteeringStore:
     """The verbs of steering."""
 
@@ -100,6 +110,11 @@ class SteeringStore:
     def post(
         self, session_id: str, message: str, *, request: str, about: Mapping[str, JsonValue]
     ) -> ScriptAnswer:
-        """Add a message, as JSON, to the dialog; return `posted`, `full`, `refused` or `missing`."""
+        """Add a message, as JSON, to the dialog; return `posted`, `full`, `refused` or `missing`.
+
+        Raises:
+            NewerFormat: A newer version of Symposia wrote the session.
+        """
+        check_session_format(self._client, session_id)
         args: dict[str, ScriptValue] = {"request": request, "message": message, "about": to_json(about)}
         return read_answer(session_id, call_on_session(self._client, "sessions/post", session_id, args))

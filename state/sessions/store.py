@@ -15,12 +15,12 @@ from ...models.errors import IllegalTransition, SessionConflict, SessionNotFound
 from ...models.protocol.collab import CollabStatus
 from ...models.text.ids import new_id
 from ...models.turns.turn import MOST_SPENT
-from ..redis.formats import FORMATS
+from ..redis.formats import FORMATS, check_format
 from ..redis.keys import session_key
 from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
 from .records import Grant, ScriptAnswer, SessionState, read_answer
 from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
-from .steering import SessionDocuments, read_documents
+from .steering import SessionDocuments, check_session_format, read_documents
 from .turn_records import Accounts, format_accounts
 
 #: End of the field of a board that holds the place of an item's message in the dialog.
@@ -248,8 +248,11 @@ class SessionStore:
 
         Raises:
             SessionNotFound: There is no such session.
+            NewerFormat: A newer version of Symposia wrote the session.
         """
-        return _known(session_id, self._run("sessions/view", session_id, {}))
+        state = _known(session_id, self._run("sessions/view", session_id, {}))
+        check_format("session", session_id, state.format)
+        return state
 
     def documents(self, session_id: str) -> SessionDocuments:
         """Return the settings of the session, as JSON.
@@ -293,6 +296,7 @@ class SessionStore:
         *,
         locks: Iterable[str] = (),
     ) -> SessionState:
+        check_session_format(self._client, session_id)
         answer = self._run(verb, session_id, args, locks=locks)
         state = _known(session_id, answer)
         if answer.word == "refused":

@@ -172,6 +172,9 @@ class Archiver:
         if look.word == "missing":
             self._index.drop_orphan(session_id, self._queue)
             return False
+        if look.word == "newer":  # the archiver of a newer worker writes it
+            self._queue.reschedule(session_id, self._index.now_ms() + self._times.every_ms)
+            return False
         if look.page is not None:
             return self._write(look.page)
         waits = self._reader.is_waiting(session_id)

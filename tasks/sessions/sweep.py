@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
-from ...models.errors import CorruptSession, RedisUnavailable, SessionNotFound, SymposiaError
+from ...models.errors import CorruptSession, NewerFormat, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.metrics import SWEEP_DISPATCHES, StuckReason
 from ...models.protocol.collab import CollabStatus
 from ...state.sessions.family import FamilyStore, ParentLink
@@ -75,6 +75,9 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
                     sent += sweep_session(runtime, session_id, view)
             except (RedisUnavailable, broker_error()):
                 raise
+            except NewerFormat as error:
+                log.warning("%s; leaving it to newer workers", error)
+                _report_unreadable(runtime, session_id)
             except SymposiaError as error:
                 log.error("sweeping session %s failed: %s", session_id, error)
                 _report_unreadable(runtime, session_id)

@@ -1,10 +1,11 @@
 """The wheel holds what an installed Symposia needs, and nothing else of the repository."""
 
+import tarfile
 import zipfile
 
 import pytest
 
-from distributions import ROOT, build_wheel, copy_sources
+from distributions import ROOT, build_sdist, build_wheel, copy_sources
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long
@@ -66,3 +67,11 @@ def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
     assert inside.isdisjoint({"pyproject.toml", "setup.py"})
     assert not [name for name in inside if name.endswith(".pyc")]
     assert all(name.endswith(".dist-info") for name in outside)
+
+
+def test_source_distribution_holds_no_kept_release(tmp_path_factory: pytest.TempPathFactory) -> None:
+    source = copy_sources(tmp_path_factory.mktemp("source") / "symposia")
+    assert list(source.glob("tests/upgrades/releases/*/*.whl"))
+    built = build_sdist(source, tmp_path_factory.mktemp("sdist"))
+    with tarfile.open(built) as archive:
+        assert not [name for name in archive.getnames() if "upgrades" in name or name.endswith(".whl")]

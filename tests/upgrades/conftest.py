@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from upgrades.releases import RELEASES
+from upgrades.releases import RELEASES, wheel_of
 from upgrades.stage import UpgradeStage, empty_stage
+from upgrades.versions import Versions, build_today, unpack_versions
 
 
 @pytest.fixture(scope="module", params=RELEASES)
@@ -21,3 +23,13 @@ def stage(tmp_path_factory: pytest.TempPathFactory, release: str) -> Iterator[Up
     """An installation with nothing in it."""
     with empty_stage(tmp_path_factory.mktemp("upgrade")) as stage:
         yield stage
+
+
+@pytest.fixture(scope="session")
+def wheel_of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_today(tmp_path_factory.mktemp("today"))
+
+
+@pytest.fixture(scope="module")
+def versions(tmp_path_factory: pytest.TempPathFactory, wheel_of_today: Path, release: str) -> Versions:
+    return unpack_versions(wheel_of(release), wheel_of_today, tmp_path_factory.mktemp("versions"))

@@ -11,25 +11,12 @@ from live import result_of, until
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.schedules.schedule import RunOutcome
 from upgrades.releases import load_release
+from upgrades.scenario import ENDS, answer_all
 from upgrades.stage import UpgradeStage
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.xdist_group("upgrades")]
 
 Ids = Mapping[str, str]
-
-#: Reason of the end, and turns that are written, of each session.
-ENDS = {
-    "round_robin": ("max_turns", 4),
-    "pair": ("approved", 4),
-    "orchestrated": ("satisfied", 6),
-    "broadcast": ("max_rounds", 3),
-    "swarm": ("board_empty", 4),
-    "suspended": ("max_turns", 2),
-    "team": ("max_turns", 2),
-    "question": ("max_turns", 3),
-    "guard": ("max_turns", 2),
-    "approval": ("max_turns", 1),
-}
 
 
 @pytest.fixture(scope="module")
@@ -45,18 +32,6 @@ def ids(stage: UpgradeStage, release: str) -> Ids:
     stage.client.get_job(ids["suspended"]).resume()
     answer_all(stage, ids)
     return ids
-
-
-def answer_all(stage: UpgradeStage, ids: Ids) -> None:
-    """Answer what was asked before the upgrade, and what is asked next."""
-    job = stage.client.get_job
-    job(ids["question"]).reply("ben", "It is blue.")
-    job(ids["guard"]).reply("ben", "approve")
-    until(lambda: [it.is_own for it in job(ids["guard"]).pending()] == [True], what="the guard lets it pass")
-    job(ids["guard"]).reply("ben", "Thanks.")
-    for decision in ("approve", "refuse"):
-        (asked,) = until(lambda: job(ids["approval"]).pending(), what="a call to decide on")
-        job(ids["approval"]).reply("ann", decision, token=asked.reply_token)
 
 
 @pytest.mark.parametrize("name", ENDS)

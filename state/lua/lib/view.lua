@@ -1,6 +1,6 @@
 --- lib/view: answers with the planner's view of a session.
 --- USES: clock
---- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited
+--- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited format
 ---
 --- The loader turns the names after `VIEW` into the local table `VIEW`.
 ---

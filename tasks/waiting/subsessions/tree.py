@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from typing import Protocol
 
-from ....models.errors import IllegalTransition, SessionNotFound
+from ....models.errors import IllegalTransition, NewerFormat, SessionNotFound
 from ....models.protocol.collab import CollabStatus
 from ....state.sessions.family import FamilyStore, ParentLink
 from ....state.sessions.records import Grant, SessionState
@@ -63,6 +63,9 @@ def cancel_child(context: TreeContext, parent: str, turn: int, child_id: str, *,
         )
     except SessionNotFound:
         return False
+    except NewerFormat as error:
+        log.warning("%s; leaving it to newer workers", error)
+        return False
     except IllegalTransition:
         _book_usage(context, parent, turn, context.store.state(child_id))
         return False
@@ -101,7 +104,7 @@ def suspend_child(context: TreeContext, parent: str, child_id: str) -> None:
     """Suspend a sub-session with those below, unless it is not active."""
     try:
         state = context.store.suspend(child_id, by=PARENT, request=_request(parent))
-    except (SessionNotFound, IllegalTransition):
+    except (SessionNotFound, IllegalTransition, NewerFormat):
         return
     context.index.live.set_suspended(child_id, _mode_of(context, state), suspended=True)
     context.index.archive_soon(child_id)
@@ -115,7 +118,7 @@ def resume_child(context: TreeContext, parent: str, child_id: str) -> None:
     context.index.set_due_by(child_id, context.index.now_ms())
     try:
         state = context.store.resume(child_id, by=PARENT)
-    except (SessionNotFound, IllegalTransition):
+    except (SessionNotFound, IllegalTransition, NewerFormat):
         return
     facts = read_facts(child_id, context.store.documents(child_id), state.opened_ms)
     context.index.live.set_suspended(child_id, facts.collab.mode, suspended=False)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import pytest
 from redis import Redis
 
-from symposia.models.errors import InvalidInput, RedisUnavailable, ScheduleNotFound
+from symposia.models.errors import InvalidInput, NewerFormat, RedisUnavailable, ScheduleNotFound
 from symposia.models.schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
 from symposia.models.turns.turn import Usage
 from symposia.reviews.schedules.schedule_runner import ScheduleRunner
@@ -25,14 +25,16 @@ class ManualRuns:
 
     begun: list[str] = field(default_factory=list)
     ended: dict[str, ScheduleRunProgress] = field(default_factory=dict)
-    #: What happens when something is begun.
+    #: What happens when something is begun, or looked at.
     on_start: Callable[[], None] = lambda: None
+    on_look: Callable[[], None] = lambda: None
 
     def start(self, _schedule: Schedule, occurrence: ScheduleRun) -> None:
         self.on_start()
         self.begun.append(occurrence.id)
 
     def progress(self, _schedule: Schedule, occurrence: ScheduleRun) -> ScheduleRunProgress | None:
+        self.on_look()
         if occurrence.id not in self.begun:
             return None
         return self.ended.get(occurrence.id, ScheduleRunProgress())
@@ -104,6 +106,22 @@ def test_due_runs_start_one_by_one_in_order(room):
     room.process()
     assert room.history() == [(RunOutcome.COMPLETED, 1), (RunOutcome.COMPLETED, 2), (RunOutcome.COMPLETED, 3)]
     assert len(set(room.runs.begun)) == 3
+
+
+def test_run_of_a_newer_version_is_left_to_a_newer_worker(room):
+    def refuse() -> None:
+        raise NewerFormat("session", room.runs.begun[0], written=2, newest=1)
+
+    room.add(times=1)
+    room.process()
+    room.runs.on_look = refuse
+    with pytest.raises(NewerFormat):
+        room.process()
+    assert (room.history(), len(room.runs.begun)) == ([], 1)
+    room.runs.on_look = lambda: None
+    room.runs.end()
+    room.process()
+    assert room.history() == [(RunOutcome.COMPLETED, 1)]
 
 
 def test_repeated_notices_start_nothing_twice(room):

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from redis import Redis
 
 from review_tools.batches import started
 from sessions.inline_runtime import InlineRuntime
+from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NewerFormat
 from symposia.models.schedules.schedule import Schedule
 from symposia.state.redis.formats import FORMATS
-from symposia.state.redis.keys import review_key, schedule_keys, session_key
+from symposia.state.redis.keys import ARCHIVE_QUEUE, review_key, schedule_keys, session_key
 from symposia.state.reviews.store import ReviewStore
 from symposia.state.schedule_store import ScheduleStore
+from symposia.tasks.sessions.sweep import sweep
 
 pytestmark = pytest.mark.leaves_keys
 
 
 @pytest.fixture
 def office(tmp_path, redis_url: str) -> Iterator[InlineRuntime]:
-    office = InlineRuntime(tmp_path, redis_url)
+    office = InlineRuntime(tmp_path, redis_url, archive=True)
     yield office
     office.close()
 
@@ -45,6 +47,80 @@ def test_session_of_a_newer_version_is_refused_unchanged(office: InlineRuntime, 
     assert redis.hgetall(key) == before
 
 
+def keys_of(redis: Redis, session: str) -> dict[str, bytes | None]:
+    """All keys of a session, as Redis dumps them."""
+    return {str(key): redis.dump(key) for key in redis.scan_iter(session_key(session, "*"))}
+
+
+@pytest.fixture
+def newer(office: InlineRuntime, redis: Redis) -> CollabJob:
+    """A session in the middle, which a newer version wrote."""
+    job = office.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
+    redis.hset(session_key(job.id, "session"), "format", FORMATS["session"] + 1)
+    return job
+
+
+def test_sweep_leaves_a_session_of_a_newer_version_unchanged(
+    office: InlineRuntime, redis: Redis, newer: CollabJob, caplog: pytest.LogCaptureFixture
+) -> None:
+    office.queue.waiting.clear()
+    before = keys_of(redis, newer.id)
+    office.runtime.index.reschedule(newer.id, 0)
+    assert sweep(office.runtime) == 0
+    assert (keys_of(redis, newer.id), list(office.queue.waiting)) == (before, [])
+    (line,) = [it.message for it in caplog.records if newer.id in it.message]
+    assert line.endswith("(format 2, this version reads up to 1); leaving it to newer workers")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        CollabJob.suspend,
+        CollabJob.resume,
+        CollabJob.stop,
+        CollabJob.cancel,
+        lambda job: job.post("Be short."),
+    ],
+    ids=["suspend", "resume", "stop", "cancel", "post"],
+)
+def test_changes_of_a_session_of_a_newer_version_are_refused(
+    redis: Redis, newer: CollabJob, change: Callable[[CollabJob], object]
+) -> None:
+    before = keys_of(redis, newer.id)
+    with pytest.raises(NewerFormat):
+        change(newer)
+    assert keys_of(redis, newer.id) == before
+
+
+def test_archiver_leaves_a_session_of_a_newer_version_queued(
+    office: InlineRuntime, redis: Redis, newer: CollabJob
+) -> None:
+    archiver = office.runtime.archiver
+    assert archiver is not None
+    redis.zadd(ARCHIVE_QUEUE, {newer.id: 0})
+    assert archiver.archive_due() == 0
+    assert redis.zscore(ARCHIVE_QUEUE, newer.id) > 0
+    redis.hset(session_key(newer.id, "session"), "format", FORMATS["session"])
+    redis.zadd(ARCHIVE_QUEUE, {newer.id: 0})
+    assert archiver.archive_due() == 1
+
+
+def test_lists_leave_out_a_session_of_a_newer_version(
+    office: InlineRuntime, redis: Redis, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = office.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
+    other = office.submit("round_robin", {"ann": "echo"}, people=["ben"], stop={"max_turns": 2})
+    office.work()
+    assert {it.session_id for it in office.client.inbox()} == {asked.id, other.id}
+    redis.hset(session_key(asked.id, "session"), "format", FORMATS["session"] + 1)
+    assert [it.id for it in office.client.jobs()] == [other.id]
+    assert [it.session_id for it in office.client.inbox()] == [other.id]
+    lines = [it.message for it in caplog.records if it.message.startswith("leaving out")]
+    assert [line.split(":")[0] for line in lines] == ["leaving out a session", "leaving out a question"]
+    redis.hset(session_key(asked.id, "session"), "format", FORMATS["session"])
+    assert {it.session_id for it in office.client.inbox()} == {asked.id, other.id}
+
+
 def test_session_without_a_format_runs(office: InlineRuntime, redis: Redis) -> None:
     job = office.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
     redis.hdel(session_key(job.id, "session"), "format")
@@ -59,6 +135,16 @@ def test_review_of_a_newer_version_is_refused(redis: Redis) -> None:
     for read in (store.view, store.head):
         with pytest.raises(NewerFormat, match=r"^review .* reads up to 1"):
             read(batch)
+
+
+def test_items_of_a_review_of_a_newer_version_are_not_claimed(redis: Redis) -> None:
+    store = ReviewStore(redis, retention_s=60)
+    batch = started(store, 2)
+    redis.hset(review_key(batch, "batch"), "format", 2)
+    with pytest.raises(NewerFormat):
+        store.claim(batch)
+    redis.hset(review_key(batch, "batch"), "format", 1)
+    assert store.claim(batch)[1] == [1, 2]
 
 
 def test_schedule_of_a_newer_version_is_refused(redis: Redis) -> None:

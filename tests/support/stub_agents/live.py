@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import symposia
 from scaling import patient
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, Expects, TurnContext, TurnOutcome
@@ -19,6 +20,7 @@ def note(turn: TurnContext, **more: Any) -> None:
     if not isinstance(log, str):
         return
     line = {
+        "session": turn.session_id,
         "turn": turn.turn_number,
         "me": turn.me.participant_id,
         "attempt": turn.attempt,
@@ -28,6 +30,7 @@ def note(turn: TurnContext, **more: Any) -> None:
         "item": turn.item.text if turn.item else None,
         "ledger": turn.ledger and turn.ledger.model_dump(mode="json"),
         "pid": os.getpid(),
+        "code": str(Path(symposia.__file__).parents[1]),
         **more,
     }
     with Path(log).open("a") as file:

@@ -1,4 +1,7 @@
-"""Writes the fixture of this release: `make upgrade-fixture RELEASE=0.1.0`. See CONTRIBUTING.md for when to do so."""
+"""Writes the fixture of this release, its state and its code: `make upgrade-fixture RELEASE=0.1.0`.
+
+See CONTRIBUTING.md for when to do so.
+"""
 
 from __future__ import annotations
 
@@ -13,15 +16,17 @@ from symposia.state.redis.readers import server_ms
 from upgrades.scenario import run_to_the_middle
 from upgrades.snapshots import dump_archive, dump_redis
 from upgrades.stage import UpgradeStage, empty_stage
+from upgrades.versions import write_wheel
 
 
 def main() -> None:
-    """Run the scenario with a worker, kill it, and write what it leaves."""
+    """Build the wheel, run the scenario with a worker, kill it, and write what it leaves."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "folder", type=Path, help="folder of the release, such as tests/upgrades/releases/0.1.0"
     )
     release: Path = parser.parse_args().folder
+    write_wheel(release)
     with tempfile.TemporaryDirectory() as folder, empty_stage(Path(folder)) as stage:
         worker = stage.start_worker()
         ids = run_to_the_middle(stage)
@@ -30,7 +35,6 @@ def main() -> None:
 
 
 def _write(release: Path, ids: dict[str, str], stage: UpgradeStage) -> None:
-    release.mkdir(parents=True, exist_ok=True)
     with Redis.from_url(stage.redis_url, decode_responses=True) as client:
         keys = dump_redis(client, stage.folder)
         document = {"written_ms": server_ms(client), "ids": ids, "keys": keys}

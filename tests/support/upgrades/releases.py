@@ -1,4 +1,4 @@
-"""The kept state of each release, and loading it."""
+"""The kept state and code of each release, and loading it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from upgrades.snapshots import load_archive, load_redis
 from upgrades.stage import UpgradeStage
 
 FOLDER = Path(__file__).parents[2] / "upgrades/releases"
-#: Folders of all releases whose state is kept.
+#: All releases that are kept, which are names of folders.
 RELEASES = sorted(it.name for it in FOLDER.iterdir())
+
+
+def wheel_of(release: str) -> Path:
+    """Return the wheel of a release."""
+    (wheel,) = (FOLDER / release).glob("symposia-*.whl")
+    return wheel
 
 
 def load_release(stage: UpgradeStage, release: str, *, live: bool = True) -> dict[str, str]:

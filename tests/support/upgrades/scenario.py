@@ -10,7 +10,6 @@ from redis import Redis
 
 from live import result_of, until
 from symposia.jobs.collab import CollabJob
-from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.keys import session_key
 from upgrades.stage import UpgradeStage
 
@@ -73,6 +72,19 @@ _SESSIONS = {
     "guard": _Kept("round_robin", {"bob": "guarded"}, {"stop": {"max_turns": 2}}, people=("ben",)),
     "approval": _Kept("round_robin", {"bob": "payer"}, {"stop": {"max_turns": 1}, "approvers": ["ann"]}),
 }
+#: Reason of the end, and turns that are written, of each of them.
+ENDS = {
+    "round_robin": ("max_turns", 4),
+    "pair": ("approved", 4),
+    "orchestrated": ("satisfied", 6),
+    "broadcast": ("max_rounds", 3),
+    "swarm": ("board_empty", 4),
+    "suspended": ("max_turns", 2),
+    "team": ("max_turns", 2),
+    "question": ("max_turns", 3),
+    "guard": ("max_turns", 2),
+    "approval": ("max_turns", 1),
+}
 #: Sessions that end before the state is kept.
 _ENDED = {
     "ended": _Kept("round_robin", {"ann": "say", "bob": "artist"}, {"stop": {"max_turns": 2}}),
@@ -109,15 +121,28 @@ def run_to_the_middle(stage: UpgradeStage) -> dict[str, str]:
 
 
 def _submit(stage: UpgradeStage, name: str, kept: _Kept) -> CollabJob:
-    names = (*kept.agents, *kept.people)
+    return stage.client.submit(**_arguments(name, kept))
+
+
+def _arguments(title: str, kept: _Kept) -> dict[str, Any]:
+    """Return the arguments of `Client.submit`, as JSON data; the title is the name of the gate."""
     participants = [
-        Participant(participant_id=it, role_id=_ROLES.get(it), kind="human" if it in kept.people else "agent")
-        for it in names
+        {"participant_id": it, "role_id": _ROLES.get(it), "kind": "human" if it in kept.people else "agent"}
+        for it in (*kept.agents, *kept.people)
     ]
-    collab = Collab(title=name, purpose="be finished", mode=kept.mode, participants=participants)
+    collab = {"title": title, "purpose": "be finished", "mode": kept.mode, "participants": participants}
     how = dict(kept.how)
-    parameters = {"gate": f"{name}.gate", "log": "calls.jsonl", **how.pop("parameters", {})}
-    return stage.client.submit(collab, agents=kept.agents, parameters=parameters, **how)
+    parameters = {"gate": f"{title}.gate", "log": "calls.jsonl", **how.pop("parameters", {})}
+    return {"collab": collab, "agents": dict(kept.agents), "parameters": parameters, **how}
+
+
+#: Sessions that a client of any version submits: one of each mode, and a question to a person.
+SUBMITTED = ("round_robin", "pair", "orchestrated", "broadcast", "swarm", "question")
+
+
+def submission(name: str, *, title: str) -> dict[str, Any]:
+    """Return the arguments of `Client.submit` for one of the sessions, as JSON data."""
+    return _arguments(title, _SESSIONS[name])
 
 
 def _wait_for_middle(stage: UpgradeStage, ids: Mapping[str, str]) -> None:
@@ -161,3 +186,15 @@ def _are_archived(stage: UpgradeStage, ids: Mapping[str, str]) -> bool:
 
 def _has_reviewed(stage: UpgradeStage, review: str) -> bool:
     return stage.client.get_review(review).progress().done == 2
+
+
+def answer_all(stage: UpgradeStage, ids: Mapping[str, str]) -> None:
+    """Answer what was asked before the upgrade, and what is asked next."""
+    job = stage.client.get_job
+    job(ids["question"]).reply("ben", "It is blue.")
+    job(ids["guard"]).reply("ben", "approve")
+    until(lambda: [it.is_own for it in job(ids["guard"]).pending()] == [True], what="the guard lets it pass")
+    job(ids["guard"]).reply("ben", "Thanks.")
+    for decision in ("approve", "refuse"):
+        (asked,) = until(lambda: job(ids["approval"]).pending(), what="a call to decide on")
+        job(ids["approval"]).reply("ann", decision, token=asked.reply_token)

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from chaos.worker.agents import REGISTRY as CHAOS_AGENTS
 from chaos.worker.payments import REGISTRY as PAYER
 from chaos.worker.payments import PayingModel
-from live import LiveWorker
+from live import SUPPORT, LiveWorker
+from processes.beats import LiveBeat
 from review_tools.fixture import AGENTS as REVIEWERS
 from symposia.client import Client
 from symposia.config.settings import Settings, child_environment, load_settings
+from symposia.config.sources import FILE_VARIABLE, PREFIX, variable_of
 from symposia.workers.local.embedded import EmbeddedServer
+from upgrades.clients import ClientProcess
 
 #: `stepped` waits for the file of its turn, or for that of all turns.
 STEPPED = """
@@ -34,20 +39,25 @@ stop = { max_rounds = 1 }
 seats = [{ name = "reviewer", agent = "holds" }]
 """
 JOB = """
-title: schedule
+title: {name}
 purpose: Say what is to be said today.
 mode: pair
 participants:
-  - {participant_id: ann, agent: stepped}
-  - {participant_id: bob, agent: stepped}
-stop: {max_rounds: 1}
-parameters: {gate: schedule.gate, log: calls.jsonl}
+  - {{participant_id: ann, agent: stepped}}
+  - {{participant_id: bob, agent: stepped}}
+stop: {{max_rounds: 1}}
+parameters: {{gate: {name}.gate, log: calls.jsonl}}
 """
+#: Files of the jobs of schedules: the first is kept in the middle, the second may run at any time.
+JOBS = {"schedule": "job.yaml", "tick": "tick.yaml"}
 
 
 @dataclass
 class UpgradeStage:
-    """One installation with a worker. Paths in its sessions are relative to its folder, where the worker runs."""
+    """One installation. Paths in its sessions are relative to its folder, where its processes run.
+
+    `code`, of a process: folder with the code of some version; None: that of today.
+    """
 
     folder: Path
     redis_url: str
@@ -58,26 +68,43 @@ class UpgradeStage:
         """Write the files of its user: agents, panels, the job of a schedule, a root to review."""
         (self.folder / "agents.toml").write_text(AGENTS.format(url=self.model_url))
         (self.folder / "panels.toml").write_text(PANELS)
-        (self.folder / "job.yaml").write_text(JOB)
+        for name, job in JOBS.items():
+            (self.folder / job).write_text(JOB.format(name=name))
         (self.folder / "shop").mkdir()
         for name in ("cart", "held", "till"):
             (self.folder / "shop" / f"{name}.txt").write_text(f"the {name}\n")
 
+    @property
+    def _values(self) -> dict[str, Any]:
+        """Return the settings that differ from their defaults."""
+        return {
+            "redis_url": self.redis_url,
+            "agents_file": self.folder / "agents.toml",
+            "data_dir": self.folder,
+            "archive": True,
+            "archive_interval_s": 0.2,
+            "lease_s": 5,
+            "redispatch_after_s": 1,
+            "sweep_interval_s": 0.2,
+            "review_roots": {"shop": self.folder / "shop"},
+            "jobs": {Path(job).stem: self.folder / job for job in JOBS.values()},
+        }
+
     @cached_property
     def settings(self) -> Settings:
         """Return the settings of client and worker."""
-        return load_settings(
-            redis_url=self.redis_url,
-            agents_file=self.folder / "agents.toml",
-            data_dir=self.folder,
-            archive=True,
-            archive_interval_s=0.2,
-            lease_s=5,
-            redispatch_after_s=2,
-            sweep_interval_s=0.2,
-            review_roots={"shop": self.folder / "shop"},
-            jobs={"job": self.folder / "job.yaml"},
-        )
+        return load_settings(**self._values)
+
+    def environment(self, code: Path | None = None) -> dict[str, str]:
+        """Return the environment of a process, without settings that an earlier release may not know."""
+        known = {FILE_VARIABLE, *map(variable_of, self._values)}
+        kept = {
+            name: value
+            for name, value in child_environment(self.settings).items()
+            if name in known or not name.startswith(PREFIX)
+        }
+        folders = [code, SUPPORT, os.environ.get("PYTHONPATH")]
+        return {**kept, "PYTHONPATH": os.pathsep.join(str(it) for it in folders if it)}
 
     @property
     def archive_file(self) -> Path:
@@ -89,12 +116,30 @@ class UpgradeStage:
         """Return the client of its user."""
         return self.stack.enter_context(Client(self.settings))
 
-    def start_worker(self) -> LiveWorker:
-        """Start the worker, and wait until it is ready."""
-        environment = child_environment(self.settings)
-        worker = LiveWorker("worker", self.folder, environment, app="symposia.workers", concurrency=24)
+    def start_worker(self, name: str = "worker", *, code: Path | None = None) -> LiveWorker:
+        """Start a worker, and wait until it is ready."""
+        worker = LiveWorker(
+            name,
+            self.folder,
+            self.environment(),
+            app="symposia.workers",
+            concurrency=40,
+            path=[] if code is None else [code],
+        )
         self.stack.callback(worker.close)
         return worker.wait_ready()
+
+    def start_beat(self, name: str, *, code: Path | None = None) -> LiveBeat:
+        """Start a beat, and wait until it is ready."""
+        beat = LiveBeat(name, self.folder, self.environment(code))
+        self.stack.callback(beat.close)
+        return beat.wait_ready()
+
+    def start_client(self, name: str, *, code: Path | None = None) -> ClientProcess:
+        """Start a client in a process of its own."""
+        client = ClientProcess(name, self.folder, self.environment(code))
+        self.stack.callback(client.close)
+        return client
 
     def open_gate(self, name: str, *turns: int) -> None:
         """Let the agents `stepped` of a session speak: in these turns, or in all."""

@@ -16,6 +16,7 @@ from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect, connect
+from symposia.state.redis.formats import FORMATS
 from symposia.state.redis.keys import DUE, session_key
 from symposia.workers.dashboard.live import hub as hub_module
 from symposia.workers.dashboard.live.hub import Hub
@@ -155,6 +156,22 @@ def test_damaged_keys_do_not_delay_other_sessions(
             assert jobs["fields"].id in sessions
             assert jobs["events"].id not in sessions
 
+    with Client(settings, worker_grace_s=1) as client:
+        asyncio.run(follow(client))
+
+
+def test_session_of_a_newer_version_is_listed_with_the_error(redis_url: str, tmp_path: Path):
+    async def follow(client: Client) -> None:
+        job = submit_two(client, "Newer")
+        with connect(redis_url) as redis:
+            redis.hset(session_key(job.id, "session"), "format", FORMATS["session"] + 1)
+        async with hub_of(redis_url) as (_, sessions):
+            await until(sessions, lambda: sessions.counts["unreadable"] == 1)
+            row = sessions.get(job.id)
+            assert row is not None
+            assert "was written by a newer version of Symposia" in str(row["attention_text"])
+
+    settings = load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=str(tmp_path))
     with Client(settings, worker_grace_s=1) as client:
         asyncio.run(follow(client))
 

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 from redis.asyncio import Redis
 
-from ....models.errors import CorruptSession
+from ....models.errors import CorruptSession, NewerFormat
 from ....state.presence import SILENT_MS, parse_entries
+from ....state.redis.formats import check_format
 from ....state.redis.keys import WORKERS, session_key
 from ....state.redis.readers import Entry, is_wrong_type, read_entries
 from ....state.redis.scripts import view_fields
@@ -60,7 +61,7 @@ async def load_sessions(
             try:
                 _check_types(session_id, values, turns, events)
                 found = _session(session_id, now_ms, values, turns, read_entries(events), known)
-            except CorruptSession as error:
+            except (CorruptSession, NewerFormat) as error:
                 status = None if isinstance(values, Exception) else values[view_fields().index("status")]
                 yield UnreadableSession(session_id, str(error), status)
                 continue
@@ -90,6 +91,7 @@ def _session(
     if collab is None or spec is None:
         return None
     state = SessionState(session_id, now_ms, fields, turns)
+    check_format("session", session_id, state.format)
     before = known.get(session_id)
     facts = None if before is None else before.facts
     if facts is None or facts.edition != state.edition:

@@ -8,7 +8,8 @@ import pytest
 
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.sessions.stop_conditions import MaxRounds
-from symposia.state.redis.keys import DUE
+from symposia.state.redis.formats import FORMATS
+from symposia.state.redis.keys import DUE, session_key
 from symposia.tasks.runtime.runtime import Boundary
 
 ASKING = """
@@ -74,6 +75,18 @@ def test_sweep_finishes_a_cancel_that_was_interrupted(office, tree):
     store = office.runtime.store
     store.cancel(tree[0].id, reason="test", retention_ms=60_000)
     office.sweep_until(tree[0], lambda: statuses(*tree) == ["cancelled"] * 3)
+
+
+@pytest.mark.parametrize("verb", ["cancel", "suspend"])
+def test_child_of_a_newer_version_is_left_to_a_newer_worker(office, tree, verb):
+    redis, key = office.runtime.store.client, session_key(tree[1].id, "session")
+    redis.hset(key, "format", FORMATS["session"] + 1)
+    before = redis.hgetall(key)
+    getattr(tree[0], verb)()
+    wanted = {"cancel": "cancelled", "suspend": "suspended"}[verb]
+    assert (statuses(tree[0]), redis.hgetall(key)) == ([wanted], before)
+    redis.hset(key, "format", FORMATS["session"])  # as a newer worker reads it
+    office.sweep_until(tree[1], lambda: statuses(*tree[1:]) == [wanted] * 2)
 
 
 @pytest.mark.parametrize("verb", ["cancel", "suspend", "resume"])
