@@ -162,9 +162,11 @@ class UnknownAgent(InvalidInput):
 
     def __init__(self, name: str, *, known: Iterable[str] = (), field: str = "agent") -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=3) or names[:10]
-        listed = f": {', '.join(near)}" if near else ""
-        super().__init__(field, name, f"must be a registered agent{listed}")
+        if near := get_close_matches(name, names, n=3):
+            hint = f", did you mean {' or '.join(near)}?"
+        else:
+            hint = f": {', '.join(names[:10])}{', ...' if names[10:] else ''}" if names else ""
+        super().__init__(field, name, f"must be a registered agent{hint}")
         self.name = name
         self.known = tuple(names)
 

@@ -119,7 +119,7 @@ def test_equal_bindings_share_one_agent(load):
 
 def test_unknown_agent_error_suggests_similar_names(load):
     with pytest.raises(
-        UnknownAgent, match=r"agent: must be a registered agent: writer, greeter \(got 'wirter'\)"
+        UnknownAgent, match=r"agent: must be a registered agent, did you mean writer or greeter\? \(got 'wirter'\)"
     ):
         load().get_agent(bound("wirter"))
 
@@ -356,7 +356,7 @@ print([name for name in ("stub_agents.callables", "pydantic_ai", "openai") if na
     [
         (
             'kind = "human"\nthen = "reassign"\nto = "ech"',
-            "to: must be a registered agent: echo (got 'ech')",
+            "to: must be a registered agent, did you mean echo? (got 'ech')",
         ),
         (
             'kind = "command"\nargv = ["no-such-program"]',
