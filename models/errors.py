@@ -270,10 +270,16 @@ class SessionError(SymposiaError):
 
 
 class SessionNotFound(SessionError):
-    """The session is unknown or has expired."""
+    """The session is unknown or has expired.
 
-    def __init__(self, session_id: str) -> None:
-        super().__init__(f"session {session_id!r} not found (unknown id or expired)")
+    Args:
+        session_id: Id of the session.
+        not_searched: Where it may be, and why that was not searched; empty if it is nowhere.
+    """
+
+    def __init__(self, session_id: str, not_searched: str = "") -> None:
+        hint = f"; not searched: {not_searched}" if not_searched else ""
+        super().__init__(f"session {session_id!r} not found (unknown id or expired){hint}")
         self.session_id = session_id
 
 

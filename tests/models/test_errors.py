@@ -145,6 +145,9 @@ EXAMPLES = {
         "attachment 'a.png' cannot be read: its bytes are missing"
     ),
     SessionNotFound("s1"): "session 's1' not found (unknown id or expired)",
+    SessionNotFound("s1", "the archive needs the package sqlalchemy"): (
+        "session 's1' not found (unknown id or expired); not searched: the archive needs the package sqlalchemy"
+    ),
     ScheduleNotFound("nightly"): "schedule 'nightly' not found",
     SessionConflict("s1"): "session 's1' already exists with different content; use a new collab_id",
     ReplyRefused("s1", "ben", "late"): ("session 's1' refused the answer of 'ben': the deadline has passed"),
