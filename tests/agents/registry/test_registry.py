@@ -126,7 +126,8 @@ def test_equal_bindings_share_one_agent(load):
 
 def test_unknown_agent_error_suggests_similar_names(load):
     with pytest.raises(
-        UnknownAgent, match=r"agent: must be a registered agent, did you mean writer or greeter\? \(got 'wirter'\)"
+        UnknownAgent,
+        match=r"agent: must be a registered agent, did you mean writer or greeter\? \(got 'wirter'\)",
     ):
         load().get_agent(bound("wirter"))
 

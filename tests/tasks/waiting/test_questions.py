@@ -171,7 +171,9 @@ def test_question_may_be_plain_text(make_office):
 
 
 def test_question_of_a_script_is_asked_once(make_office):
-    office = make_office('[agents.script]\nkind = "scripted"\nreplies = ["I have looked.\\nASK ben: Go on?"]\n')
+    office = make_office(
+        '[agents.script]\nkind = "scripted"\nreplies = ["I have looked.\\nASK ben: Go on?"]\n'
+    )
     job = office.submit("round_robin", {"ann": "script"}, people=["ben"], stop={"max_turns": 1})
     office.work()
     job.reply("ben", "Yes.")
