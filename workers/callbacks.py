@@ -21,9 +21,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import signal
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -230,6 +232,14 @@ def make_server(receiver: Receiver, *, max_message_bytes: int) -> HTTPServer:
 
 def _log_request(handler: RequestHandler) -> None:
     log.info("callback %s %s: HTTP %s", handler.request.method, handler.request.path, handler.get_status())
+
+
+async def serve_until_sigterm(server: HTTPServer, *, host: str, port: int) -> None:
+    """Listen until SIGTERM, in the main thread. Errors as of `serve`."""
+    serving = asyncio.create_task(serve(server, host=host, port=port))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    with suppress(asyncio.CancelledError):
+        await serving
 
 
 async def serve(server: HTTPServer, *, host: str, port: int) -> None:

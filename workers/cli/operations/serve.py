@@ -300,7 +300,7 @@ def callbacks(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 5_556,
 ) -> None:
-    r"""Receive signed replies from remote systems over HTTP, until Ctrl-C.
+    r"""Receive signed replies from remote systems over HTTP, until Ctrl-C or SIGTERM.
 
     There is one route, POST /replies. Run it behind a TLS proxy, and set its public URL as
     `callback_url` in \[webhooks] of the agents file.
@@ -314,7 +314,7 @@ def callbacks(
     from ....client import Client
     from ....config.settings import load_settings
     from ....factories.runtime import load_registry
-    from ...callbacks import PATH, Receiver, make_server, serve
+    from ...callbacks import PATH, Receiver, make_server, serve_until_sigterm
     from ...logs import configure_logging
 
     settings = load_settings()
@@ -327,4 +327,4 @@ def callbacks(
     else:
         typer.echo(text)
     with suppress(KeyboardInterrupt):
-        asyncio.run(serve(server, host=host, port=port))
+        asyncio.run(serve_until_sigterm(server, host=host, port=port))
