@@ -8,7 +8,8 @@ The reply depends on the turn alone, so a turn that runs twice gives the same re
    number and the size of the roster, passes included (a hand-off to a participant of the
    next round shifts it). In the other modes (orchestrated, swarm), it is the number of turns
    whose messages it sees as its own;
-3. after the last reply, `at_end` decides: the last reply again, all from the first again, or a pass.
+3. a reply that asks a person (`ASK ben: ...`) asks once: with the answer, the turn passes;
+4. after the last reply, `at_end` decides: the last reply again, all from the first again, or a pass.
 
 In a reply, `{purpose}`, `{me}`, `{turn}`, `{last}` (the newest message in the window),
 `{item}`, `{instruction}`, `{memory}` (the known facts about the user) and `{ask}` (the questions
@@ -27,6 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..models.errors import AgentFailed
 from ..models.memory.learned import Learned
 from ..models.memory.recall import MemoryView
+from ..models.turns.directives import read_question
 from ..models.turns.items import NewItem
 from ..models.turns.turn import Decision, DraftMessage, OutputValue, TurnContext, TurnOutcome, Usage
 from .agent import AnyAgent
@@ -94,7 +96,7 @@ class ScriptedReply(BaseModel):
         """
         if self.fail is not None and (self.fail_attempts is None or turn.attempt <= self.fail_attempts):
             raise AgentFailed(_filled(self.fail, turn), retryable=self.retryable)
-        return TurnOutcome(
+        outcome = TurnOutcome(
             messages=(DraftMessage(content=_filled(self.say, turn)),) if self.say else (),
             passed=self.passed,
             decision=self.decision,
@@ -104,6 +106,10 @@ class ScriptedReply(BaseModel):
             learned=self.learned,
             usage=self.usage,
         )
+        if turn.answers and read_question(turn, outcome) is not None:
+            # The turn begins again with the answer, and the same reply would ask again.
+            return TurnOutcome(passed=True, usage=self.usage)
+        return outcome
 
 
 class ScriptedAgent:

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from ..config.settings import Settings
 from ..jobs.collab import CollabJob, live_job, submit_session
 from ..jobs.reading import Connections
-from ..models.errors import AmbiguousId, InvalidInput, RedisUnavailable, SessionNotFound, SymposiaError
+from ..models.errors import (
+    AmbiguousId,
+    InvalidInput,
+    MissingPackage,
+    RedisUnavailable,
+    SessionNotFound,
+    SymposiaError,
+)
 from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4
 from ..state.presence import WorkerPresence, WorkerWatch, common_agents
@@ -143,6 +150,16 @@ class Sessions:
         """
         return None if self.archive is None else self.archive.open_reader()
 
+    def _find_reader(self) -> tuple[ArchiveReader | None, str]:
+        """Return the reader of the archive as `reader` does; if packages are missing, None and what is missing.
+
+        A client may lack the packages of the archive of its workers.
+        """
+        try:
+            return self.reader(), ""
+        except MissingPackage as missing:
+            return None, str(missing)
+
     def submit(self, submission: Submission) -> CollabJob:
         """Submit a session. The same `collab_id` again is the same session.
 
@@ -219,12 +236,12 @@ class Sessions:
         try:
             return self.get_live(session_id)
         except SessionNotFound:
-            reader = self.reader()
+            reader, missing = self._find_reader()
             if reader is None:
-                raise
+                raise SessionNotFound(session_id, missing) from None
         except RedisUnavailable:
             # The archive is complete for a session that has ended; for any other it may be out of date.
-            reader = self.reader()
+            reader, _ = self._find_reader()
             if reader is None or not reader.has_ended(session_id):
                 raise
         from ..jobs.archived import ArchivedJob
@@ -257,11 +274,15 @@ class Sessions:
             SessionNotFound: No session has an id that starts with it.
             RedisUnavailable: Redis does not answer, and the archive has no such id.
         """
-        return find_id(text, self._ids, kind="session", not_found=SessionNotFound)
+
+        def not_found(prefix: str) -> SessionNotFound:
+            return SessionNotFound(prefix, self._find_reader()[1])
+
+        return find_id(text, self._ids, kind="session", not_found=not_found)
 
     def _ids(self, prefix: str) -> list[str]:
         """Return the ids of live and archived sessions that start with `prefix`."""
-        reader = self.reader()
+        reader, _ = self._find_reader()
         archived = reader.ids(prefix) if reader else []
         try:
             listed = [

@@ -162,9 +162,11 @@ class UnknownAgent(InvalidInput):
 
     def __init__(self, name: str, *, known: Iterable[str] = (), field: str = "agent") -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=3) or names[:10]
-        listed = f": {', '.join(near)}" if near else ""
-        super().__init__(field, name, f"must be a registered agent{listed}")
+        if near := get_close_matches(name, names, n=3):
+            hint = f", did you mean {' or '.join(near)}?"
+        else:
+            hint = f": {', '.join(names[:10])}{', ...' if names[10:] else ''}" if names else ""
+        super().__init__(field, name, f"must be a registered agent{hint}")
         self.name = name
         self.known = tuple(names)
 
@@ -268,10 +270,16 @@ class SessionError(SymposiaError):
 
 
 class SessionNotFound(SessionError):
-    """The session is unknown or has expired."""
+    """The session is unknown or has expired.
 
-    def __init__(self, session_id: str) -> None:
-        super().__init__(f"session {session_id!r} not found (unknown id or expired)")
+    Args:
+        session_id: Id of the session.
+        not_searched: Where it may be, and why that was not searched; empty if it is nowhere.
+    """
+
+    def __init__(self, session_id: str, not_searched: str = "") -> None:
+        hint = f"; not searched: {not_searched}" if not_searched else ""
+        super().__init__(f"session {session_id!r} not found (unknown id or expired){hint}")
         self.session_id = session_id
 
 

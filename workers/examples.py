@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,12 +23,14 @@ class Example:
         summary: What it shows, on one line.
         files: Paths in the folder of the examples, also folders; the copies have the same paths in the target.
         start: The command that runs it, in the folder of the copy.
+        needs_services: Whether `symposia up` must run; the other commands start what they need.
     """
 
     name: str
     summary: str
     files: tuple[str, ...]
     start: str
+    needs_services: bool = False
 
 
 #: The files of `symposia init`, which are copied without their folder.
@@ -66,7 +69,7 @@ EXAMPLES = (
         "agents",
         "an agents file with models, a tool and a Python agent",
         ("agents.toml", "word_counter.py"),
-        "SYMPOSIA_AGENTS_FILE=examples/agents.toml symposia up",
+        "PYTHONPATH=examples/ SYMPOSIA_AGENTS_FILE=examples/agents.toml symposia up",
     ),
     Example(
         "deliveries",
@@ -74,20 +77,33 @@ EXAMPLES = (
         ("deliveries.toml",),
         "SYMPOSIA_DELIVERIES_FILE=examples/deliveries.toml symposia doctor",
     ),
-    Example("program", "a pair session from Python", ("review.py",), "python examples/review.py"),
+    Example(
+        "program",
+        "a pair session from Python",
+        ("review.py",),
+        "python examples/review.py",
+        needs_services=True,
+    ),
     Example(
         "editor",
         "a person reviews what an agent writes, from Python",
         ("editor.py",),
         "python examples/editor.py",
+        needs_services=True,
     ),
     Example(
         "trip",
         "dialog memory: a request that refers to an earlier one",
         ("trip.py",),
         "python examples/trip.py",
+        needs_services=True,
     ),
-    Example("notebook", "sessions in a notebook", ("notebook.ipynb",), "jupyter lab examples/notebook.ipynb"),
+    Example(
+        "notebook",
+        "sessions in a notebook",
+        ("notebook.ipynb",),
+        "jupyter lab examples/notebook.ipynb   # needs: pip install jupyterlab",
+    ),
     Example(
         "dialogue",
         "an alignment document of two decisions",
@@ -168,8 +184,10 @@ def _copy(pairs: dict[Path, Path], *, force: bool) -> list[Path]:
             target.parent.mkdir(parents=True, exist_ok=True)
             if target.is_symlink():  # its target, which may be anywhere, stays as it is
                 target.unlink()
-            # Without the permissions of the source: an installed package may be read-only.
+            # Of the permissions, only those to execute: an installed package may be read-only.
             shutil.copyfile(source, target)
+            if source.stat().st_mode & stat.S_IXUSR:
+                target.chmod(target.stat().st_mode | stat.S_IXUSR)
     except OSError as error:
         where = error.filename or next(iter(pairs.values())).parent
         raise InvalidInput("folder", str(where), f"must be writable: {error.strerror or error}") from error

@@ -41,6 +41,7 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     from celery.bin.worker import worker
 
     from ..models.errors import SymposiaError
+    from ..models.extras import check_installed
 
     @click.group(commands={it.name: _without_detach(it) for it in (worker, beat)})
     @click.option("--no-color", "-C", envvar="NO_COLOR", is_flag=True, help="Do not use colours in the log.")
@@ -49,6 +50,8 @@ def run(find_app: Callable[[], Celery], arguments: Sequence[str]) -> None:
     def program(context: click.Context, no_color: bool, quiet: bool) -> None:
         """Run a Celery worker or beat with this app."""
         try:
+            if context.invoked_subcommand == beat.name:
+                check_installed("redbeat", "a beat")  # Celery would log the error with a traceback
             app = find_app()
         except SymposiaError as error:
             context.fail(str(error))

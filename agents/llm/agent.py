@@ -108,11 +108,12 @@ class LLMAgent:
         llm_settings, pool = self._settings, pool_of_running_loop()
         spent = turn_services.journal.get_answer(turn_services.usage_key)
         asked = turn.model_dump_json(exclude=_VOLATILE_FIELDS)
-        models = [await pool.model(it.model) for it in sources]
+        models = await pool.available_models([it.model for it in sources])
+        available = [(model, it) for model, it in zip(models, sources, strict=True) if model is not None]
         if turn_services.replayed_tools is not None:
-            models = [RefusingModel(model) for model in models]
+            available = [(RefusingModel(model), it) for model, it in available]
         return ModelCallHooks(
-            chain=[PricedModel(model, it.price, it.entry) for model, it in zip(models, sources, strict=True)],
+            chain=[PricedModel(model, it.price, it.entry) for model, it in available],
             services=turn_services if llm_settings.stream else replace(turn_services, listener=None),
             request_key=fingerprint(sources[0].name, str(llm_settings), asked),
             max_tries=llm_settings.retries + 1,

@@ -7,6 +7,8 @@ child has another loop, and so another pool.
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
@@ -20,6 +22,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider, infer_provider_class
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
+from ...models.errors import AgentFailed
 from ..execution.threads import before_close
 
 if TYPE_CHECKING:
@@ -27,6 +30,9 @@ if TYPE_CHECKING:
 
 #: Timeout of connecting in seconds; the turn sets the timeout of a request.
 CONNECT_TIMEOUT_S = 5.0
+#: Name of an environment variable in the errors of pydantic-ai.
+_VARIABLE = re.compile(r"`([A-Z][A-Z0-9_]+)`")
+_SENTENCE_END = re.compile(r"[.\n](?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,8 @@ class ModelPool:
         """Return the client of an endpoint, created at its first use; a `Model` is returned as it is.
 
         Raises:
-            UserError, ImportError: The provider is unknown or not installed, or its key is missing.
+            AgentFailed: A variable of the provider, such as that of its key, is not set.
+            UserError, ImportError: The provider is unknown or not installed.
         """
         if isinstance(endpoint, Model):
             return endpoint
@@ -77,6 +84,25 @@ class ModelPool:
             model = self._models[endpoint] = self._create_model(endpoint)
             await self._open.enter_async_context(model)
         return model
+
+    async def available_models(self, endpoints: Sequence[Endpoint | Model]) -> list[Model | None]:
+        """Return the clients of a model and its fallbacks; None for one whose variables are not set.
+
+        Raises:
+            AgentFailed: The variables of all of them are not set; the error of the first one.
+            UserError, ImportError: As in `model`.
+        """
+        found: list[Model | None] = []
+        problems: list[AgentFailed] = []
+        for endpoint in endpoints:
+            try:
+                found.append(await self.model(endpoint))
+            except AgentFailed as problem:
+                found.append(None)
+                problems.append(problem)
+        if len(problems) == len(endpoints):
+            raise problems[0]
+        return found
 
     async def close(self) -> None:
         """Close all connections."""
@@ -88,6 +114,8 @@ class ModelPool:
         if endpoint.base_url is None:
             try:
                 return infer_model(endpoint.model, lambda name: _provider(name, endpoint.api_key))
+            except UserError as error:
+                raise AgentFailed(_explain(error), retryable=False) from error
             except ValueError as error:
                 raise UserError(str(error)) from error
         provider = OpenAICompatibleProvider(
@@ -119,11 +147,28 @@ def pool_of_running_loop() -> ModelPool:
     return pool
 
 
-def provider_problem(model: str) -> str | None:
-    """Return the problem of a `provider:model` that can be found without a request; None: no problem."""
+def provider_problem(model: str, *, names_key: bool) -> str | None:
+    """Return the problem of a `provider:model` that can be found without a request; None: no problem.
+
+    Args:
+        model: The provider and its model.
+        names_key: Whether the agents file names the variable of the key. If not, the provider reads its usual one.
+    """
     provider, _ = parse_model_id(model)
     try:
         infer_provider_class(provider or model)
+        if not names_key:
+            infer_provider(provider or model)
+    except UserError as error:
+        return _explain(error)
     except (ValueError, ImportError) as error:
         return str(error)
     return None
+
+
+def _explain(error: UserError) -> str:
+    """Return the error of a provider in one line: the variables that it names, or else its first sentence."""
+    names = dict.fromkeys(_VARIABLE.findall(str(error)))
+    if names and "environment variable" in str(error):
+        return f"environment variable {' or '.join(names)} is not set"
+    return _SENTENCE_END.split(str(error), maxsplit=1)[0]

@@ -69,7 +69,7 @@ def _check_model(table: str, field: str, model: ModelEntry, getenv: Getenv) -> I
     if model.base_url is None:
         from .clients import provider_problem
 
-        problem = provider_problem(model.model)
+        problem = provider_problem(model.model, names_key=model.api_key_env is not None)
         if problem:
             yield FieldProblem(field, problem, table)
 

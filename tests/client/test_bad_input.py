@@ -261,7 +261,7 @@ def test_message_size_limit_is_a_setting(redis_url, tmp_path):
     [
         (
             {"agents": {"ann": "coder", "bob": "codr"}},
-            "agents.bob: must be a registered agent: coder (got 'codr')",
+            "agents.bob: must be a registered agent, did you mean coder? (got 'codr')",
         ),
         ({"agents": {"ann": "coder"}}, "agents.bob: must be a registered agent: coder, tester (got 'bob')"),
         (
@@ -269,7 +269,7 @@ def test_message_size_limit_is_a_setting(redis_url, tmp_path):
                 "agents": {"ann": "coder", "bob": "coder"},
                 "policies": {"ann": {"then": "substitute", "substitute": "tster"}},
             },
-            "policies.ann.substitute: must be a registered agent: tester (got 'tster')",
+            "policies.ann.substitute: must be a registered agent, did you mean tester? (got 'tster')",
         ),
     ],
 )

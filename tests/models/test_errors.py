@@ -100,7 +100,7 @@ EXAMPLES = {
         "map_pair_exactly_two", field="participants", value=3, rule="must have exactly 2 items in mode 'pair'"
     ): "participants: must have exactly 2 items in mode 'pair' (got 3) [map_pair_exactly_two]",
     UnknownAgent("codr", known=["tester", "coder"], field="agents.a"): (
-        "agents.a: must be a registered agent: coder (got 'codr')"
+        "agents.a: must be a registered agent, did you mean coder? (got 'codr')"
     ),
     UnknownAgent("x"): "agent: must be a registered agent (got 'x')",
     MessageTooLarge(2048, limit_bytes=1024): "content: must be at most 1024 bytes of UTF-8 (got 2048)",
@@ -145,6 +145,9 @@ EXAMPLES = {
         "attachment 'a.png' cannot be read: its bytes are missing"
     ),
     SessionNotFound("s1"): "session 's1' not found (unknown id or expired)",
+    SessionNotFound("s1", "the archive needs the package sqlalchemy"): (
+        "session 's1' not found (unknown id or expired); not searched: the archive needs the package sqlalchemy"
+    ),
     ScheduleNotFound("nightly"): "schedule 'nightly' not found",
     SessionConflict("s1"): "session 's1' already exists with different content; use a new collab_id",
     ReplyRefused("s1", "ben", "late"): ("session 's1' refused the answer of 'ben': the deadline has passed"),

@@ -70,6 +70,15 @@ def test_errors_have_no_traceback(tmp_path, arguments, settings, told):
     assert "Traceback" not in said.stderr
 
 
+@pytest.mark.long
+def test_beat_without_its_package_names_the_extra(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['redbeat'] = None\n")
+    said = call(tmp_path, "-m", "symposia.workers", "beat", PYTHONPATH=str(tmp_path))
+    assert (said.returncode, said.stdout) == (2, "")
+    assert "a beat needs the package celery-redbeat: pip install 'symposia[worker]'" in said.stderr
+    assert "Traceback" not in said.stderr
+
+
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("pool", [None, pytest.param("prefork", marks=pytest.mark.long)])
 @pytest.mark.long

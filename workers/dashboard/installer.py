@@ -25,6 +25,7 @@ from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
 from .handlers.session import session_routes
 from .page_files import STATIC_PATH, AssetHandler, DashboardLoader, NavbarTemplate
+from .stopping import stop_at_sigterm
 
 #: Address that Flower listens on, unless its own options name another; its own default is all addresses.
 LOOPBACK = "127.0.0.1"
@@ -70,6 +71,7 @@ def install_dashboard() -> None:
     loader = DashboardLoader(flower_settings["template_path"])
     export_to_flower()
     add_columns()
+    stop_at_sigterm()
     flower_handlers[-1:-1] = added  # before the catch-all
     flower_handlers[:0] = replacing  # the first route that fits is used
     flower_settings["template_loader"] = loader

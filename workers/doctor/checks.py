@@ -159,7 +159,9 @@ def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
     number, late = owed.count(), owed.count(before_ms=server_ms(client) - ARCHIVE_LATE_MS)
     counts = {"owed": number, "late": late}
     if not number or (settings.archive and not late):
-        return CheckResult("archive", Grade.GOOD, f"{number} sessions in the archive queue", counts=counts)
+        return CheckResult(
+            "archive", Grade.GOOD, f"{number} sessions in the archive queue, none late", counts=counts
+        )
     text = f"{late} of {number} sessions in the archive queue are late: Redis keeps their keys until they are archived"
     advice = "start a worker that can reach the database" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
     return CheckResult("archive", Grade.WARNING, text, advice, counts)

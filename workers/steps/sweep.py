@@ -58,6 +58,8 @@ class IdleTimer:
 
 #: Seconds between two announcements of a worker.
 ANNOUNCE_EVERY_S = 5.0
+#: Seconds that a stop waits for the worker's announcement to be removed.
+_LEAVE_TIMEOUT_S = 3.0
 
 #: Function that returns the names that schedules may use, by kind; called for each announcement.
 Offers = Callable[[], Mapping[str, Iterable[str]]]
@@ -139,6 +141,15 @@ class SweepStep(LoopStep):
             offers=partial(_offers, conf),
             is_free=partial(_is_free, worker),
         )
+
+    def stop(self, worker: Any) -> None:
+        """Stop the loop, and wait until it has removed the announcement.
+
+        The thread is a daemon: an idle worker would end first, and count as running for 30 s.
+        """
+        super().stop(worker)
+        if self._thread is not None:
+            self._thread.join(_LEAVE_TIMEOUT_S)
 
 
 def _is_free(worker: Any) -> bool:

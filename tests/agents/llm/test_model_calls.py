@@ -144,6 +144,13 @@ def test_fallback_model_answers(speak, model, other, status):
     assert len(model.asked) == (1 if status == 401 else 2)
 
 
+def test_fallback_model_answers_if_the_key_of_the_first_is_missing(runner, turn, other, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    sources = [ModelSource(it, None) for it in (Endpoint("openai:m"), Endpoint("other", other.url))]
+    answer = runner.run(LLMAgent(lambda: sources, LLMSettings()), turn(), timeout_s=patient(20))
+    assert answer.messages[0].content == "Let me."
+
+
 def test_api_key_is_not_sent_to_the_fallback_model(speak, model, other):
     model.answers(refusal(401, "no"))
     speak(others=[other])

@@ -54,6 +54,13 @@ def load(tmp_path):
     return loaded
 
 
+@pytest.fixture
+def without_keys(monkeypatch):
+    """An environment without the variables of model providers."""
+    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_ENDPOINT", "AZURE_VOICELIVE_ENDPOINT"):
+        monkeypatch.delenv(name, raising=False)
+
+
 def bound(agent, **changes):
     return AgentBinding(agent=agent, **changes)
 
@@ -119,7 +126,8 @@ def test_equal_bindings_share_one_agent(load):
 
 def test_unknown_agent_error_suggests_similar_names(load):
     with pytest.raises(
-        UnknownAgent, match=r"agent: must be a registered agent: writer, greeter \(got 'wirter'\)"
+        UnknownAgent,
+        match=r"agent: must be a registered agent, did you mean writer or greeter\? \(got 'wirter'\)",
     ):
         load().get_agent(bound("wirter"))
 
@@ -254,9 +262,13 @@ AGENT = MODEL + "[agents.x]\nkind = 'llm'\nmodel = 'm'\n"
          "[mcp.s] env: environment variable OWNER is not set"),
         (AGENT + "output = 'stub_agents.tools:add'", "[agents.x] output: ImportError: stub_agents.tools:add: TypeError: is not a "),
         (AGENT + "fallback = ['nowhere:m']", "[agents.x] fallback[0]: Unknown provider: nowhere"),
+        (AGENT + "fallback = ['openai:m']",
+         "[agents.x] fallback[0]: environment variable OPENAI_API_KEY is not set"),
+        (AGENT.replace("base_url = 'http://127.0.0.1/v1'", "").replace("'m'\n\n", "'azure:m'\n\n"),
+         "[models.m] model: environment variable AZURE_OPENAI_ENDPOINT or AZURE_VOICELIVE_ENDPOINT is not set"),
     ],
 )  # fmt: skip
-def test_check_finds_problems_of_a_model_agent(load, text, said):
+def test_check_finds_problems_of_a_model_agent(load, without_keys, text, said):
     (problem,) = load(text).check()
     assert str(problem).startswith(f"{problem.file}: {said}")
 
@@ -266,7 +278,8 @@ def test_check_reports_a_shared_problem_once(load):
     assert len([p for p in load(FILE + again).check() if p.entry == "models.house"]) == 1
 
 
-def test_check_finds_nothing_if_nothing_is_missing(load):
+def test_check_finds_nothing_if_nothing_is_missing(load, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
     registry = load(FILE.replace("anthropic:", "openai:"), getenv={"HOUSE_KEY": "k"}.get)
     assert registry.check() == []
 
@@ -280,6 +293,13 @@ def test_only_variables_that_the_file_names_are_read(load):
 def test_missing_key_fails_the_turn_without_retry(load, runner, turn):
     with pytest.raises(AgentFailed, match="environment variable HOUSE_KEY is not set") as error:
         runner.run(load().get_agent(bound("writer")), turn(), timeout_s=patient(5))
+    assert not error.value.retryable
+
+
+def test_missing_key_of_a_provider_fails_the_turn_in_one_line(load, runner, turn, without_keys):
+    registry = load('[agents.writer]\nkind = "llm"\nmodel = "openai:m"\n')
+    with pytest.raises(AgentFailed, match=r"^environment variable OPENAI_API_KEY is not set$") as error:
+        runner.run(registry.get_agent(bound("writer")), turn(), timeout_s=patient(5))
     assert not error.value.retryable
 
 
@@ -356,7 +376,7 @@ print([name for name in ("stub_agents.callables", "pydantic_ai", "openai") if na
     [
         (
             'kind = "human"\nthen = "reassign"\nto = "ech"',
-            "to: must be a registered agent: echo (got 'ech')",
+            "to: must be a registered agent, did you mean echo? (got 'ech')",
         ),
         (
             'kind = "command"\nargv = ["no-such-program"]',

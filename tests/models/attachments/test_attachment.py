@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.mplp import validate
 from symposia.jobs.attachments import file_names, find_attachment, save_attachments
 from symposia.models.attachments.attachment import Attachment, guess_media_type
 from symposia.models.attachments.given import check_attachments, read_given
@@ -51,7 +50,7 @@ def test_saved_names_differ(entries):
 
 
 @given(st.binary(min_size=1, max_size=100), NAMES)
-def test_references_keep_all_but_the_bytes(data, name):
+def test_references_keep_all_but_the_bytes(mplp, data, name):
     try:
         file = Attachment.of(name, data)
     except InvalidInput:
@@ -60,7 +59,7 @@ def test_references_keep_all_but_the_bytes(data, name):
     assert message.attachments == (file.reference(),)
     assert message.attachments[0].sha256 == sha256(data).hexdigest()
     assert Message.model_validate_json(message.to_json()) == message
-    validate("dialog", Dialog(context_id=new_id(), messages=[message]).to_wire())
+    mplp.validate("dialog", Dialog(context_id=new_id(), messages=[message]).to_wire())
 
 
 @pytest.mark.parametrize(

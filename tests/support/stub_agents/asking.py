@@ -38,6 +38,11 @@ def lost(_turn: TurnContext) -> TurnOutcome:
     return TurnOutcome.ask("zed", "Where am I?")
 
 
+def endless(_turn: TurnContext) -> TurnOutcome:
+    """Ask the same again after each answer."""
+    return TurnOutcome.ask("ben", "And now?")
+
+
 def in_text(turn: TurnContext) -> str:
     """Ask the person of the parameter `who` in plain text."""
     if turn.answers:

@@ -170,13 +170,26 @@ def test_question_may_be_plain_text(make_office):
     job.cancel()
 
 
+def test_question_of_a_script_is_asked_once(make_office):
+    office = make_office(
+        '[agents.script]\nkind = "scripted"\nreplies = ["I have looked.\\nASK ben: Go on?"]\n'
+    )
+    job = office.submit("round_robin", {"ann": "script"}, people=["ben"], stop={"max_turns": 1})
+    office.work()
+    job.reply("ben", "Yes.")
+    office.work()
+    assert result_of(job).reason == "max_turns"
+    assert [text for _, _, text in said(job)] == ["I have looked.", "Go on?", "Yes."]
+    assert outcomes(job) == ["asked", "passed"]
+
+
 def test_endless_questions_fail_the_turn(make_office):
     office = make_office(
-        '[agents.script]\nkind = "scripted"\nreplies = ["ASK ben: And now?"]\n'
+        '[agents.endless]\nkind = "python"\ncallable = "stub_agents.asking:endless"\n'
         '[agents.ben]\nkind = "human"\ndeadline_s = 3600\n'
     )
     job = office.submit(
-        "round_robin", {"ann": "script", "ben": "ben"}, people=["ben"], policy={"attempts": 1}
+        "round_robin", {"ann": "endless", "ben": "ben"}, people=["ben"], policy={"attempts": 1}
     )
     office.work()
     for _ in range(20):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 from live import until
 from scaling import patient
@@ -10,7 +11,7 @@ from symposia.config.settings import load_settings
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.workers.steps import sweep
-from symposia.workers.steps.sweep import make_sweep_thread
+from symposia.workers.steps.sweep import SweepStep, make_sweep_thread
 from symposia.workers.worker_app import create_worker_app
 
 
@@ -41,3 +42,15 @@ def test_worker_that_sweeps_rarely_stays_announced(redis_url: str, tmp_path: Pat
         thread.close()
         thread.join(patient(20))
     assert len(sweeps) == 1
+
+
+def test_stopped_step_has_removed_the_announcement(redis_url: str, tmp_path: Path):
+    app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
+    worker = SimpleNamespace(app=app, hostname="w1@here", pool=SimpleNamespace(num_processes=1))
+    step = SweepStep(worker)
+    with connect(redis_url) as client:
+        book = WorkerPresence(client)
+        step.start(worker)
+        until(book.list_alive, what="the worker has announced itself")
+        step.stop(worker)
+        assert book.list_alive() == [], "the process may end at once"

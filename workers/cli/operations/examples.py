@@ -60,7 +60,8 @@ def examples(
     example = find_example(name)
     written = copy_example(example, folder, force=force)
     start = example.start.replace("examples/", f"{shlex.quote(folder.as_posix())}/")
-    _report(written, [start], as_json)
+    services = ["symposia up   # in another terminal"] if example.needs_services else []
+    _report(written, [*services, start], as_json)
 
 
 def _list(as_json: bool) -> None:
@@ -71,7 +72,8 @@ def _list(as_json: bool) -> None:
         print_json({"examples": [{"name": it.name, "summary": it.summary} for it in EXAMPLES]})
         return
     width = max(len(it.name) for it in EXAMPLES)
-    print_document("\n".join(f"{it.name:<{width}}  {it.summary}" for it in EXAMPLES))
+    lines = [f"{it.name:<{width}}  {it.summary}" for it in EXAMPLES]
+    print_document("\n".join([*lines, "", "Copy one: symposia examples NAME"]))
 
 
 def _report(written: list[Path], commands: list[str], as_json: bool) -> None:

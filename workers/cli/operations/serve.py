@@ -300,10 +300,10 @@ def callbacks(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65_535, help="Port to listen on.")] = 5_556,
 ) -> None:
-    r"""Receive signed replies from remote systems over HTTP, until Ctrl-C.
+    r"""Receive signed replies from remote systems over HTTP, until Ctrl-C or SIGTERM.
 
-    There is one route, POST /replies. SIGTERM and Ctrl-C stop after the open requests. Run it behind a TLS proxy, and set its public URL as
-    `callback_url` in \[webhooks] of the agents file.
+    There is one route, POST /replies. A stop waits for the open requests. Run it behind a TLS
+    proxy, and set its public URL as `callback_url` in \[webhooks] of the agents file.
 
     Example: [bold]symposia callbacks --port 5556[/bold]
     """

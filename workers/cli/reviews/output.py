@@ -175,14 +175,18 @@ def schedule_table(entries: list[ScheduleEntry]) -> Table:
     for title in ("name", "times", "action", "next run", "now", "last outcome"):
         table.add_column(title)
     for it in entries:
-        now = [f"running {it.running[:8]}"] if it.running else []
-        now += [f"{it.queued} waiting"] if it.queued else []
         last = it.last.outcome.value if it.last else ""
         table.add_row(
             *(it.schedule.name, str(it.schedule.when), it.schedule.description, format_time(it, it.next_due)),
-            *(", ".join(now), last),
+            *(active_runs(it), last),
         )
     return table
+
+
+def active_runs(entry: ScheduleEntry) -> str:
+    """Return what runs and what waits of a schedule; empty if there is nothing."""
+    running = [f"running {entry.running[:8]}"] if entry.running else []
+    return ", ".join([*running, *([f"{entry.queued} waiting"] if entry.queued else [])])
 
 
 def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Table:

@@ -249,22 +249,26 @@ def history(
     ] = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Show the runs of a schedule, newest first: outcome, duration, cost.
+    """Show the ended runs of a schedule, newest first: outcome, duration, cost.
 
     Example: [bold]symposia schedule history nightly -n 5[/bold]
     """
     from ....reviews.schedules.schedules import record_json
     from ..common.screen import console, print_json
-    from .output import history_table
+    from .output import active_runs, history_table
 
     schedules = _schedules()
     records = schedules.history(name, count=count)
     if as_json:
         print_json([record_json(it) for it in records])
+        return
+    entry = schedules.get(name)
+    if records:
+        console().print(history_table(entry, records))
+    if now := active_runs(entry):
+        console().print(f"Now: {now}.")
     elif not records:
         console().print("No runs yet.")
-    else:
-        console().print(history_table(schedules.get(name), records))
 
 
 def _schedules() -> Schedules:

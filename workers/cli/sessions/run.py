@@ -148,7 +148,7 @@ def _run(
         settings, local_model=local_model, say=aside.print, heard=heard
     ) as local_runtime:
         known = local_runtime.client.known_agents() or registered_names(registry, settings)
-        with source.name_file_in_errors(), _explain_unknown_agent(registry):
+        with source.name_file_in_errors(), _explain_unknown_agent(registry, settings):
             prepare(submission, known_agents=known, max_message_bytes=limit)
             job = installation_of(local_runtime.client).sessions.submit(submission)
         screen.print(heading(job.collab()))
@@ -165,16 +165,20 @@ def _run(
 
 
 @contextmanager
-def _explain_unknown_agent(registry: Registry) -> Iterator[None]:
+def _explain_unknown_agent(registry: Registry, settings: Settings) -> Iterator[None]:
     """Replace UnknownAgent by an error about the workers if only a worker does not know the agent."""
     from ....models.errors import InvalidInput, UnknownAgent
+    from ...local.code_check import registered_names
 
     try:
         yield
     except UnknownAgent as error:
-        if not registry.knows(error.name):
+        if not registry.knows(error.name) and error.name not in registered_names(registry, settings):
             raise
-        rule = "must be known to every running worker, but a worker has another agents file; see `symposia doctor`"
+        rule = (
+            "must be known to every running worker, but a worker has another agents file or earlier code; "
+            "restart it, see `symposia doctor`"
+        )
         raise InvalidInput(error.field, error.name, rule) from error
 
 

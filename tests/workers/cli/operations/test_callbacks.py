@@ -24,6 +24,15 @@ def test_callbacks_server_listens_until_ctrl_c(terminal):
 
 
 @pytest.mark.long
+def test_callbacks_server_ends_at_sigterm(terminal):
+    port = own_port()
+    running = terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
+    until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="it answers")
+    running.process.terminate()
+    assert running.ended().code == 0
+
+
+@pytest.mark.long
 def test_port_in_use_is_reported_in_one_line(terminal):
     port = own_port()
     terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")

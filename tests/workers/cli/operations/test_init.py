@@ -108,9 +108,10 @@ def test_written_session_runs_with_written_agents(bare: Terminal):
 
 
 def test_examples_lists_one_line_for_each(bare: Terminal):
-    lines = bare.call("examples").out.splitlines()
+    *lines, blank, last = bare.call("examples").out.splitlines()
     assert [line.split()[0] for line in lines] == [it.name for it in EXAMPLES]
     assert max(map(len, lines)) <= 80
+    assert (blank, last) == ("", "Copy one: symposia examples NAME")
 
 
 def test_every_file_of_the_examples_belongs_to_one():
@@ -128,6 +129,30 @@ def test_example_is_copied_with_all_its_files(example, tmp_path: Path):
     )
     with pytest.raises(InvalidInput, match="--force"):
         copy_example(example, tmp_path / "new", force=False)
+
+
+def test_copied_programs_can_be_executed(tmp_path: Path):
+    copy_example(find_example("eval"), tmp_path, force=False)
+    given = '{"answer": "Close the door."}'
+    done = subprocess.run(
+        [tmp_path / "eval" / "few_words.py"], input=given, capture_output=True, text=True, check=True
+    )
+    assert '"score": 0.85' in done.stdout
+
+
+def test_example_that_needs_services_shows_their_command_first(bare: Terminal):
+    shown = bare.call("examples", "trip", "mine").out.splitlines()[-2:]
+    assert shown == ["  symposia up   # in another terminal", "  python mine/trip.py"]
+
+
+def test_agents_of_the_example_import_their_module(bare: Terminal):
+    shown = bare.call("examples", "agents", "mine").out.splitlines()[-1]
+    path, agents_file, command = shown.split(maxsplit=2)
+    assert (path, command) == ("PYTHONPATH=mine/", "symposia up")
+    bare.path.append(bare.folder / "mine")
+    bare.settings["agents_file"] = agents_file.partition("=")[2]
+    problems = [it["text"] for it in bare.run("doctor", "--json").json()["findings"] if it["grade"] != "ok"]
+    assert not any("word_counter" in it for it in problems), problems
 
 
 def test_unknown_example_is_refused_with_the_names():

@@ -122,6 +122,8 @@ def test_immediate_run_waits_for_a_worker(terminal):
     terminal.call("schedule", "run-now", "nightly", "--json").json()
     (entry,) = terminal.call("schedule", "list", "--json").json()
     assert (entry["running"], entry["queued"]) == (first, 1)
+    shown = terminal.call("schedule", "history", "nightly").out
+    assert shown == f"Now: running {first[:8]}, 1 waiting.\n"
 
 
 @pytest.fixture
@@ -139,7 +141,10 @@ def worked(terminal, redis_url):
         (("--job", "stand"), "job: must be a job of the workers (SYMPOSIA_JOBS): standup; after a change of"),
         (("--review", "shed"), "review.root: must be a root of the workers (SYMPOSIA_REVIEW_ROOTS): shop"),
         (("--review", "shop", "--panel", "cod"), "review.panel: must be a panel of the workers: code"),
-        (("--review", "shop", "--model", "codr"), "review.model: must be a registered agent: coder"),
+        (
+            ("--review", "shop", "--model", "codr"),
+            "review.model: must be a registered agent, did you mean coder",
+        ),
     ],
 )
 def test_names_that_no_worker_knows_are_refused(worked, options, rule):

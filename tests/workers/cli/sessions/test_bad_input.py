@@ -79,7 +79,10 @@ def test_unknown_agent_starts_no_worker(terminal: Terminal):
     (terminal.folder / "bad.yaml").write_text(changed(agents={"ann": "ecko"}))
     said = terminal.call("run", "bad.yaml")
     assert (said.code, said.out) == (2, "")
-    assert said.err == "symposia: bad.yaml:1: agents.ann: must be a registered agent: echo (got 'ecko')\n"
+    assert (
+        said.err
+        == "symposia: bad.yaml:1: agents.ann: must be a registered agent, did you mean echo? (got 'ecko')\n"
+    )
 
 
 @pytest.mark.parametrize("command", ["run", "submit"])

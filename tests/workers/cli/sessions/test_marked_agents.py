@@ -71,7 +71,7 @@ def test_run_without_a_worker_knows_marked_agents(terminal: Terminal):
     file.write_text(SESSION.replace("NAME", "adda"))
     said = terminal.run("run", "session.yaml")
     assert said.code == 2
-    assert "agents.ada: must be a registered agent: ada" in said.err
+    assert "agents.ada: must be a registered agent, did you mean ada?" in said.err
 
 
 def test_doctor_lists_marked_agents_and_names_broken_modules(terminal: Terminal):

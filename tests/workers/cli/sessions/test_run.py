@@ -77,6 +77,20 @@ def test_agent_unknown_to_a_running_worker_is_reported(terminal: Terminal, pair_
     assert "agents.ann: must be a registered agent" in terminal.call("run", pair_file).err
 
 
+@pytest.mark.long
+def test_agent_in_code_that_is_newer_than_a_worker_is_reported(terminal: Terminal, pair_file):
+    with connect(terminal.settings["redis_url"]) as client:
+        WorkerPresence(client).announce("w1@elsewhere", ["coder"])
+    (terminal.folder / "registry.toml").write_text('modules = ["later"]\n')
+    code = "import symposia\n\n@symposia.agent('newer')\ndef newer(turn):\n    return 'Yes.'\n"
+    (terminal.folder / "later.py").write_text(code)
+    pair = terminal.folder / "pair.yaml"
+    pair.write_text(pair.read_text().replace("agent: echo", "agent: newer"))
+    said = terminal.run("run", pair_file)
+    assert "agents.ann: must be known to every running worker" in said.err
+    assert "earlier code; restart it" in said.err
+
+
 def test_running_worker_is_used(busy: Terminal, pair_file):
     said = busy.call("run", pair_file)
     assert (said.code, said.err) == (0, "")
