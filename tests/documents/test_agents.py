@@ -1,0 +1,174 @@
+"""Agents: the tables of docs/agents.md in one agents file, its programs and its log lines."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from documents.matching import assert_shown
+from documents.pages import Page
+from documents.programs import run_program
+from live import SUPPORT, until
+from documents.files import write_files
+from processes.terminal import Terminal
+from servers.ports import keep_port
+from servers.model_stub import StubModel, completion
+from symposia.agents.registry import source as source_module
+from symposia.agents.registry.registry import Registry
+from symposia.config.settings import load_settings
+from symposia.factories.runtime import registry_source
+
+PAGE = Page("docs/agents.md")
+MODULES = PAGE.take("toml", "modules = ")
+MODELS = PAGE.take("toml", "[models.house]")
+APPROVAL = PAGE.take("toml", "[tools.pay]")
+PROGRAM = PAGE.take("toml", "[agents.linter]")
+REVIEWER = PAGE.take("toml", "[agents.strict]")
+TOOL = PAGE.take("python", "def book_room")
+STREAM = PAGE.take("python", "Drafts()")
+TEST = PAGE.take("python", "ScriptedModel")
+RELOADED = PAGE.take("text", "not reloaded")
+READ_AGAIN = PAGE.take("text", "agents file read again")
+
+ENDPOINT = "http://localhost:8000/v1"
+ADA = '[agents.ada]\nkind = "scripted"\n'
+BEN = '[agents.ben]\nkind = "scripted"\nreplies = ["{}"]\n'
+MODULE = "import symposia\n\n\n@symposia.agent('ada')\ndef ada(turn):\n    return 'Hello.'\n"
+#: The tool's own library of rooms.
+ROOMS = """
+class rooms:
+    @staticmethod
+    def book(name, idempotency_key):
+        return f"{name} booked once" if idempotency_key else "no key"
+
+
+"""
+#: Prints what its session says of one turn of an agent, after a message.
+ONE_TURN = """
+import sys
+from symposia import submit
+
+def say(name, heard):
+    people = [{"participant_id": name}]
+    collab = {"title": "A", "purpose": "B", "mode": "round_robin", "participants": people}
+    job = submit(collab, stop={"max_turns": 1}, messages=[heard])
+    result = job.result(timeout=40)
+    print(*[it.content for it in result.dialog.messages[1:]] or [result.detail])
+"""
+
+
+def test_log_lines_of_changes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(source_module, "CHECK_EVERY_S", 0)  # each call checks the file
+    caplog.set_level(logging.INFO, "symposia.agents.registry.source")
+    file = Path("agents.toml")
+    file.write_text(BEN.format("one") + ADA.replace("ada", "cyd"))
+    source = registry_source(load_settings(agents_file=file, data_dir=tmp_path))
+    source.current()
+    file.write_text(BEN.format("two") + ADA)
+    until(lambda: source.current().knows("ada"), what="the new file counts")
+    file.write_text('[agents.ada]\nkind = "scripter"\n')
+    until(lambda: bool(source.current()) and len(caplog.records) > 1, what="the file is refused")
+    assert_shown(READ_AGAIN, "\n".join(it.getMessage() for it in caplog.records))
+
+
+def test_approval_of_tool_calls_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "agents.toml"
+    path.write_text(
+        f'{APPROVAL}\n[agents.payer]\nkind = "llm"\nmodel = "openai:gpt-4o"\ntools = ["pay", "files"]\n'
+    )
+    assert Registry.load(path).knows("payer")
+
+
+def test_test_of_an_agent_passes() -> None:
+    names: dict[str, object] = {}
+    exec(compile(TEST, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
+    test = names["test_the_critic_is_asked_to_be_kind"]
+    assert callable(test)
+    test()
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[StubModel]:
+    with StubModel() as stub:
+        yield stub
+
+
+@pytest.fixture(scope="module")
+def files(model: StubModel) -> dict[str, str]:
+    # Anthropic's client is a package of its own. The page says that a [models] table may be named here, too.
+    house = MODELS.replace('"anthropic:claude-sonnet-4-5"', '"house"').replace(ENDPOINT, model.url)
+    assert MODELS not in (house, MODELS.replace(ENDPOINT, model.url))
+    tables = (MODULES, house, PROGRAM, REVIEWER)
+    return {
+        "agents.toml": "\n".join(tables),
+        "my_agents.py": MODULE,
+        "my_project/tools.py": ROOMS + TOOL,
+        "bin/my-linter": "#!/bin/sh\ncat\necho \"$@ finds $MY_LINTER_TOKEN\"\nexit 1\n",
+        "bin/mcp-server-files": f"#!/bin/sh\nexec {sys.executable} {SUPPORT}/servers/mcp_server.py\n",
+    }
+
+
+@pytest.fixture(scope="module")
+def variables() -> dict[str, str]:
+    return {"HOUSE_KEY": "key of the house", "MY_LINTER_TOKEN": "a token"}
+
+
+@pytest.mark.long
+def test_agents_of_the_file_answer(installation: Terminal, model: StubModel) -> None:
+    model.answers(completion(tool=("rooms", {"name": "blue"})), completion("The room is booked."))
+    said = run_program(
+        installation,
+        ONE_TURN,
+        """
+        say("ada", "Hello?")
+        say("secretary", "Book a room.")
+        say("linter", "x = 1")
+        say("strict", "```python app.py\\nimport os\\n```")
+        """,
+    )
+    assert said.splitlines()[:4] == [
+        "Hello.",
+        "The room is booked.",
+        "x = 1--strict - finds a token",
+        "ruff found 3 to fix:",
+    ]
+    assert "blue booked once" in str(model.asked[1].body)
+
+
+@pytest.mark.long
+def test_stream_shows_each_message_once(installation: Terminal) -> None:
+    prelude = """
+    from symposia import submit
+
+    people = [{"participant_id": "ada"}]
+    collab = {"title": "A", "purpose": "B", "mode": "round_robin", "participants": people}
+    job = submit(collab, stop={"max_turns": 2})
+    redraw = print
+    """
+    assert run_program(installation, prelude, STREAM).splitlines() == ["[]", "[]"]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(120)
+def test_up_says_whether_it_reloads_changed_code(tmp_path: Path) -> None:
+    write_files(tmp_path, {"agents.toml": MODULES, "my_agents.py": MODULE})
+    terminal = Terminal(tmp_path, {"data_dir": str(tmp_path / "data"), "worker_processes": "1"})
+    keep_port(tmp_path / "data")
+    up = terminal.start("up", "--no-flower", "--no-beat", "--no-local-model", "--reload").until("| ready")
+    try:
+        (tmp_path / "my_agents.py").write_text(MODULE.replace("Hello.", "Good morning."))
+        up.until("reloading")
+        (tmp_path / "my_agents.py").write_text(f"{MODULE})")
+        up.until("not reloaded")
+        lines = [it for it in up.out.splitlines() if it.startswith("up       | my_agents.py")]
+        assert_shown(RELOADED, "\n".join(lines))
+        assert up.interrupt().ended().code == 0
+    finally:
+        terminal.close()
