@@ -12,7 +12,8 @@ from documents.pages import Page
 from documents.programs import run_program
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
-from symposia.agents.registry.registry import Registry
+from symposia.config.settings import load_settings
+from symposia.factories.runtime import registry_source
 from symposia.models.errors import RegistryError
 
 PAGE = Page("docs/composing.md")
@@ -70,7 +71,7 @@ def test_session_that_contains_itself_is_refused(tmp_path: Path, monkeypatch: py
     Path("panel.yaml").write_text(f"{SESSION}participants: [{{participant_id: jury}}]\n")
     Path("jury.yaml").write_text(f"{SESSION}participants: [{{participant_id: panel}}]\n")
     with pytest.raises(RegistryError) as refused:
-        Registry.load(Path("agents.toml"))
+        registry_source(load_settings(agents_file=Path("agents.toml"), data_dir=tmp_path))
     assert_shown(CIRCLE, str(refused.value))
 
 
@@ -92,13 +93,14 @@ def files(model: StubModel) -> dict[str, str]:
 
 @pytest.mark.long
 def test_session_of_the_program_is_a_participant(installation: Terminal) -> None:
-    assert run_program(installation, PROGRAM).splitlines() == ["x"]
+    assert run_program(installation, PROGRAM).splitlines() == ["ok", "['completed']"]
 
 
 @pytest.mark.long
 def test_session_of_a_file_is_a_participant(installation: Terminal) -> None:
     said = installation.call("run", "notes.yaml", "--json").json()
-    assert [it["content"] for it in said["dialog"]["messages"]] == []
+    texts = [it["content"] for it in said["dialog"]["messages"]]
+    assert texts == ["The parser is faster.", "What is a parser?"]
 
 
 @pytest.mark.long
@@ -109,7 +111,11 @@ def test_agents_call_a_session(installation: Terminal, model: StubModel) -> None
         WITH_WRITER,
         """
         for agent in ("panel", "caller", "editor"):
-            print(notes(agent))
+            print(*notes(agent), sep=" | ")
         """,
     )
-    assert said.splitlines() == []
+    assert said.splitlines() == [
+        "The parser is faster. | What is a parser? | 1",
+        "The parser is faster. | The panel says: What is a parser? | 1",
+        "The parser is faster. | I explain the parser. | 1",
+    ]

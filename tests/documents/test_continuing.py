@@ -1,0 +1,34 @@
+"""Continue and fork: the program of docs/continuing.md on a worker."""
+
+from __future__ import annotations
+
+import pytest
+
+from documents.pages import Page
+from documents.programs import run_program
+from processes.terminal import Terminal
+
+PAGE = Page("docs/continuing.md")
+PROGRAM = PAGE.take("python", "continue_with")
+
+
+@pytest.mark.long
+def test_program_continues_and_forks_a_session(installation: Terminal) -> None:
+    said = run_program(
+        installation,
+        """
+        from symposia import Client
+
+        client = Client()
+        agents = {"ada": "echo", "ben": {"agent": "echo", "parameters": {"replies": ["A cat?"]}}}
+        """,
+        PROGRAM,
+        "for it in second.dialog().messages: print(it.speaker, it.content)",
+    )
+    assert said.splitlines() == [
+        "None And a name for the dog?",
+        "ada And a name for the dog?",
+        "ben A cat?",
+        "ada A cat?",
+        "ben A cat?",
+    ]
