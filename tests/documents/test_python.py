@@ -17,13 +17,6 @@ AGENTS = """\
 kind = "scripted"
 replies = ["Look at this.", "APPROVED: fine."]
 """
-STANDUP = """\
-title: Standup
-purpose: Say what is next.
-mode: round_robin
-participants: [{participant_id: ann, agent: echo}]
-stop: {max_turns: 1}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -37,29 +30,31 @@ def files() -> dict[str, str]:
 
 
 @pytest.mark.long
-def test_programs_submit_find_and_review(installation: Terminal) -> None:
+def test_programs_of_the_page_run_in_order(installation: Terminal) -> None:
     session = f"{SHOWN_ID}-1111-4111-8111-111111111111"
     said = run_program(
         installation,
         SESSION.replace("Collab(\n", f'Collab(\n    collab_id="{session}",\n'),
         GET_JOB,
-        "client = Client()",
         REVIEW,
         OTHERS,
-        "print(client.schedules.get('nightly').cron, client.memory.get(42, 'room')['parameters'])",
-    )
-    assert said.splitlines() == []
-
-
-@pytest.mark.long
-def test_asyncio_program_submits(installation: Terminal) -> None:
-    (collab,) = [it for it in SESSION.split("with Client()")[:1]]
-    said = run_program(
-        installation,
-        collab,
-        "client = Client()",
-        'client.schedules.add("nightly", cron="0 3 * * *", review={"panel": "code", "root": "app"})',
         in_coroutine(ASYNC),
-        "print(client.schedules.get('nightly').paused)",
+        """
+        entry = client.schedules.get("nightly")
+        print(entry.schedule.name, entry.paused, client.memory.get(42, "room")["parameters"])
+        """,
     )
-    assert said.splitlines() == []
+    lines = [it for it in said.splitlines() if it not in ("0 of 1", "1 of 1")]
+    dialog = [
+        "coder Look at this.",
+        "reviewer Look at this.",
+        "coder APPROVED: fine.",
+        "reviewer APPROVED: fine.",
+    ]
+    assert lines == [
+        *dialog,
+        "completed",
+        "['`os` imported but unused']",
+        *dialog,
+        "nightly True {'to': 'London'}",
+    ]
