@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from documents.files import write_files
 from documents.matching import assert_shown
 from documents.pages import Page
 from documents.programs import run_program
 from live import SUPPORT, until
-from documents.files import write_files
 from processes.terminal import Terminal
-from servers.ports import keep_port
 from servers.model_stub import StubModel, completion
+from servers.ports import keep_port
 from symposia.agents.registry import source as source_module
 from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
@@ -110,7 +110,7 @@ def files(model: StubModel) -> dict[str, str]:
         "agents.toml": "\n".join(tables),
         "my_agents.py": MODULE,
         "my_project/tools.py": ROOMS + TOOL,
-        "bin/my-linter": "#!/bin/sh\ncat\necho \"$@ finds $MY_LINTER_TOKEN\"\nexit 1\n",
+        "bin/my-linter": '#!/bin/sh\ncat\necho "$@ finds $MY_LINTER_TOKEN"\nexit 1\n',
         "bin/mcp-server-files": f"#!/bin/sh\nexec {sys.executable} {SUPPORT}/servers/mcp_server.py\n",
     }
 

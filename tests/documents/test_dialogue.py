@@ -26,9 +26,7 @@ def test_document_is_read_and_written() -> None:
 @pytest.fixture(scope="module")
 def files() -> dict[str, str]:
     names = ("muffin", "scone")
-    entries = [
-        f'[agents.{it}]\nkind = "python"\ncallable = "stub_agents.alignment:expert"\n' for it in names
-    ]
+    entries = [f'[agents.{it}]\nkind = "python"\ncallable = "stub_agents.alignment:expert"\n' for it in names]
     return {"agents.toml": "\n".join(entries)}
 
 

@@ -73,6 +73,6 @@ def test_guards_of_the_page_act(installation: Terminal) -> None:
         "The password is x. ['words'] all_turns_failed",
         "Hello. ['short', 'short'] failed",
         "Hello. ['no_keys'] failed",
-        "{\"name\": \"no title\"} ['form'] max_turns",
+        '{"name": "no title"} [\'form\'] max_turns',
         "Come in, please. ['polite'] max_turns",
     ]

@@ -43,6 +43,7 @@ def test_first_program_and_session_file_run(
     assert names["write_letter"]("doors") == "The Lantern Room?"
 
 
+@pytest.mark.long
 @pytest.mark.real_models
 def test_agent_of_pydantic_ai_is_a_participant(monkeypatch: pytest.MonkeyPatch) -> None:
     with StubModel() as model:

@@ -24,7 +24,7 @@ shop = "shop"
 DELIVERIES = """\
 [team]
 kind = "folder"
-folder = "reports"
+folder = "{folder}"
 """
 STANDUP = """\
 title: Standup
@@ -47,21 +47,26 @@ def test_settings_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.fixture(scope="module")
-def files() -> dict[str, str]:
+def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reports")
+
+
+@pytest.fixture(scope="module")
+def files(reports: Path) -> dict[str, str]:
     assert URL in SETTINGS
     settings = "".join(f"{it}\n" for it in SETTINGS.splitlines() if URL not in it)
     return {
         "symposia.toml": settings + MORE,
         "agents.toml": "",
         "schedules.toml": SCHEDULES,
-        "deliveries.toml": DELIVERIES,
+        "deliveries.toml": DELIVERIES.format(folder=reports),
         "standup.yaml": STANDUP,
         "shop/app.py": "import os\n",
     }
 
 
 @pytest.mark.long
-def test_schedules_of_the_file_run(installation: Terminal) -> None:
+def test_schedules_of_the_file_run(installation: Terminal, reports: Path) -> None:
     installation.start("beat")
     until(lambda: "standup" in installation.call("schedule", "list").out, what="the file is read")
     for name in ("nightly", "standup"):
@@ -70,5 +75,4 @@ def test_schedules_of_the_file_run(installation: Terminal) -> None:
             lambda name=name: "completed" in installation.call("schedule", "history", name).out,
             what=f"{name} has run",
         )
-    reports = installation.folder / "reports"
     until(lambda: {it.suffix for it in reports.rglob("*.*")} >= {".sarif", ".html"}, what="the reports")

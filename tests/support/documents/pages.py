@@ -12,8 +12,8 @@ _BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)(?: title=\"[^\"]+\")?\n(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
-#: How the first line of a block begins that is typed in a terminal. `documents.console` follows these.
-_TYPED = ("$ ", "symposia ", "^C")
+#: How a block without a language begins that is typed in a terminal. `documents.console` follows these.
+_TYPED = ("$ ", "symposia ")
 
 
 class Block(NamedTuple):
@@ -25,7 +25,7 @@ class Block(NamedTuple):
     @property
     def is_typed(self) -> bool:
         """Whether it is typed in a terminal."""
-        return self.language in ("console", "sh") or self.text.startswith(_TYPED)
+        return self.language in ("console", "sh") or (not self.language and self.text.startswith(_TYPED))
 
 
 class Page:

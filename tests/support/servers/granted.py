@@ -6,18 +6,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from documents.pages import Page
 from servers.own_server import own_server
 
-ROOT = Path(__file__).parents[3]
+SECURITY = Page("docs/security.md")
 PASSWORD = "as-long-as-it-is-secret"
 ADMIN = "redis://admin:admin@127.0.0.1:{port}/0"
 
 
-def read_rule(page: str, user: str) -> str:
-    """The line of an ACL file that a page has for this user, with a password."""
-    lines = (ROOT / "docs" / page).read_text().splitlines()
-    (line,) = [it for it in lines if it.startswith(f"user {user} on ")]
-    return line.replace("PASSWORD", PASSWORD)
+def with_password(rule: str) -> str:
+    """A line of an ACL file, as a page has it, with a password."""
+    return rule.strip().replace("PASSWORD", PASSWORD)
+
+
+SYMPOSIA_RULE = with_password(SECURITY.take("text", "user symposia on "))
 
 
 @contextmanager
@@ -26,7 +28,7 @@ def granted_server(folder: Path, *rules: str) -> Iterator[tuple[str, str]]:
     lines = [
         "user default off",
         "user admin on >admin ~* &* +@all",
-        read_rule("security.md", "symposia"),
+        SYMPOSIA_RULE,
         *rules,
     ]
     (folder / "users.acl").write_text("\n".join(lines) + "\n")
