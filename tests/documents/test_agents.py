@@ -22,6 +22,9 @@ from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.factories.runtime import registry_source
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/agents.md")
 MODULES = PAGE.take("toml", "modules = ")
 MODELS = PAGE.take("toml", "[models.house]")
@@ -156,7 +159,6 @@ def test_stream_shows_each_message_once(installation: Terminal) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.timeout(120)
 def test_up_says_whether_it_reloads_changed_code(tmp_path: Path) -> None:
     write_files(tmp_path, {"agents.toml": MODULES, "my_agents.py": MODULE})
     terminal = Terminal(tmp_path, {"data_dir": str(tmp_path / "data"), "worker_processes": "1"})

@@ -16,6 +16,9 @@ from symposia.config.settings import load_settings
 from symposia.factories.runtime import registry_source
 from symposia.models.errors import RegistryError
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/composing.md")
 PROGRAM = PAGE.take("python", "PANEL = {")
 CALLER = PAGE.take("python", "def edit")

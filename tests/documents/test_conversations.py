@@ -8,6 +8,9 @@ from documents.pages import Page
 from documents.programs import run_program
 from processes.terminal import Terminal
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/conversations.md")
 WORKSPACE = PAGE.take("python", "register_task_manager")
 SESSION = PAGE.take("python", "conversation=made")

@@ -8,6 +8,9 @@ from documents.pages import ROOT, Page
 from documents.programs import run_program
 from processes.terminal import Terminal
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/dialogue.md")
 DOCUMENT = PAGE.take("python", "parse(text)")
 SESSION = PAGE.take("python", 'protocol="alignment"')

@@ -8,6 +8,9 @@ from documents.pages import Page
 from documents.programs import run_program
 from processes.terminal import Terminal
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/guards.md")
 AGENTS = PAGE.take("toml", "[guards.short]")
 MODULE = PAGE.take("python", "# my_guards.py")

@@ -8,6 +8,9 @@ from documents.pages import Page
 from documents.programs import in_coroutine, run_program
 from processes.terminal import Terminal
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/python.md")
 GET_JOB, SESSION, REVIEW, OTHERS, ASYNC = PAGE.take_all("python")
 #: The id of the page's session.

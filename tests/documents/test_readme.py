@@ -14,6 +14,9 @@ from documents.programs import run_program
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("README.md")
 FIRST = PAGE.take("python", "run_local_sync")
 AGENTS = PAGE.take("toml", "[models.fast]")

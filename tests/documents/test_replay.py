@@ -12,6 +12,9 @@ from documents.programs import run_program
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/replay.md")
 PROGRAM = PAGE.take("python", "client.replay(")
 DIFFERS = PAGE.take("text", "differs from the record")

@@ -9,6 +9,9 @@ from documents.pages import Page
 from documents.programs import run_program
 from processes.terminal import Terminal
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/results.md")
 PROGRAM = PAGE.take("python", "class Report")
 FAILED = PAGE.take("text", "must be valid under the JSON schema")

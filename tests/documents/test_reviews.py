@@ -17,6 +17,9 @@ from servers.code_hosts.github import GitHub, Pull
 from servers.code_hosts.json_server import TOKEN
 from symposia.reviews.panels import find_panel
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 PAGE = Page("docs/reviews.md")
 PROGRAM = PAGE.take("python", "pull_request=5")
 HOUSE = PAGE.take("toml", 'mode = "orchestrated"')

@@ -11,6 +11,9 @@ from live import until
 from processes.terminal import Terminal
 from symposia.config.settings import load_settings
 
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
 SETTINGS_PAGE = Page("docs/settings.md")
 SCHEDULES_PAGE = Page("docs/schedules.md")
 SETTINGS = SETTINGS_PAGE.take("toml", "redis_url")
