@@ -18,7 +18,6 @@ from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
 from servers.ports import keep_port
 from symposia.agents.registry import source as source_module
-from symposia.agents.registry.registry import Registry
 from symposia.config.settings import load_settings
 from symposia.factories.runtime import registry_source
 
@@ -41,6 +40,17 @@ ENDPOINT = "http://localhost:8000/v1"
 ADA = '[agents.ada]\nkind = "scripted"\n'
 BEN = '[agents.ben]\nkind = "scripted"\nreplies = ["{}"]\n'
 MODULE = "import symposia\n\n\n@symposia.agent('ada')\ndef ada(turn):\n    return 'Hello.'\n"
+#: An agent of the tools that need an approval, at an endpoint of this machine.
+PAYER = """
+[models.till]
+model = "till"
+base_url = "{url}"
+
+[agents.payer]
+kind = "llm"
+model = "till"
+tools = ["pay", "files"]
+"""
 #: The tool's own library of rooms.
 ROOMS = """
 class rooms:
@@ -52,7 +62,6 @@ class rooms:
 """
 #: Prints what its session says of one turn of an agent, after a message.
 ONE_TURN = """
-import sys
 from symposia import submit
 
 def say(name, heard):
@@ -81,14 +90,6 @@ def test_log_lines_of_changes(
     assert_shown(READ_AGAIN, "\n".join(it.getMessage() for it in caplog.records))
 
 
-def test_approval_of_tool_calls_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "agents.toml"
-    path.write_text(
-        f'{APPROVAL}\n[agents.payer]\nkind = "llm"\nmodel = "openai:gpt-4o"\ntools = ["pay", "files"]\n'
-    )
-    assert Registry.load(path).knows("payer")
-
-
 def test_test_of_an_agent_passes() -> None:
     names: dict[str, object] = {}
     exec(compile(TEST, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
@@ -112,6 +113,7 @@ def files(model: StubModel) -> dict[str, str]:
     return {
         "agents.toml": "\n".join(tables),
         "my_agents.py": MODULE,
+        "my_tools.py": 'from stub_agents.approvals import pay\n\n__all__ = ["pay"]\n',
         "my_project/tools.py": ROOMS + TOOL,
         "bin/my-linter": '#!/bin/sh\ncat\necho "$@ finds $MY_LINTER_TOKEN"\nexit 1\n',
         "bin/mcp-server-files": f"#!/bin/sh\nexec {sys.executable} {SUPPORT}/servers/mcp_server.py\n",
@@ -145,8 +147,44 @@ def test_agents_of_the_file_answer(installation: Terminal, model: StubModel) -> 
     assert "blue booked once" in str(model.asked[1].body)
 
 
+@pytest.fixture
+def payer(installation: Terminal, model: StubModel) -> Iterator[None]:
+    """The agents file has other tables, which workers take without a restart."""
+    agents = installation.folder / "agents.toml"
+    before = agents.read_text()
+    agents.write_text(APPROVAL + PAYER.format(url=model.url))
+    yield
+    agents.write_text(before)
+
+
 @pytest.mark.long
-def test_stream_shows_each_message_once(installation: Terminal) -> None:
+@pytest.mark.usefixtures("payer")
+def test_tool_call_waits_for_its_approval(installation: Terminal, model: StubModel) -> None:
+    model.answers(completion(tool=("pay", {"amount": 3})), completion("It is paid."))
+    said = run_program(
+        installation,
+        """
+        import time
+
+        from symposia import Client
+
+        client = Client()
+        while "payer" not in client.known_agents():
+            time.sleep(0.02)
+        people = [{"participant_id": "payer"}]
+        collab = {"title": "A", "purpose": "B", "mode": "round_robin", "participants": people}
+        job = client.submit(collab, stop={"max_turns": 1}, approvers=["ann"])
+        question = job.wait_for_question(timeout=40)
+        job.reply("ann", "approve", token=question.reply_token)
+        print(question.asked, job.result(timeout=40).text)
+        """,
+    )
+    assert said == "('ann',) It is paid.\n"
+    assert "paid 3" in str(model.asked[-1].body)
+
+
+@pytest.mark.long
+def test_stream_program_replaces_drafts(installation: Terminal) -> None:
     prelude = """
     from symposia import submit
 

@@ -15,23 +15,17 @@ PAGE = Page("docs/continuing.md")
 PROGRAM = PAGE.take("python", "continue_with")
 
 
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    return {"agents.toml": '[agents.local]\nkind = "scripted"\nreplies = ["Lamp?", "Wick?"]\n'}
+
+
 @pytest.mark.long
 def test_program_continues_and_forks_a_session(installation: Terminal) -> None:
     said = run_program(
         installation,
-        """
-        from symposia import Client
-
-        client = Client()
-        agents = {"ada": "echo", "ben": {"agent": "echo", "parameters": {"replies": ["A cat?"]}}}
-        """,
         PROGRAM,
         "for it in second.dialog().messages: print(it.speaker, it.content)",
     )
-    assert said.splitlines() == [
-        "None And a name for the dog?",
-        "ada And a name for the dog?",
-        "ben A cat?",
-        "ada A cat?",
-        "ben A cat?",
-    ]
+    dialog = ["ada Lamp?", "ben Lamp?", "ada Wick?", "ben Wick?"]
+    assert said.splitlines() == ["None And a name for the dog?", *dialog]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from documents.pages import Page
@@ -47,7 +49,7 @@ stop: {max_turns: 1}
 
 
 def test_local_client_compares_prompts() -> None:
-    names = {"old_prompt": lambda _: "A lamp.", "new_prompt": lambda _: "A door."}
+    names: dict[str, Any] = {}
     exec(compile(LOCAL, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
     result = names["result"]
     assert {it.variant: it.score for it in result.summaries} == {"old": 0, "new": 1}

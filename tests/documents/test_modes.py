@@ -62,7 +62,7 @@ def test_programs_submit_sessions(installation: Terminal) -> None:
         installation,
         SWARM,
         """
-        from symposia import Client, MaxRounds, MaxTurns, TextSeen, TokenBudget
+        from symposia import Client
 
         client = Client()
         topics = ["lamps", "chairs"]

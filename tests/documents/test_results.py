@@ -16,20 +16,13 @@ PAGE = Page("docs/results.md")
 PROGRAM = PAGE.take("python", "class Report")
 FAILED = PAGE.take("text", "must be valid under the JSON schema")
 AGENTS = """\
-[agents.reporter]
+[agents.local]
 kind = "python"
 callable = "stub_agents.typed:reporter"
 
 [agents.ada]
 kind = "scripted"
 replies = ['{"title": 7}']
-"""
-#: Participants and agents that the page takes for granted: only the last turn must give the output.
-PEOPLE = """
-from symposia import MaxTurns
-
-people = [{"participant_id": "ada"}, {"participant_id": "ben"}]
-agents = {"ada": "echo", "ben": "reporter"}
 """
 
 
@@ -40,22 +33,19 @@ def files() -> dict[str, str]:
 
 @pytest.mark.long
 def test_program_prints_the_report(installation: Terminal) -> None:
-    assert run_program(installation, PEOPLE, PROGRAM) == "Lamps ['too dim']\n"
+    assert run_program(installation, PROGRAM) == "Lamps ['too dim']\n"
 
 
 @pytest.mark.long
 def test_invalid_output_is_the_reason(installation: Terminal) -> None:
-    (submitted,) = [it for it in PROGRAM.split("\n\n\n") if it.startswith("job = submit(")]
+    report, _ = PROGRAM.split("\n\n\njob = submit(")
     said = run_program(
         installation,
-        PROGRAM.removesuffix(submitted),
+        report,
         """
         people = [{"participant_id": "ada"}]
-        agents = {"ada": "ada"}
-        """,
-        submitted.partition("result = ")[0],
-        """
-        result = job.result(timeout=40)
+        collab = {"title": "Lamps", "purpose": "Look at them.", "mode": "round_robin", "participants": people}
+        result = submit(collab, output=Report, stop={"max_turns": 1}).result(timeout=40)
         print(f"{result.reason} ({result.detail})")
         """,
     )
