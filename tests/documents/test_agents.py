@@ -13,7 +13,7 @@ from documents.files import write_files
 from documents.matching import assert_shown
 from documents.pages import Page
 from documents.programs import run_program
-from live import SUPPORT, until
+from live import until
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
 from servers.ports import keep_port
@@ -59,6 +59,21 @@ class rooms:
         return f"{name} booked once" if idempotency_key else "no key"
 
 
+"""
+#: The program of the page's tool server.
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("files")
+
+
+@server.tool()
+def write_file(path: str, text: str) -> str:
+    "Write a file."
+    return f"wrote {path}"
+
+
+server.run(transport="stdio")
 """
 #: Prints what its session says of one turn of an agent, after a message.
 ONE_TURN = """
@@ -116,7 +131,7 @@ def files(model: StubModel) -> dict[str, str]:
         "my_tools.py": 'from stub_agents.approvals import pay\n\n__all__ = ["pay"]\n',
         "my_project/tools.py": ROOMS + TOOL,
         "bin/my-linter": '#!/bin/sh\ncat\necho "$@ finds $MY_LINTER_TOKEN"\nexit 1\n',
-        "bin/mcp-server-files": f"#!/bin/sh\nexec {sys.executable} {SUPPORT}/servers/mcp_server.py\n",
+        "bin/mcp-server-files": f"#!{sys.executable}\n{SERVER}",
     }
 
 
@@ -160,7 +175,11 @@ def payer(installation: Terminal, model: StubModel) -> Iterator[None]:
 @pytest.mark.long
 @pytest.mark.usefixtures("payer")
 def test_tool_call_waits_for_its_approval(installation: Terminal, model: StubModel) -> None:
-    model.answers(completion(tool=("pay", {"amount": 3})), completion("It is paid."))
+    model.answers(
+        completion(tool=("pay", {"amount": 3})),
+        completion(tool=("files_write_file", {"path": "a", "text": "b"}), call="call-2"),
+        completion("It is paid and written."),
+    )
     said = run_program(
         installation,
         """
@@ -174,13 +193,15 @@ def test_tool_call_waits_for_its_approval(installation: Terminal, model: StubMod
         people = [{"participant_id": "payer"}]
         collab = {"title": "A", "purpose": "B", "mode": "round_robin", "participants": people}
         job = client.submit(collab, stop={"max_turns": 1}, approvers=["ann"])
-        question = job.wait_for_question(timeout=40)
-        job.reply("ann", "approve", token=question.reply_token)
-        print(question.asked, job.result(timeout=40).text)
+        for question in job.questions():
+            print(question.asked)
+            job.reply("ann", "approve", token=question.reply_token)
+        print(job.result(timeout=40).text)
         """,
     )
-    assert said == "('ann',) It is paid.\n"
+    assert said.splitlines() == ["('ann',)", "('ann',)", "It is paid and written."]
     assert "paid 3" in str(model.asked[-1].body)
+    assert "wrote a" in str(model.asked[-1].body)
 
 
 @pytest.mark.long

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from documents.pages import ROOT, Page
+from documents.pages import PAGES, ROOT, Page
 from documents.registry import READ_WHOLE, TAKEN_BY
 
-PAGES = ["README.md", *sorted(f"docs/{it.name}" for it in (ROOT / "docs").glob("*.md"))]
 MODULES = sorted({it for modules in TAKEN_BY.values() for it in modules})
 
 

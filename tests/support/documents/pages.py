@@ -8,6 +8,7 @@ from textwrap import dedent
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[3]
+PAGES = ["README.md", *sorted(f"docs/{it.name}" for it in (ROOT / "docs").glob("*.md"))]
 _BLOCK = re.compile(
     r"^(?P<indent> *)```(?P<language>\w*)(?: title=\"[^\"]+\")?\n(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
