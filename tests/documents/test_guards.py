@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from documents.files import write_files
 from documents.pages import Page
 from documents.programs import run_program
 from processes.terminal import Terminal
+from symposia.agents.registry.registry import Registry
 
 #: They start a worker, and a process for each program.
 pytestmark = pytest.mark.timeout(180)
@@ -41,6 +45,14 @@ RUDE = """
 def speak(turn):
     return "Come in, please." if "must say please" in turn.instruction else "Come in."
 """
+
+
+def test_tables_and_module_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_files(tmp_path, {"agents.toml": AGENTS, "my_guards.py": MODULE})
+    monkeypatch.syspath_prepend(tmp_path)
+    registry = Registry.load(tmp_path / "agents.toml")
+    assert registry.check() == []
+    assert list(registry.guards_of("ada")) == ["short", "no_keys", "words"]
 
 
 @pytest.fixture(scope="module")
