@@ -12,20 +12,18 @@ import pytest
 from redis import Redis
 from redis.exceptions import NoPermissionError
 
-from documents.pages import ROOT, Page
+from documents.pages import ROOT
 from live import result_of, until
 from review_tools.schedules import Place
 from scaling import patient
 from servers.flower import FlowerServer
-from servers.granted import granted_server, url_of, with_password
+from servers.granted import granted_server, read_rule, url_of
 from symposia.client import Client
 from symposia.config.celery import QUEUE
 from symposia.config.settings import child_environment, load_settings
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.keys import DUE
 
-PAGE = Page("docs/deploying-redis.md")
-KEDA_RULE = with_password(PAGE.take("text", "user keda on "))
 CREDENTIALS = "ann:secret"
 CALL = re.compile(r"redis\.p?call\(\s*['\"](\w+)['\"]", re.IGNORECASE)
 #: What KEDA's scaler for Redis runs.
@@ -38,7 +36,7 @@ return redis.call(commands[redis.call('type', KEYS[1]).ok], KEYS[1])
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[tuple[str, str]]:
     (folder := tmp_path / "server").mkdir()
-    with granted_server(folder, KEDA_RULE) as urls:
+    with granted_server(folder, read_rule("deploying-redis.md", "keda")) as urls:
         yield urls
 
 

@@ -13,7 +13,7 @@ import pytest
 from checks import ledger
 from live import result_of, until
 from scaling import patient
-from servers.granted import PASSWORD, SYMPOSIA_RULE
+from servers.granted import PASSWORD, read_rule
 from servers.redis_nodes import Cluster, own_cluster
 from symposia import AsyncClient
 from symposia.client import Client
@@ -31,7 +31,7 @@ from symposia.workers.local.services import worker_command
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A cluster that is spoken to as the user of docs/security.md."""
-    rights = SYMPOSIA_RULE.split()[1:]
+    rights = read_rule("security.md", "symposia").split()[1:]
     with own_cluster(tmp_path / "cluster", credentials=f"symposia:{PASSWORD}@") as cluster:
         for node in cluster.nodes:
             node.client.execute_command("ACL SETUSER", *rights)

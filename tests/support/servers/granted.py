@@ -9,17 +9,20 @@ from pathlib import Path
 from documents.pages import Page
 from servers.own_server import own_server
 
-SECURITY = Page("docs/security.md")
 PASSWORD = "as-long-as-it-is-secret"
 ADMIN = "redis://admin:admin@127.0.0.1:{port}/0"
+SECURITY = Page("docs/security.md")
+REDIS = Page("docs/deploying-redis.md")
+#: Lines of an ACL file, by page and user.
+_RULES = {
+    ("security.md", "symposia"): SECURITY.take("text", "user symposia on "),
+    ("deploying-redis.md", "keda"): REDIS.take("text", "user keda on "),
+}
 
 
-def with_password(rule: str) -> str:
-    """A line of an ACL file, as a page has it, with a password."""
-    return rule.strip().replace("PASSWORD", PASSWORD)
-
-
-SYMPOSIA_RULE = with_password(SECURITY.take("text", "user symposia on "))
+def read_rule(page: str, user: str) -> str:
+    """The line of an ACL file that a page has for this user, with a password."""
+    return _RULES[page, user].strip().replace("PASSWORD", PASSWORD)
 
 
 @contextmanager
@@ -28,7 +31,7 @@ def granted_server(folder: Path, *rules: str) -> Iterator[tuple[str, str]]:
     lines = [
         "user default off",
         "user admin on >admin ~* &* +@all",
-        SYMPOSIA_RULE,
+        read_rule("security.md", "symposia"),
         *rules,
     ]
     (folder / "users.acl").write_text("\n".join(lines) + "\n")
