@@ -16,10 +16,8 @@ TAKEN_BY = {
     "docs/conversations.md": ("tests/documents/test_conversations.py",),
     "docs/dashboard.md": ("tests/workers/dashboard/test_entry_points.py",),
     "docs/deploying-databases.md": ("tests/documents/test_deploying.py",),
-    "docs/deploying-redis.md": (
-        "tests/documents/test_deploying.py",
-        "tests/security/test_rights_of_operations.py",
-    ),
+    # Tests of `tests/security` start servers with the users of this page and of docs/security.md.
+    "docs/deploying-redis.md": ("tests/documents/test_deploying.py", "tests/support/servers/granted.py"),
     "docs/dialogue.md": ("tests/documents/test_dialogue.py",),
     "docs/evaluations.md": ("tests/documents/test_evaluations.py",),
     "docs/guards.md": ("tests/documents/test_guards.py",),
@@ -33,7 +31,6 @@ TAKEN_BY = {
     "docs/results.md": ("tests/documents/test_results.py",),
     "docs/reviews.md": ("tests/documents/test_reviews.py",),
     "docs/schedules.md": ("tests/documents/test_settings.py",),
-    # Tests of `tests/security` start servers with this user.
     "docs/security.md": ("tests/support/servers/granted.py",),
     "docs/settings.md": ("tests/documents/test_settings.py",),
 }
