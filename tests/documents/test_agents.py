@@ -1,25 +1,16 @@
-"""Agents: the tables of docs/agents.md in one agents file, its programs and its log lines."""
+"""Agents: the tables of docs/agents.md in one agents file, and its programs."""
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from documents.files import write_files
-from documents.matching import assert_shown
 from documents.pages import Page
 from documents.programs import run_program
-from live import until
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
-from servers.ports import keep_port
-from symposia.agents.registry import source as source_module
-from symposia.config.settings import load_settings
-from symposia.factories.runtime import registry_source
 
 #: They start a worker, and a process for each program.
 pytestmark = pytest.mark.timeout(180)
@@ -33,12 +24,8 @@ REVIEWER = PAGE.take("toml", "[agents.strict]")
 TOOL = PAGE.take("python", "def book_room")
 STREAM = PAGE.take("python", "Drafts()")
 TEST = PAGE.take("python", "ScriptedModel")
-RELOADED = PAGE.take("text", "not reloaded")
-READ_AGAIN = PAGE.take("text", "agents file read again")
 
 ENDPOINT = "http://localhost:8000/v1"
-ADA = '[agents.ada]\nkind = "scripted"\n'
-BEN = '[agents.ben]\nkind = "scripted"\nreplies = ["{}"]\n'
 MODULE = "import symposia\n\n\n@symposia.agent('ada')\ndef ada(turn):\n    return 'Hello.'\n"
 #: An agent of the tools that need an approval, at an endpoint of this machine.
 PAYER = """
@@ -50,6 +37,12 @@ base_url = "{url}"
 kind = "llm"
 model = "till"
 tools = ["pay", "files"]
+"""
+#: An agent that waits for a file.
+GATED = """
+[agents.gated]
+kind = "python"
+callable = "stub_agents.live:gated"
 """
 #: The tool's own library of rooms.
 ROOMS = """
@@ -88,23 +81,6 @@ def say(name, heard):
 """
 
 
-def test_log_lines_of_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(source_module, "CHECK_EVERY_S", 0)  # each call checks the file
-    caplog.set_level(logging.INFO, "symposia.agents.registry.source")
-    file = Path("agents.toml")
-    file.write_text(BEN.format("one") + ADA.replace("ada", "cyd"))
-    source = registry_source(load_settings(agents_file=file, data_dir=tmp_path))
-    source.current()
-    file.write_text(BEN.format("two") + ADA)
-    until(lambda: source.current().knows("ada"), what="the new file counts")
-    file.write_text('[agents.ada]\nkind = "scripter"\n')
-    until(lambda: bool(source.current()) and len(caplog.records) > 1, what="the file is refused")
-    assert_shown(READ_AGAIN, "\n".join(it.getMessage() for it in caplog.records))
-
-
 def test_test_of_an_agent_passes() -> None:
     names: dict[str, object] = {}
     exec(compile(TEST, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
@@ -124,7 +100,7 @@ def files(model: StubModel) -> dict[str, str]:
     # Anthropic's client is a package of its own. The page says that a [models] table may be named here, too.
     house = MODELS.replace('"anthropic:claude-sonnet-4-5"', '"house"').replace(ENDPOINT, model.url)
     assert MODELS not in (house, MODELS.replace(ENDPOINT, model.url))
-    tables = (MODULES, house, PROGRAM, REVIEWER)
+    tables = (MODULES, house, PROGRAM, REVIEWER, GATED)
     return {
         "agents.toml": "\n".join(tables),
         "my_agents.py": MODULE,
@@ -205,31 +181,36 @@ def test_tool_call_waits_for_its_approval(installation: Terminal, model: StubMod
 
 
 @pytest.mark.long
-def test_stream_program_replaces_drafts(installation: Terminal) -> None:
-    prelude = """
-    from symposia import submit
+def test_stream_shows_what_a_model_writes(installation: Terminal, model: StubModel) -> None:
+    model.answers(completion("The room is booked for you."))
+    said = run_program(
+        installation,
+        """
+        import threading
+        import time
+        from pathlib import Path
 
-    people = [{"participant_id": "ada"}]
-    collab = {"title": "A", "purpose": "B", "mode": "round_robin", "participants": people}
-    job = submit(collab, stop={"max_turns": 2})
-    redraw = print
-    """
-    assert run_program(installation, prelude, STREAM).splitlines() == ["[]", "[]"]
+        from symposia import submit
+        from symposia.state.redis.connect import connect
+        from symposia.state.redis.keys import session_key
 
+        people = [{"participant_id": "gated"}, {"participant_id": "secretary"}]
+        collab = {"title": "A", "purpose": "B", "mode": "round_robin", "participants": people}
+        job = submit(collab, stop={"max_turns": 2}, parameters={"gate": "reads", "gate_turn": 1})
 
-@pytest.mark.long
-def test_up_says_whether_it_reloads_changed_code(tmp_path: Path) -> None:
-    write_files(tmp_path, {"agents.toml": MODULES, "my_agents.py": MODULE})
-    terminal = Terminal(tmp_path, {"data_dir": str(tmp_path / "data"), "worker_processes": "1"})
-    keep_port(tmp_path / "data")
-    up = terminal.start("up", "--no-flower", "--no-beat", "--no-local-model", "--reload").until("| ready")
-    try:
-        (tmp_path / "my_agents.py").write_text(MODULE.replace("Hello.", "Good morning."))
-        up.until("reloading")
-        (tmp_path / "my_agents.py").write_text(f"{MODULE})")
-        up.until("not reloaded")
-        lines = [it for it in up.out.splitlines() if it.startswith("up       | my_agents.py")]
-        assert_shown(RELOADED, "\n".join(lines))
-        assert up.interrupt().ended().code == 0
-    finally:
-        terminal.close()
+        def open_gate():
+            while not redis.exists(session_key(job.id, "listening")):
+                time.sleep(0.02)  # a model streams only if there is a reader before its turn
+            Path("reads").touch()
+        """,
+        f'redis = connect("{installation.settings["redis_url"]}")',
+        """
+        threading.Thread(target=open_gate).start()
+        redraw = print
+        """,
+        STREAM,
+    )
+    first, *drafts, last = said.splitlines()
+    assert first == last == "[]"
+    assert drafts
+    assert all(it.startswith("['The") for it in drafts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 #: Modules that take the blocks of a page with `documents.pages`, by the name of the page.
 TAKEN_BY = {
     "README.md": ("tests/documents/test_readme.py", "tests/workers/cli/test_readme.py"),
-    "docs/agents.md": ("tests/documents/test_agents.py",),
+    "docs/agents.md": ("tests/documents/test_agents.py", "tests/documents/test_changed_agents.py"),
     "docs/attachments.md": ("tests/documents/test_attachments.py",),
     "docs/composing.md": ("tests/documents/test_composing.py",),
     "docs/containers.md": ("tests/packaging/test_containers.py",),
