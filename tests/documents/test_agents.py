@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from documents.pages import Page
-from documents.programs import run_program
+from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
 
@@ -82,11 +82,7 @@ def say(name, heard):
 
 
 def test_test_of_an_agent_passes() -> None:
-    names: dict[str, object] = {}
-    exec(compile(TEST, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
-    test = names["test_the_critic_is_asked_to_be_kind"]
-    assert callable(test)
-    test()
+    run_here(TEST)["test_the_critic_is_asked_to_be_kind"]()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from documents.pages import Page
+from documents.programs import run_here
 from symposia.agents.registry.registry import Registry
 
 PAGE = Page("docs/attachments.md")
@@ -18,7 +19,7 @@ AGENT = '[agents.seer]\nkind = "llm"\nmodel = "vision"\n'
 
 
 def test_program_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(PROGRAM, PAGE.path, "exec"), {})  # noqa: S102 - our own documentation
+    run_here(PROGRAM)
     assert capsys.readouterr().out == PRINTED
 
 

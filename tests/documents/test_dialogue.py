@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from documents.pages import ROOT, Page
-from documents.programs import run_program
+from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 
 #: They start a worker, and a process for each program.
@@ -17,11 +17,8 @@ SESSION = PAGE.take("python", 'protocol="alignment"')
 
 
 def test_document_is_read_and_written() -> None:
-    names = {
-        "text": (ROOT / "examples/decision.dialogue.md").read_text(),
-        "answer": "[TENSION T01: Speed]\n",
-    }
-    exec(compile(DOCUMENT, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
+    text = (ROOT / "examples/decision.dialogue.md").read_text()
+    names = run_here(DOCUMENT, text=text, answer="[TENSION T01: Speed]\n")
     (line,) = [it for it in DOCUMENT.splitlines() if it.startswith("parse_markers(")]
     assert eval(line, names)[0].label == "Speed"  # noqa: S307 - our own documentation
 

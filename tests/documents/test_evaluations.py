@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from documents.pages import Page
-from documents.programs import run_program
+from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 
 #: They start a worker, and a process for each program.
@@ -49,9 +47,7 @@ stop: {max_turns: 1}
 
 
 def test_local_client_compares_prompts() -> None:
-    names: dict[str, Any] = {}
-    exec(compile(LOCAL, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
-    result = names["result"]
+    result = run_here(LOCAL)["result"]
     assert {it.variant: it.score for it in result.summaries} == {"old": 0, "new": 1}
 
 

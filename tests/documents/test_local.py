@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from documents.pages import Page
-from documents.programs import run_program
+from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
 
@@ -29,19 +28,12 @@ stop: {max_turns: 1}
 """
 
 
-def run(*programs: str) -> dict[str, Any]:
-    names: dict[str, Any] = {"__name__": "__main__"}
-    for program in programs:
-        exec(compile(program, PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
-    return names
-
-
 def test_first_program_and_session_file_run(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("letter.yaml").write_text(LETTER_FILE)
-    names = run(FIRST, LETTER)
+    names = run_here(FIRST, LETTER)
     assert capsys.readouterr().out == PRINTED
     assert names["write_letter"]("doors") == "The Lantern Room?"
 
@@ -53,16 +45,16 @@ def test_agent_of_pydantic_ai_is_a_participant(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("OPENAI_BASE_URL", model.url)
         monkeypatch.setenv("OPENAI_API_KEY", "k")
         model.answers(completion("It squeaks."), completion("It is too heavy."))
-        assert run(MODEL)["discuss"]() == "It is too heavy."
+        assert run_here(MODEL)["discuss"]() == "It is too heavy."
 
 
 def test_person_answers_the_program(capsys: pytest.CaptureFixture[str]) -> None:
-    run(PERSON)
+    run_here(PERSON)
     assert capsys.readouterr().out == "So blue.\n"
 
 
 def test_marked_agents_run_in_one_process(capsys: pytest.CaptureFixture[str]) -> None:
-    run(MODULE)
+    run_here(MODULE)
     assert capsys.readouterr().out == "AGREED.\n"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from documents.pages import Page
-from documents.programs import run_program
+from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 
 #: They start a worker, and a process for each program.
@@ -67,8 +67,7 @@ def test_session_remembers_what_was_said(installation: Terminal) -> None:
 
 def test_program_prints_the_merged_parameters(redis_url: str) -> None:
     assert URL in PROGRAM
-    names: dict[str, object] = {}
-    exec(compile(PROGRAM.replace(URL, redis_url), PAGE.path, "exec"), names)  # noqa: S102 - our own documentation
+    names = run_here(PROGRAM.replace(URL, redis_url))
     *_, call, shown = PROGRAM.splitlines()
     assert shown == f"# {eval(call, names)}"  # noqa: S307 - our own documentation
 

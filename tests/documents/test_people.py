@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from documents.pages import Page
-from documents.programs import run_program
+from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 from servers.remote_system import SECRET
 
@@ -34,7 +34,7 @@ callable = "my_agents:careful"
 
 
 def test_program_answers_questions_without_polling(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(WAIT, PAGE.path, "exec"), {})  # noqa: S102 - our own documentation
+    run_here(WAIT)
     assert capsys.readouterr().out == "approved\n"
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from documents.pages import Page
-from documents.programs import run_program
+from documents.programs import run_here, run_program
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
 
@@ -24,7 +24,7 @@ ENDPOINT = "https://models.example.com/v1"
 
 
 def test_first_program_prints_a_dialog(capsys: pytest.CaptureFixture[str]) -> None:
-    exec(compile(FIRST, "README.md", "exec"), {})  # noqa: S102 - our own documentation
+    run_here(FIRST)
     said = ["ada: The Lantern Room?", "ben: It has a lamp in every window.", "ada: AGREED."]
     assert capsys.readouterr().out.splitlines() == said
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from textwrap import dedent, indent
+from typing import Any
 
 from processes.terminal import Terminal
 from scaling import patient
 
 
-def run_program(terminal: Terminal, *parts: str, timeout_s: float = 60) -> str:
+def run_program(terminal: Terminal, *parts: str) -> str:
     """What a program prints that consists of these parts, started in the folder of the terminal."""
     program = terminal.folder / "program.py"
     program.write_text("\n".join(dedent(it) for it in parts))
@@ -21,11 +22,19 @@ def run_program(terminal: Terminal, *parts: str, timeout_s: float = 60) -> str:
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
-        timeout=patient(timeout_s),
+        timeout=patient(60),
         check=False,
     )
     assert done.returncode == 0, f"{program.read_text()}\n{done.stdout}\n{done.stderr}"
     return done.stdout
+
+
+def run_here(*programs: str, **names: Any) -> dict[str, Any]:
+    """Run programs in this process, one after the other with the same names; returns these."""
+    names |= {"__name__": "__main__"}
+    for program in programs:
+        exec(compile(program, "documentation", "exec"), names)  # noqa: S102 - our own documentation
+    return names
 
 
 def in_coroutine(program: str) -> str:
