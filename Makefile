@@ -124,6 +124,10 @@ screenshots: $(INSTALLED) ## Take the pictures in docs/screenshots with a real b
 	@mkdir -p docs/screenshots
 	@SYMPOSIA_TEST_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q -m long -k screenshot tests/workers/dashboard/browser
 
+.PHONY: diagrams
+diagrams: $(INSTALLED) ## Draw docs/diagrams from the texts in .ci/diagrams
+	@$(BIN)/python .ci/diagrams/draw.py
+
 .PHONY: docs
 docs: $(DOCS_TOOLS) ## Build the documentation site into .venv/site
 	@# With --quiet, the strict mode would not see the warnings.

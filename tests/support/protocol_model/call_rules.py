@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 from .server import Call, Outcome
-from .store import Store
+from .store import POSTED, Store
 
 #: Calls after which the dialog may be longer.
 _WRITERS = ("turns/commit", "parked/reply", "sessions/resume")
@@ -25,14 +26,36 @@ def _script_succeeds(call: Call, args: dict[str, Any], before: Store, outcome: O
 def _dialog_only_grows(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
     if outcome.store.dialog[: len(before.dialog)] != before.dialog:
         yield "a written message was changed or removed"
-    if not _added(before, outcome):
+    added = _added(before, outcome)
+    if not added:
         return
     if before.is_final:
         yield "a session that has ended accepts a message"
-    if before.status == "suspended" and call.verb != "sessions/resume":
+    are_posts = all(it.startswith(POSTED) for it in added)
+    ends = outcome.store.is_final and are_posts  # the end of a session writes the posts that wait
+    if before.status == "suspended" and call.verb != "sessions/resume" and not ends:
         yield "a message is written while the session is suspended"
-    if call.verb not in _WRITERS:
-        yield f"{call.verb} writes a message"
+    if call.verb not in _WRITERS and not are_posts:
+        yield f"{call.verb} writes a message of a turn"
+
+
+def _posts_wait_for_running_turns(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    is_running = any(turn["status"] == "speaking" for turn in before.turns.values())
+    if call.verb == "sessions/post" and is_running and _added(before, outcome):
+        yield "a post is written while a turn runs"
+
+
+def _plans_are_current(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:
+    if call.verb not in ("sessions/plan", "turns/commit") or not args["plan"]:
+        return
+    name = json.loads(args["plan"])["id"]
+    is_new = name == outcome.store.session.get("planned_by") != before.session.get("planned_by")
+    if is_new and int(name.partition("@")[2]) != before.count("edition"):
+        yield f"{name} applies, but the settings have edition {before.count('edition')}"
+    if is_new and args["expected"] != before.session["version"]:
+        yield f"{name} applies to version {before.session['version']}, but was made for {args['expected']}"
 
 
 def _end_is_the_last_event(
@@ -98,7 +121,7 @@ def _resume_writes_held_commits(
     if call.verb != "sessions/resume" or outcome.word != "resumed" or before.status != "suspended":
         return
     held = [number for number, turn in before.turns.items() if turn["status"] == "held"]
-    written = [int(message.partition("|")[0]) for message in _added(before, outcome)]
+    written = outcome.store.written[len(before.written) :]
     if written != held:
         yield f"resume wrote turns {written}, but the commits of turns {held} were held"
 
@@ -118,6 +141,8 @@ def _added(before: Store, outcome: Outcome) -> list[str]:
 _RULES = (
     _script_succeeds,
     _dialog_only_grows,
+    _posts_wait_for_running_turns,
+    _plans_are_current,
     _end_is_the_last_event,
     _grants_are_exclusive,
     _only_the_holder_commits,

@@ -9,7 +9,7 @@ from symposia.state.redis.scripts import load_script
 
 from .scenario import Scenario
 from .server import Call, make_call
-from .store import DEADLINE_MS, LONG_MS, NOW_MS
+from .store import DEADLINE_MS, LONG_MS, NOW_MS, POSTED
 from .world import Worker
 
 Args = Mapping[str, str | int]
@@ -38,6 +38,13 @@ _CHECK: Args = {
     "wait": "{}",
     "about": "{}",
     "happened": "",
+}
+_CHANGE: Args = {
+    "spec": "{}",
+    "next_collab": "",
+    "next_spec": "",
+    "event": "participant.instructed",
+    "about": "{}",
 }
 #: The arguments of each call that are always the same.
 _CONSTANT: dict[str, Args] = {
@@ -109,6 +116,21 @@ def _own_args(scenario: Scenario, worker: Worker) -> Args:
         "expected": plan.expected if plan else "",
         "plan": plan.document(scenario) if plan else "",
     }
+
+
+def operator_call(scenario: Scenario, index: int) -> Call:
+    """Return the call of the operator's command at `index`."""
+    command = scenario.operator[index]
+    request = f"request-{index + 1}"
+    args: Args = {"by": "", "request": request}
+    if command == "stop":
+        args = {"by": ""}
+    elif command == "post":
+        args = {"request": request, "message": POSTED + request, "about": "{}"}
+    elif command == "steer":
+        edition = scenario.operator[:index].count("steer")
+        args = {"request": request, "edition": edition, **_CHANGE}
+    return make_call(f"sessions/{command}", args)
 
 
 def reply_args(number: int, reply: str, request: str, *, rule: str, is_final: bool = True) -> Args:

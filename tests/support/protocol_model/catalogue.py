@@ -42,6 +42,15 @@ SCENARIOS = (
     Scenario(
         "question, cancelled", (_FLOOR,), _LOST._replace(questions=1), people=("answer",), is_cancelled=True
     ),
+    Scenario("posts", (_FLOOR, _FLOOR), _ONE, operator=("post", "post")),
+    Scenario(
+        "posts, suspended and cancelled",
+        (_FLOOR,),
+        _LOST,
+        operator=("suspend", "post", "resume"),
+        is_cancelled=True,
+    ),
+    Scenario("steered", (_FLOOR, _FLOOR), _ONE, operator=("steer", "steer")),
 )
 
 #: Small bounds, explored within a second each.

@@ -85,6 +85,30 @@ DEFECTS = (
         "one of two turns is dropped",
         "attempts have reported 2 tokens, booked are 1",
     ),
+    Defect(
+        "post is written while a turn runs",
+        "sessions/post",
+        "if not is_busy then flush_posts",
+        "if status == 'active' then flush_posts",
+        "posts",
+        "a post is written while a turn runs",
+    ),
+    Defect(
+        "repeated post is added again",
+        "sessions/post",
+        "if is_known_request(session, 'posted_by', request) then return view(session, turns, 'posted') end",
+        "",
+        "posts",
+        "were accepted, but the session has",
+    ),
+    Defect(
+        "plan applies after a change of settings",
+        "sessions/steer",
+        "redis.call('HINCRBY', session, 'version', 1)",
+        "",
+        "steered",
+        "applies, but the settings have edition 1",
+    ),
 )
 
 

@@ -43,7 +43,7 @@ class Scenario:
     workers: int = 2
     #: What each person does with a question: `answer` closes the turn, `return` gives it back to the workers.
     people: tuple[str, ...] = ()
-    #: What the operator calls, in this order, at any time: `suspend`, `resume` or `stop`.
+    #: What the operator calls, in this order, at any time: `suspend`, `resume`, `stop`, `post` or `steer`.
     operator: tuple[str, ...] = ()
     is_cancelled: bool = False
     #: A step ends with its first turn: the plan after it drops the others.
@@ -72,6 +72,7 @@ class Scenario:
 class Plan(NamedTuple):
     """A plan, made when the session was at version `expected`; a `step` beyond the last one ends the session."""
 
+    #: A unique name, `@`, and the edition of the settings that the planner has read.
     plan_id: str
     expected: str
     step: int
@@ -123,4 +124,4 @@ def make_plan(
     if store.status != "active" or (awaited and not may_drop):
         return None
     scopes = tuple(store.turns[number]["scope"] for number in others)
-    return Plan(plan_id, store.session["version"], step, closed, others, scopes)
+    return Plan(f"{plan_id}@{store.count('edition')}", store.session["version"], step, closed, others, scopes)

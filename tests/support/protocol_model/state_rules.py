@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .scenario import Scenario
+from .store import POSTED
 from .world import World
 
 #: Statuses of a turn with an open grant.
@@ -17,12 +18,8 @@ def broken_in_state(scenario: Scenario, world: World) -> list[str]:
     return [text for rule in rules for text in rule(scenario, world)]
 
 
-def _written(world: World) -> list[int]:
-    return [int(message.partition("|")[0]) for message in world.store.dialog]
-
-
 def _turns_are_written_once_in_order(scenario: Scenario, world: World) -> Iterator[str]:
-    written = _written(world)
+    written = world.store.written
     if len(set(written)) < len(written):
         yield f"a turn is written twice: {world.store.dialog}"
     steps = [_step_of(scenario, number) for number in written]
@@ -46,8 +43,8 @@ def _steps_are_planned_once(scenario: Scenario, world: World) -> Iterator[str]:
 
 
 def _counters_are_sums(scenario: Scenario, world: World) -> Iterator[str]:
-    store, written = world.store, len(world.store.dialog)
-    if (store.count("closed"), store.count("messages")) != (written, written):
+    store = world.store
+    if (store.count("closed"), store.count("messages")) != (len(store.written), len(store.dialog)):
         yield "the counters of turns and messages differ from the dialog"
     if store.count("input_tokens") != world.spent:
         yield f"attempts have reported {world.spent} tokens, booked are {store.count('input_tokens')}"
@@ -75,10 +72,25 @@ def _questions_are_answered_once(scenario: Scenario, world: World) -> Iterator[s
         yield f"a question was answered twice: {sorted(world.answered)}"
 
 
+def _posts_are_kept_once(scenario: Scenario, world: World) -> Iterator[str]:
+    store = world.store
+    posts = sorted([it for it in store.dialog if it.startswith(POSTED)] + store.waiting_posts)
+    accepted = sorted({POSTED + it for it in store.session.get("posted_by", "").split()})
+    if posts != accepted:
+        yield f"the posts {accepted} were accepted, but the session has {posts}"
+
+
+def _changes_are_made_once(scenario: Scenario, world: World) -> Iterator[str]:
+    if world.store.count("edition") > scenario.operator[: world.operated + 1].count("steer"):
+        yield f"the settings have edition {world.store.count('edition')}: a change was made twice"
+
+
 def _end_leaves_nothing_open(scenario: Scenario, world: World) -> Iterator[str]:
     store = world.store
     if world.grants or store.open_turns:
         yield f"the session has ended with open turns {store.open_turns} and grants {sorted(world.grants)}"
+    if store.waiting_posts:
+        yield f"the session has ended with the waiting posts {store.waiting_posts}"
     if store.count("reserved_tokens"):
         yield f"the session has ended with {store.count('reserved_tokens')} reserved tokens"
     if world.reported != store.count("input_tokens"):
@@ -88,7 +100,7 @@ def _end_leaves_nothing_open(scenario: Scenario, world: World) -> Iterator[str]:
 def _completed_sessions_have_all_turns(scenario: Scenario, world: World) -> Iterator[str]:
     if world.store.status != "completed" or scenario.may_lack_turns:
         return
-    written, planned = sorted(_written(world)), sum(len(step) for step in scenario.steps)
+    written, planned = sorted(world.store.written), sum(len(step) for step in scenario.steps)
     if written != list(range(1, planned + 1)):
         yield f"turns are lost: written are {written} of {planned}"
 
@@ -100,5 +112,7 @@ _RULES = (
     _reservations_are_sums,
     _grants_are_those_of_open_turns,
     _questions_are_answered_once,
+    _posts_are_kept_once,
+    _changes_are_made_once,
 )
 _RULES_AT_END = (_end_leaves_nothing_open, _completed_sessions_have_all_turns)

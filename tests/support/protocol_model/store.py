@@ -18,6 +18,8 @@ LONG_MS = 10_000_000
 #: Time until the deadline of a question: it passes with the second sweep.
 DEADLINE_MS = 15_000_000
 LOCK_DEADLINE_MS = NOW_MS + LONG_MS
+#: What a message from outside begins with: it belongs to no turn.
+POSTED = "0|post "
 
 #: Fields that no script decides by: numbers for the ids of events, and how long a message waited.
 _IGNORED_FIELDS = frozenset({"map_events", "notes", "collab", "spec", "digest", "opened_ms"})
@@ -61,8 +63,18 @@ class Store:
 
     @property
     def dialog(self) -> list[str]:
-        """Return the messages: `number|token` of each turn."""
+        """Return the messages: `number|token` of each turn, and those that were posted from outside."""
         return self._parts["dialog"]
+
+    @cached_property
+    def written(self) -> list[int]:
+        """Return the numbers of the turns in the dialog, in its order."""
+        return [int(it.partition("|")[0]) for it in self.dialog if not it.startswith(POSTED)]
+
+    @cached_property
+    def waiting_posts(self) -> list[str]:
+        """Return the posted messages that wait for the next write."""
+        return json.loads(self.session.get("posts", "[]"))
 
     @property
     def locks(self) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .answers import send_after_reply
-from .calls import reply_args
+from .calls import operator_call, reply_args
 from .scenario import Scenario
 from .server import Call, Outcome, make_call
 from .world import ADVANCE, Step, World
@@ -108,8 +108,7 @@ def _operator(scenario: Scenario, world: World) -> Iterator[Step]:
     if world.operated >= len(scenario.operator):
         return
     command = scenario.operator[world.operated]
-    args = {"by": ""} if command == "stop" else {"by": "", "request": f"request {world.operated + 1}"}
-    call = make_call(f"sessions/{command}", args)
+    call = operator_call(scenario, world.operated)
 
     def answered(now: World, _: Outcome | None) -> World:
         return now._replace(operated=now.operated + 1)

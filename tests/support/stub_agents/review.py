@@ -10,7 +10,8 @@ from scaling import patient
 from symposia.models.turns.turn import TurnContext, TurnOutcome, Usage
 
 
-def _path(turn: TurnContext) -> str:
+def path_of(turn: TurnContext) -> str:
+    """The path of the reviewed file."""
     told = turn.parameters["review"]
     assert isinstance(told, dict)
     return str(told["path"])
@@ -18,7 +19,7 @@ def _path(turn: TurnContext) -> str:
 
 def _note(turn: TurnContext) -> None:
     with Path("calls.txt").open("a") as log:
-        log.write(f"{_path(turn)}\n")
+        log.write(f"{path_of(turn)}\n")
 
 
 def _found(line: int) -> str:
@@ -42,7 +43,7 @@ def gated(turn: TurnContext) -> str:
 def holds(turn: TurnContext) -> str:
     """The same, which waits only with what has `held` in its path."""
     _note(turn)
-    if "held" in _path(turn):
+    if "held" in path_of(turn):
         _wait()
     return _found(1)
 
@@ -56,7 +57,7 @@ def _wait() -> None:
 def fails(turn: TurnContext) -> str:
     """Fails for a path with `bad` in it while the file `mended` is not there."""
     _note(turn)
-    if "bad" in _path(turn) and not Path("mended").exists():
+    if "bad" in path_of(turn) and not Path("mended").exists():
         raise RuntimeError("cannot read this")
     return _found(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -49,6 +50,10 @@ REVIEWER = """
 [agents.holds]
 kind = "python"
 callable = "stub_agents.review:holds"
+
+[agents.shop_reviewer]
+kind = "python"
+callable = "stub_agents.shop:review"
 """
 #: A panel whose failed turns are skipped at once.
 SKIPPING_PANEL = PANEL + 'policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}\n'
@@ -192,6 +197,12 @@ def open_tab(services: Services, browser: Browser) -> Iterator[OpenTab]:
 
         yield open_tab
         assert [tab.errors for tab in tabs if tab.errors] == []
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """The folder for pictures: `make screenshots` keeps them."""
+    return Path(os.environ.get("SYMPOSIA_TEST_SCREENSHOTS", tmp_path))
 
 
 @pytest.fixture

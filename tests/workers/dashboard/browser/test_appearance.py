@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
@@ -71,8 +69,7 @@ def test_page_fits_a_phone(open_page, name):
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("name", ["collabs", "session"])
-def test_screenshot_is_taken(open_page, tmp_path, name, look):
-    folder = Path(os.environ.get("SYMPOSIA_TEST_SCREENSHOTS", tmp_path))
-    path = folder / f"{name}-{look}.png"
+def test_screenshot_is_taken(open_page, pictures, name, look):
+    path = pictures / f"{name}-{look}.png"
     open_page(name, look).page.screenshot(path=path, full_page=True)
     assert path.stat().st_size > 10_000
