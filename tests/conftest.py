@@ -36,7 +36,7 @@ TEST_SETTINGS = {
 
 #: Fixtures that start a worker, each for a module: the tests of such a module run in one process, with one worker.
 #: It ends with the module, because an idle worker that sweeps five times a second uses a tenth of a core.
-WITH_A_WORKER = {"busy", "services", "shared"}
+WITH_A_WORKER = {"busy", "installation", "services", "shared"}
 
 # Tests share the cores with the servers and workers they start: an example has no deadline.
 hypothesis_settings.register_profile(

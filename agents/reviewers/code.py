@@ -266,8 +266,8 @@ def _findings(
                 "-P",
                 "-m",
                 name,
+                *tool.arguments,  # first: they begin with the command of the tool
                 *options,
-                *tool.arguments,
                 *tool.options(settings),
                 "--",
                 *code,

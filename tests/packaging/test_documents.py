@@ -5,15 +5,13 @@ import builtins
 import importlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 import symposia
+from documents.pages import PAGES, ROOT, Page
 from symposia.models.memory.learned import MemoryChoices
 
-ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
 OUTSIDE = {"benchmarks", "build", "examples", "tests"}
 SOURCES = sorted(
     path
@@ -24,9 +22,9 @@ SOURCES = sorted(
 RAISED = re.compile(r"^ {4}([A-Z]\w+(?:, [A-Z]\w+)*)(?::|\.$)", re.MULTILINE)
 
 
-def blocks(text: str) -> Iterator[ast.Module]:
-    for block in re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
-        yield ast.parse(block)
+def programs(page: str) -> Iterator[ast.Module]:
+    for program in Page(page).take_all("python"):
+        yield ast.parse(program)
 
 
 def symposia_names(tree: ast.AST) -> Iterator[str]:
@@ -49,9 +47,9 @@ def resolve(name: str) -> object:
     return found
 
 
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_python_blocks_name_what_exists(path: Path) -> None:
-    for tree in blocks(path.read_text()):
+@pytest.mark.parametrize("page", PAGES)
+def test_python_blocks_name_what_exists(page: str) -> None:
+    for tree in programs(page):
         for name in symposia_names(tree):
             resolve(name)
 

@@ -12,11 +12,12 @@ import pytest
 from redis import Redis
 from redis.exceptions import NoPermissionError
 
+from documents.pages import ROOT
 from live import result_of, until
 from review_tools.schedules import Place
 from scaling import patient
 from servers.flower import FlowerServer
-from servers.granted import ROOT, granted_server, read_rule, url_of
+from servers.granted import granted_server, read_rule, url_of
 from symposia.client import Client
 from symposia.config.celery import QUEUE
 from symposia.config.settings import child_environment, load_settings

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 
-from symposia.agents.python import load_callable
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import RegistryError
 from symposia.models.sessions.options import AgentBinding
-from symposia.models.turns.turn import TurnOutcome
 
 AGENT = '\n[agents.ada]\nkind = "scripted"\nguards = ["short"]\n'
 SHORT = '[guards.short]\nkind = "length"\nmax_chars = 9\nthen = "skip"\n'
@@ -107,22 +102,6 @@ def test_missing_callable_is_reported(load):
     (problem,) = registry.check()
     assert (problem.entry, problem.field) == ("guards.short", "callable")
     assert "No module named 'nowhere'" in problem.rule
-
-
-def test_documented_guards_are_accepted(load):
-    text = (Path(__file__).parents[3] / "docs" / "guards.md").read_text()
-    (example,) = re.findall(r"^```toml\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    assert list(load(example).guards_of("ada")) == ["short", "no_keys", "words"]
-
-
-def test_documented_callable_refuses_and_approves(tmp_path, monkeypatch):
-    text = (Path(__file__).parents[3] / "docs" / "guards.md").read_text()
-    (program,) = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
-    (tmp_path / "documented_guards.py").write_text(program)
-    monkeypatch.syspath_prepend(tmp_path)
-    check = load_callable("documented_guards:check")
-    assert check(None, TurnOutcome.say("come in")) == "must say please"
-    assert check(None, TurnOutcome.say("come in, please")) is None
 
 
 def test_changed_guard_changes_its_agents(load):

@@ -42,6 +42,12 @@ def test_ruff_reports_line_and_rule(review):
     )
 
 
+def test_options_of_the_agents_file_reach_the_tool(turn, message):
+    context = turn(messages=[message("bob", WASTEFUL)])
+    said = review_turn("ruff", context.model_dump(mode="json"), ["--select=D100"])
+    assert said == "ruff found 1 to fix:\n- app.py:1: D100 Missing docstring in public module (low)"
+
+
 def test_severe_finding_after_many_others_is_listed(review):
     many = "".join(f"import m{n}\n" for n in range(250)) + "print(undefined_name)\n"
     said = json.loads(

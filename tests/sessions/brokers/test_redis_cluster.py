@@ -13,6 +13,7 @@ import pytest
 from checks import ledger
 from live import result_of, until
 from scaling import patient
+from servers.granted import PASSWORD, read_rule
 from servers.redis_nodes import Cluster, own_cluster
 from symposia import AsyncClient
 from symposia.client import Client
@@ -26,15 +27,11 @@ from symposia.workers.doctor.checks import run_checks
 from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.local.services import worker_command
 
-PASSWORD = "as-long-as-it-is-secret"
-
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[Cluster]:
     """A cluster that is spoken to as the user of docs/security.md."""
-    document = (Path(__file__).parents[3] / "docs" / "security.md").read_text()
-    (line,) = [line for line in document.splitlines() if line.startswith("user symposia on ")]
-    rights = line.replace("PASSWORD", PASSWORD).split()[1:]
+    rights = read_rule("security.md", "symposia").split()[1:]
     with own_cluster(tmp_path / "cluster", credentials=f"symposia:{PASSWORD}@") as cluster:
         for node in cluster.nodes:
             node.client.execute_command("ACL SETUSER", *rights)

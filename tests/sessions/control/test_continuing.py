@@ -12,7 +12,6 @@ from symposia.models.errors import InvalidInput
 from symposia.models.protocol.invariants import INVARIANTS
 
 CHAIN = 5
-DOCUMENT = Path(__file__).parents[3] / "docs" / "continuing.md"
 
 AGENTS = {
     "round_robin": {"ann": "say", "bob": "say"},
@@ -135,9 +134,3 @@ def test_bad_requests_get_one_clear_line(shared) -> None:
         running.continue_with(" ")
     with pytest.raises(InvalidInput, match="thread_id: must be the thread of the continued session"):
         shared.client.submit(continues=running.id, thread_id=running.spec.dialog_id)
-
-
-def test_the_documented_example_runs(shared) -> None:
-    code = DOCUMENT.read_text().split("```python\n")[1].split("```")[0]
-    client, agents = shared.client, {"ada": "say", "ben": "say"}
-    exec(compile(code, str(DOCUMENT), "exec"), {"client": client, "agents": agents})  # noqa: S102 - the example is ours

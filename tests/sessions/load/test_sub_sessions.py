@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from live import result_of
 from symposia.models.sessions.stop_conditions import MaxRounds, TokenBudget
-
-PAGE = Path(__file__).parents[3] / "docs" / "composing.md"
 
 
 def nested(levels: int) -> dict[str, Any]:
@@ -47,12 +43,3 @@ def test_twenty_deep_trees_end_on_two_threads(stage):
         assert len(below) == len({it.session_id for it in below}) == 3
         assert job.usage()["team"] == job.children()[0].state().usage
     assert len(stage.calls()) == 20 * 4, "each agent was called once"
-
-
-def test_example_of_the_page_runs(shared, monkeypatch, capsys):
-    block = re.search(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
-    assert block is not None
-    for name, value in shared.settings.items():
-        monkeypatch.setenv(f"SYMPOSIA_{name.upper()}", str(value))
-    exec(block[1], {"__name__": "example"})  # noqa: S102
-    assert capsys.readouterr().out.splitlines() == ["ok", "['completed']"]

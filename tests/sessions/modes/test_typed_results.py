@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from pathlib import Path
 
 import pytest
 from pydantic import field_validator
@@ -161,16 +159,6 @@ def test_schema_gives_json_data_in_any_client(typed):
     job = typed.submit("round_robin", {"ada": "reporter"}, output=schema, stop=MaxRounds(1))
     assert result_of(job).output == GOOD
     assert typed.client.get_job(job.id).result().output == GOOD
-
-
-@pytest.mark.long
-def test_documented_program_gives_an_object(typed, monkeypatch, capsys):
-    monkeypatch.setenv("SYMPOSIA_REDIS_URL", typed.redis_url)
-    page = (Path(__file__).parents[3] / "docs" / "results.md").read_text()
-    (program,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    names = {"people": [{"participant_id": "ada"}], "agents": {"ada": "reporter"}, "__name__": "program"}
-    exec(compile(program, "results.md", "exec"), names)  # noqa: S102 - of the documentation
-    assert capsys.readouterr().out == "Lamps ['too dim']\n"
 
 
 @pytest.mark.long

@@ -6,13 +6,15 @@ import sys
 
 import pytest
 
+from documents.pages import Page
 from servers.flower import FlowerServer
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long
 
 CELERY = (sys.executable, "-m", "celery", "-A", "symposia.workers", "flower", "--address=127.0.0.1")
-CONFIG = "from symposia.workers.dashboard import install; install()\n"
+PAGE = Page("docs/dashboard.md")
+CONFIG = PAGE.take("python", "install()")
 
 
 def serves_pages(flower: FlowerServer) -> None:

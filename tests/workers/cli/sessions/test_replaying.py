@@ -1,20 +1,14 @@
-"""`symposia replay` and `symposia compare`, and the program of docs/replay.md."""
+"""`symposia replay` and `symposia compare`."""
 
 from __future__ import annotations
 
-import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from processes.terminal import Terminal
-from scaling import patient
 
 pytestmark = pytest.mark.long
-
-PAGE = (Path(__file__).parents[4] / "docs" / "replay.md").read_text()
 
 
 @pytest.fixture
@@ -80,17 +74,3 @@ def test_compare_shows_the_first_difference(busy, recorded, other):
     data = busy.call("compare", other, recorded, "--json").json()
     assert (data["same"], data["first"]["turns"], data["second"]["turns"]) == (False, 2, 4)
     assert (data["difference"]["position"], data["difference"]["first"]) == (3, None)
-
-
-def test_program_of_the_page_runs(busy):
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        env=busy.environment,
-        cwd=busy.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=patient(60),
-    )
-    assert done.stdout.splitlines() == ["4 turns, 0 requests answered from the record", "True"]

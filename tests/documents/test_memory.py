@@ -1,0 +1,88 @@
+"""Dialog memory: the programs of docs/memory.md on a worker."""
+
+from __future__ import annotations
+
+import pytest
+
+from documents.pages import Page
+from documents.programs import run_here, run_program
+from processes.terminal import Terminal
+
+#: They start a worker, and a process for each program.
+pytestmark = pytest.mark.timeout(180)
+
+PAGE = Page("docs/memory.md")
+SESSION = PAGE.take("python", 'said={"return_date"')
+CONNECTOR = PAGE.take("python", "def connector")
+PROGRAM = PAGE.take("python", "DialogMemory(")
+SERVICE = PAGE.take("python", "register_service")
+URL = "redis://localhost:6379/0"
+
+#: The module of the agents: a search that finds what it is asked for.
+MODULE = """
+from types import SimpleNamespace
+
+import symposia
+
+
+def search(**parameters):
+    return SimpleNamespace(text=" ".join(f"{name}={value}" for name, value in sorted(parameters.items())))
+
+
+@symposia.agent("parser")
+def parser(turn):
+    return "The user wants to travel."
+
+
+"""
+
+
+@pytest.fixture(scope="module")
+def files() -> dict[str, str]:
+    return {
+        "agents.toml": 'modules = ["my_agents"]\n',
+        "my_agents.py": f'{MODULE}{CONNECTOR}\n\nsymposia.agent("connector")(connector)\n',
+    }
+
+
+@pytest.mark.long
+def test_session_remembers_what_was_said(installation: Terminal) -> None:
+    said = run_program(
+        installation,
+        SESSION,
+        "print(job.result(timeout=40).dialog.messages[1].content)",
+        PROGRAM.replace(URL, installation.settings["redis_url"]),
+        SESSION,
+        """
+        print(job.result(timeout=40).dialog.messages[1].content)
+        print(sorted(memory.get(42, "room_123")["parameters"].items()))
+        """,
+    )
+    assert said.splitlines() == [
+        "Please tell me: from, to",
+        "from=Nairobi passenger_count=1 return_date=2026-02-20 to=London",
+        "[('from', 'Nairobi'), ('max_price', 150000), ('round_trip', True), ('to', 'London')]",
+    ]
+
+
+def test_program_prints_the_merged_parameters(redis_url: str) -> None:
+    assert URL in PROGRAM
+    names = run_here(PROGRAM.replace(URL, redis_url))
+    *_, call, shown = PROGRAM.splitlines()
+    assert shown == f"# {eval(call, names)}"  # noqa: S307 - our own documentation
+
+
+@pytest.mark.long
+def test_registered_service_is_known(installation: Terminal) -> None:
+    memory = f'memory = DialogMemory("{installation.settings["redis_url"]}")'
+    said = run_program(
+        installation,
+        SERVICE,
+        "from symposia import DialogMemory",
+        memory,
+        """
+        memory.store(43, "room", {"city": "Nairobi", "nights": "2"}, service="hotel")
+        print(memory.get(43, "room")["parameters"])
+        """,
+    )
+    assert said == "{'city': 'Nairobi', 'nights': 2}\n"
