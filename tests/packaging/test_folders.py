@@ -9,6 +9,7 @@ ROOT = Path(__file__).parents[2]
 #: Tests of the whole system.
 WHOLE_SYSTEM = {
     "cluster",
+    "documents",
     "faults",
     "fuzz",
     "limits",

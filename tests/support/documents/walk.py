@@ -1,0 +1,133 @@
+"""Types the console lines of a page as they are printed, and compares the answers."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from documents.lines import Line, read_sections
+from documents.not_run import find_not_run
+from live import until
+from processes.terminal import Running, Terminal
+from scaling import patient
+
+#: Commands that run until Ctrl-C.
+_SERVICES = ("up", "worker", "beat", "callbacks")
+
+
+@dataclass
+class Walk:
+    """What a person has, and does between two lines.
+
+    The keys of the mappings are beginnings of lines. A key that no line begins with is an error.
+    """
+
+    terminal: Terminal
+    #: Words of the page, such as an id, and what is typed for them. Answers are compared with the same words.
+    values: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    #: Done before the line is typed.
+    before: Mapping[str, Callable[[], object]] = field(default_factory=dict)
+    #: Gets what the line has printed; or, while it runs, the service that it has started.
+    after: Mapping[str, Callable[[Any], object]] = field(default_factory=dict)
+    #: Done instead of a line that this machine cannot run.
+    instead: Mapping[str, Callable[[], object]] = field(default_factory=dict)
+    #: What the person types when the command asks.
+    typed: Mapping[str, str] = field(default_factory=dict)
+    #: Exit codes other than 0.
+    codes: Mapping[str, int] = field(default_factory=dict)
+    #: Lines that are typed again until they print this, as a person does who waits for something.
+    awaited: Mapping[str, str] = field(default_factory=dict)
+    #: Lines typed in another terminal, where they run until they end by themselves.
+    elsewhere: tuple[str, ...] = ()
+    _services: list[Running] = field(default_factory=list)
+    _others: list[Running] = field(default_factory=list)
+
+    def follow(self, page: str, *sections: str) -> None:
+        """Type the lines of these sections of the page, or all of them."""
+        hooks = (self.before, self.after, self.instead, self.typed, self.codes, self.awaited)
+        unused = {key for it in hooks for key in it}
+        for line in read_sections(page, *sections):
+            unused -= {key for key in unused if line.text.startswith(key)}
+            self._at(self.before, line, _nothing)()
+            if stand_in := self._at(self.instead, line, None):
+                stand_in()
+            elif find_not_run(line) is None:
+                self._type(line)
+        for other in self._others:
+            ended = other.ended(timeout_s=60)
+            assert ended.code == 0, ended
+        self._stop_services()
+        assert not unused, f"no line begins with {unused}"
+
+    def _at(self, hooks: Mapping[str, Any], line: Line, default: Any) -> Any:
+        return next((value for key, value in hooks.items() if line.text.startswith(key)), default)
+
+    def _type(self, line: Line) -> None:
+        words = shlex.split(self.fill(line.text))
+        after = self._at(self.after, line, _ignore)
+        if words[0] == "symposia" and (words[1] in _SERVICES or line.text.startswith(self.elsewhere)):
+            started = self.terminal.start(*words[1:])
+            (self._services if words[1] in _SERVICES else self._others).append(started)
+            after(started)
+            return
+        awaited = self._at(self.awaited, line, None)
+        done = (
+            self._run(line) if awaited is None else until(lambda: self._find(line, awaited), what=line.text)
+        )
+        assert done.returncode == self._at(self.codes, line, 0), done
+        if line.answer:
+            expected = line._replace(answer=self.fill(line.answer))
+            assert expected.is_answered_by(done.stdout), (
+                f"{line.text} prints\n{done.stdout}\nand not\n{expected.answer}"
+            )
+        if words[0] == "cd":
+            self.terminal.folder /= words[1]
+        after(done.stdout)
+
+    def _find(self, line: Line, text: str) -> subprocess.CompletedProcess[str] | None:
+        done = self._run(line)
+        return (
+            done
+            if self.fill(text) in done.stdout and done.returncode == self._at(self.codes, line, 0)
+            else None
+        )
+
+    def _stop_services(self) -> None:
+        for service in reversed(self._services):
+            ended = service.interrupt().ended(timeout_s=60)
+            assert ended.code in (0, 130), ended
+
+    def fill(self, text: str) -> str:
+        """The text with the real values."""
+        for word, value in self.values.items():
+            text = text.replace(word, value)
+        return text
+
+    def _run(self, line: Line) -> subprocess.CompletedProcess[str]:
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            ["bash", "-c", self.fill(line.text)],
+            cwd=self.terminal.folder,
+            env={**self.terminal.environment, "PATH": path, **self.environment},
+            input=self._at(self.typed, line, ""),
+            start_new_session=True,  # without a terminal, passwords are read from standard input
+            capture_output=True,
+            text=True,
+            timeout=patient(120),
+            check=False,
+        )
+
+
+def _nothing() -> None:
+    pass
+
+
+def _ignore(_: str | Running) -> None:
+    pass
