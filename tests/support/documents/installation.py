@@ -31,7 +31,7 @@ class Installation:
         shutil.copytree(ROOT / "examples", self.folder / "examples")
         with (self.folder / "agents.toml").open("a") as agents:
             agents.write(AGENTS)
-        self.node = Node(folder / "redis", "--appendonly", "yes", "--save", "")
+        self.node = Node(folder / "redis", "--save", "")
         self.url = f"redis://{HOST}:{self.node.port}/0"
         self.terminal = Terminal(self.folder, {**self._settings(folder), **settings})
         self._workers: list[LiveWorker] = []
@@ -44,8 +44,11 @@ class Installation:
             "archive_interval_s": "0.2",
             "sweep_interval_s": "0.2",
             "redispatch_after_s": "2",
-            "lease_ms": "2000",
+            "lease_s": "2",
         }
+
+    def start_redis(self, *, appendonly: str = "yes") -> None:
+        self.node.start("--appendonly", appendonly)
 
     def start_worker(self) -> LiveWorker:
         number = len(self._workers)
@@ -56,6 +59,10 @@ class Installation:
 
     def kill_worker(self) -> None:
         self._workers[-1].kill()
+
+    def restart_worker(self) -> None:
+        self.kill_worker()
+        self.start_worker()
 
     def submit(self, file: str, *options: str) -> str:
         """The id of a new session."""
@@ -78,7 +85,7 @@ class Installation:
         def is_archived() -> bool:
             due_ms = self.node.client.zscore(ARCHIVE_QUEUE, session)
             now_s = self.node.client.time()[0]
-            return due_ms is None or due_ms > (now_s + 600) * 1000
+            return due_ms is None or due_ms > (now_s + 120) * 1000
 
         until(is_archived, what=f"{session} is archived")
 
@@ -106,7 +113,7 @@ def installed(folder: Path, *, worker: bool = True, **settings: str) -> Iterator
     """An installation whose Redis server, and worker, run."""
     place = Installation(folder, **settings)
     try:
-        place.node.start()
+        place.start_redis()
         if worker:
             place.start_worker()
         yield place

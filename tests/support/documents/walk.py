@@ -111,11 +111,12 @@ class Walk:
         return text
 
     def _run(self, line: Line) -> subprocess.CompletedProcess[str]:
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        environment = {**self.terminal.environment, **self.environment}
+        path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         return subprocess.run(
             ["bash", "-c", self.fill(line.text)],
             cwd=self.terminal.folder,
-            env={**self.terminal.environment, "PATH": path, **self.environment},
+            env={**environment, "PATH": path},
             input=self._at(self.typed, line, ""),
             start_new_session=True,  # without a terminal, passwords are read from standard input
             capture_output=True,

@@ -103,6 +103,19 @@ def test_doctor_warns_of_a_server_without_persistence(terminal: Terminal):
     assert "maxmemory-policy allkeys-lru" in told[2][1]
 
 
+def test_doctor_reports_a_full_server(terminal: Terminal):
+    with connect(terminal.settings["redis_url"]) as client:
+        client.config_set("maxmemory", "1")
+        (full,) = [it for it in findings(terminal, "Redis") if it["grade"] == "bad"]
+        code = terminal.call("doctor").code
+        used = client.info("memory")["used_memory"]
+        client.config_set("maxmemory", str(round(used * 1.05)))
+        told = [(it["grade"], it["text"]) for it in findings(terminal, "Redis")]
+        client.config_set("maxmemory", "0")
+    assert (code, full["text"].endswith(" of 1 bytes (maxmemory): it refuses writes")) == (4, True)
+    assert [grade for grade, text in told if "(maxmemory)" in text] == ["warning"]
+
+
 def test_doctor_accepts_the_embedded_server(bare: Terminal):
     with EmbeddedServer(bare.folder / "data", bound=True):
         assert [it["grade"] for it in findings(bare, "Redis")] == ["ok"]
