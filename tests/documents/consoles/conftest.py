@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from documents.installation import Installation, installed
+from servers.postgres import MISSING, Postgres, execute_on, own_postgres, programs
 
 
 @pytest.fixture
@@ -15,3 +16,20 @@ def place(tmp_path: Path) -> Iterator[Installation]:
     """An installation with a worker."""
     with installed(tmp_path) as place:
         yield place
+
+
+@pytest.fixture
+def postgres() -> Iterator[Postgres]:
+    """A PostgreSQL with the user and the database of the pages."""
+    if (found := programs()) is None:
+        pytest.skip(MISSING)
+    with own_postgres(found) as server:
+        execute_on(server.url, "CREATE ROLE symposia LOGIN")
+        execute_on(server.url, "CREATE DATABASE symposia OWNER symposia")
+        yield server
+
+
+@pytest.fixture
+def database_url(postgres: Postgres) -> str:
+    """The URL of that database, for Symposia."""
+    return postgres.url.replace("tester@", "symposia@").removesuffix("postgres") + "symposia"

@@ -3,36 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from documents.installation import Installation
 from documents.tools import use_postgres, use_redis_cli
 from documents.walk import Walk
 from programs import find_program
-from servers.postgres import MISSING, Postgres, own_postgres, programs
+from servers.postgres import Postgres, execute_on
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
-
-
-@pytest.fixture
-def postgres() -> Iterator[Postgres]:
-    """A PostgreSQL with the user and the database of the pages."""
-    if (found := programs()) is None:
-        pytest.skip(MISSING)
-    with own_postgres(found) as server:
-        execute(server, "CREATE ROLE symposia LOGIN")
-        execute(server, "CREATE DATABASE symposia OWNER symposia")
-        yield server
-
-
-def execute(server: Postgres, statement: str) -> None:
-    with psycopg.connect(server.url, autocommit=True) as client:
-        client.execute(statement.encode())
 
 
 @pytest.fixture
@@ -55,7 +37,9 @@ def archive_one(place: Installation, *words: str) -> str:
     return session
 
 
-def test_backups_are_restored(place: Installation, postgres: Postgres, walk: Walk, tmp_path: Path) -> None:
+def test_backups_are_restored(
+    place: Installation, postgres: Postgres, database_url: str, walk: Walk, tmp_path: Path
+) -> None:
     def search(word: str) -> str:
         return place.terminal.run("search", word, "--json").out
 
@@ -67,21 +51,20 @@ def test_backups_are_restored(place: Installation, postgres: Postgres, walk: Wal
         place.start_redis(appendonly="no")
 
     def lose_postgres() -> None:
-        execute(postgres, "DROP DATABASE symposia WITH (FORCE)")
+        execute_on(postgres.url, "DROP DATABASE symposia WITH (FORCE)")
 
     in_sqlite = archive_one(place, "examples/pair.yaml")
     place.kill_worker()
-    address = postgres.url.replace("tester@", "symposia@").removesuffix("postgres")
-    place.terminal.settings["database_url"] = f"{address}symposia"
+    place.terminal.settings["database_url"] = database_url
     place.start_worker()
     in_postgres = archive_one(place, "examples/inputs.yaml", "--set", "topic=doors")
     waiting = place.ask()
     place.wait_until_archived(waiting)
 
     replace(walk, instead={}).follow("deploying-operations.md", "Backup and restore")
-    replace(walk, before={"redis-cli CONFIG": lose_redis}, awaited={"redis-cli INFO": "aof_enabled:1"}).follow(
-        "deploying-operations.md", "Redis"
-    )
+    replace(
+        walk, before={"redis-cli CONFIG": lose_redis}, awaited={"redis-cli INFO": "aof_enabled:1"}
+    ).follow("deploying-operations.md", "Redis")
     place.answer(waiting)
 
     replace(walk, instead={}, before={"createdb": lose_postgres}).follow(
@@ -94,4 +77,3 @@ def test_backups_are_restored(place: Installation, postgres: Postgres, walk: Wal
         "deploying-operations.md", "SQLite"
     )
     assert in_sqlite in search("subtracts")
-

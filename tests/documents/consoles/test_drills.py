@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from documents.installation import Installation, installed
 from documents.tools import use_postgres, use_redis_cli
 from documents.walk import Walk
 from processes.terminal import Running
-from servers.postgres import Postgres
+from servers.postgres import Postgres, execute_on
 from symposia.config.celery import QUEUE
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
@@ -113,3 +112,40 @@ def test_schedule_was_missed(tmp_path: Path) -> None:
         Walk(place.terminal, awaited={"symposia schedule history": "completed"}).follow(
             "deploying-operations.md", "A schedule was missed"
         )
+
+
+def test_postgres_is_lost(place: Installation, postgres: Postgres, database_url: str) -> None:
+    place.kill_worker()
+    place.terminal.settings["database_url"] = database_url
+    place.start_worker()
+    walk = Walk(place.terminal, environment=use_postgres(postgres.url))
+    kept = place.complete(place.submit("examples/pair.yaml"))
+    place.wait_until_archived(kept)
+    walk.run("mkdir backup && pg_dump --format custom --file backup/symposia.dump symposia")
+    postgres.stop()
+    meanwhile = place.complete(place.submit("examples/inputs.yaml", "--set", "topic=doors"))
+
+    def start_empty() -> None:
+        postgres.start()
+        execute_on(postgres.url, "DROP DATABASE symposia WITH (FORCE)")
+
+    replace(walk, before={"createdb": start_empty}, awaited={"symposia doctor": '"owed"'}).follow(
+        "deploying-operations.md", "PostgreSQL is lost"
+    )
+    place.wait_until_archived(meanwhile)
+    found = (
+        place.terminal.run("search", "doors", "--json").out
+        + place.terminal.run("search", "subtracts", "--json").out
+    )
+    assert kept in found
+    assert meanwhile in found
+
+
+def test_rolling_upgrade(place: Installation) -> None:
+    session = place.ask()
+    Walk(
+        place.terminal,
+        instead={"systemctl restart symposia-worker": place.restart_worker},
+        awaited={"symposia doctor": "workers"},
+    ).follow("deploying-operations.md", "Rolling upgrade")
+    place.answer(session)

@@ -99,6 +99,9 @@ class Walk:
             else None
         )
 
+    def _run(self, line: Line) -> subprocess.CompletedProcess[str]:
+        return self.run(self.fill(line.text), self._at(self.typed, line, ""))
+
     def _stop_services(self) -> None:
         for service in reversed(self._services):
             ended = service.interrupt().ended(timeout_s=60)
@@ -110,14 +113,15 @@ class Walk:
             text = text.replace(word, value)
         return text
 
-    def _run(self, line: Line) -> subprocess.CompletedProcess[str]:
+    def run(self, text: str, typed: str = "") -> subprocess.CompletedProcess[str]:
+        """Run a command line of a shell in the environment of the person."""
         environment = {**self.terminal.environment, **self.environment}
         path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
         return subprocess.run(
-            ["bash", "-c", self.fill(line.text)],
+            ["bash", "-c", text],
             cwd=self.terminal.folder,
             env={**environment, "PATH": path},
-            input=self._at(self.typed, line, ""),
+            input=typed,
             start_new_session=True,  # without a terminal, passwords are read from standard input
             capture_output=True,
             text=True,
