@@ -25,7 +25,7 @@ def walk(place: Installation, postgres: Postgres, tmp_path: Path) -> Walk:
         place.terminal,
         # As another user than root, the command needs `--owner`.
         values={"/var/lib/symposia/": f"{tmp_path / 'data'}/", "--owner symposia ": ""},
-        environment={**use_redis_cli(tmp_path / "bin", place.node), **use_postgres(postgres.url)},
+        environment={**use_redis_cli(tmp_path / "bin", place.url), **use_postgres(postgres.url)},
         instead={"systemctl stop": place.kill_worker, "systemctl start": place.start_worker},
     )
 

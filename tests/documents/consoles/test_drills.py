@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 
 @pytest.fixture
 def redis_cli(place: Installation, tmp_path: Path) -> dict[str, str]:
-    return use_redis_cli(tmp_path / "bin", place.node)
+    return use_redis_cli(tmp_path / "bin", place.url)
 
 
 def test_worker_is_killed(place: Installation) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,13 +27,15 @@ replies = ["Too long."]
 class Installation:
     """A folder with the files of `symposia init` and the examples, and what runs there."""
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    def __init__(self, folder: Path, *, configuration: str = "", **settings: str) -> None:
+        """`configuration`: lines of a configuration file of Redis."""
         self.folder = folder / "project"
         shutil.copytree(ROOT / "examples/starter", self.folder)
         shutil.copytree(ROOT / "examples", self.folder / "examples")
         with (self.folder / "agents.toml").open("a") as agents:
             agents.write(AGENTS)
-        self.node = Node(folder / "redis", "--save", "")
+        lines = configuration or 'save ""'
+        self.node = Node(folder / "redis", *shlex.split(re.sub(r"^(?=\w)", "--", lines, flags=re.MULTILINE)))
         self.url = f"redis://{HOST}:{self.node.port}/0"
         self.terminal = Terminal(self.folder, {**self._settings(folder), **settings})
         self._workers: list[LiveWorker] = []
@@ -109,13 +113,12 @@ class Installation:
 
 
 @contextmanager
-def installed(folder: Path, *, worker: bool = True, **settings: str) -> Iterator[Installation]:
-    """An installation whose Redis server, and worker, run."""
-    place = Installation(folder, **settings)
+def installed(folder: Path, *, configuration: str = "", **settings: str) -> Iterator[Installation]:
+    """An installation whose Redis server and worker run."""
+    place = Installation(folder, configuration=configuration, **settings)
     try:
         place.start_redis()
-        if worker:
-            place.start_worker()
+        place.start_worker()
         yield place
     finally:
         place.close()

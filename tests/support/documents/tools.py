@@ -8,13 +8,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from programs import find_program
-from servers.redis_nodes import HOST, Node
+from servers.rabbit import Rabbit
 
 
-def use_redis_cli(folder: Path, node: Node, *options: str) -> dict[str, str]:
-    """The environment in which `redis-cli` is connected to this server."""
-    words = [find_program("redis-cli", "valkey-cli"), "-h", HOST, "-p", str(node.port), *options]
-    return put_on_path(folder, "redis-cli", words)
+def use_redis_cli(folder: Path, url: str) -> dict[str, str]:
+    """The environment in which `redis-cli` is connected to this server as the user of the URL."""
+    return put_on_path(folder, "redis-cli", [find_program("redis-cli", "valkey-cli"), "-u", url])
 
 
 def put_on_path(folder: Path, name: str, words: list[str]) -> dict[str, str]:
@@ -30,3 +29,11 @@ def use_postgres(url: str) -> dict[str, str]:
     find_program("pg_dump")
     parts = urlsplit(url)
     return {"PGHOST": str(parts.hostname), "PGPORT": str(parts.port), "PGUSER": str(parts.username)}
+
+
+def use_rabbitmqctl(folder: Path, node: Rabbit) -> dict[str, str]:
+    """The environment in which `rabbitmqctl` controls this node."""
+    # Debian's command on the path changes to the user of its service.
+    debian = Path("/usr/lib/rabbitmq/bin/rabbitmqctl")
+    program = str(debian) if debian.exists() else find_program("rabbitmqctl")
+    return {**node.environment, **put_on_path(folder, "rabbitmqctl", [program])}
