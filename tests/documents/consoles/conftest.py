@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -33,3 +34,13 @@ def postgres() -> Iterator[Postgres]:
 def database_url(postgres: Postgres) -> str:
     """The URL of that database, for Symposia."""
     return postgres.url.replace("tester@", "symposia@").removesuffix("postgres") + "symposia"
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """An installation that the tests of a module share."""
+    folder = tmp_path_factory.mktemp("shared")
+    jobs = json.dumps({"standup": str(folder / "project/examples/pair.yaml")})
+    limits = {"tenant_daily_tokens": "100000", "tenant_daily_usd": "5"}
+    with installed(folder, jobs=jobs, review_roots=json.dumps({"shop": str(folder)}), **limits) as place:
+        yield place

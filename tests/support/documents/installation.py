@@ -20,7 +20,11 @@ from symposia.state.redis.keys import ARCHIVE_QUEUE
 AGENTS = """
 [agents.critic]
 kind = "scripted"
-replies = ["Too long."]
+replies = ['{"score": 0.8, "reason": "It asks for little."}']
+
+[agents.chair]
+kind = "scripted"
+replies = ["APPROVED: by all means"]
 """
 
 
@@ -93,15 +97,22 @@ class Installation:
 
         until(is_archived, what=f"{session} is archived")
 
+    def wait_for_question(self, session: str) -> None:
+        def is_asked() -> bool:
+            questions = self.terminal.call("inbox", "--json").json()
+            return any(it["session_id"] == session for it in questions)
+
+        until(is_asked, what=f"a question of {session}")
+
     def ask(self) -> str:
         """The id of a session that waits for the person `you`."""
         session = self.submit("session.yaml")
-        until(lambda: self.terminal.call("inbox", "--json").json(), what="a question")
+        self.wait_for_question(session)
         return session
 
     def answer(self, session: str) -> None:
         """Answers the open question of a session, which then completes."""
-        until(lambda: self.terminal.call("inbox", "--json").json(), what="the question")
+        self.wait_for_question(session)
         assert self.terminal.call("reply", session, "you", "Thanks.").code == 0
         self.complete(session)
 

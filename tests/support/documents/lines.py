@@ -31,9 +31,9 @@ class Line(NamedTuple):
     answer: str
 
     def is_answered_by(self, out: str) -> bool:
-        """Whether the output is as the page shows it; `...` matches any text."""
-        pattern = re.escape(self.answer.strip()).replace(r"\.\.\.", ".*")
-        return re.fullmatch(pattern, out.strip(), re.DOTALL) is not None
+        """Whether the output is as the page shows it; `...` matches any text, a space any number of spaces."""
+        pattern = re.escape(_squeeze(self.answer)).replace(r"\.\.\.", ".*")
+        return re.fullmatch(pattern, _squeeze(out), re.DOTALL) is not None
 
 
 def read_lines(path: Path) -> list[Line]:
@@ -62,6 +62,10 @@ def read_sections(page: str, *sections: str) -> Iterator[Line]:
     lines = read_lines(next(path for path in PAGES if path.name == page))
     assert set(sections) <= {line.section for line in lines}, sections
     yield from (line for line in lines if not sections or line.section in sections)
+
+
+def _squeeze(text: str) -> str:
+    return re.sub(r" +", " ", text).strip()
 
 
 def _read_command(line: str, language: str | None) -> str:
