@@ -65,7 +65,7 @@ def read_sections(page: str, *sections: str) -> Iterator[Line]:
 
 
 def _squeeze(text: str) -> str:
-    return re.sub(r" +", " ", text).strip()
+    return re.sub(r" ?\n", "\n", re.sub(r" +", " ", text)).strip()
 
 
 def _read_command(line: str, language: str | None) -> str:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from live import until
 from processes.terminal import Running, Terminal
 from scaling import patient
 
+_ASSIGNMENT = re.compile(r"[A-Z_]+=")
 #: Commands that run until Ctrl-C.
 _SERVICES = ("up", "worker", "beat", "callbacks")
 
@@ -71,9 +74,11 @@ class Walk:
 
     def _type(self, line: Line) -> None:
         words = shlex.split(self.fill(line.text))
+        assigned = dict(it.split("=", 1) for it in takewhile(_ASSIGNMENT.match, words))
+        words = words[len(assigned) :]
         after = self._at(self.after, line, _ignore)
         if words[0] == "symposia" and (words[1] in _SERVICES or line.text.startswith(self.elsewhere)):
-            started = self.terminal.start(*words[1:])
+            started = self.terminal.start(*words[1:], **assigned)
             (self._services if words[1] in _SERVICES else self._others).append(started)
             after(started)
             return
