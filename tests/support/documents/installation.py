@@ -31,13 +31,13 @@ replies = ["APPROVED: by all means"]
 class Installation:
     """A folder with the files of `symposia init` and the examples, and what runs there."""
 
-    def __init__(self, folder: Path, *, configuration: str = "", **settings: str) -> None:
-        """`configuration`: lines of a configuration file of Redis."""
+    def __init__(self, folder: Path, *, configuration: str = "", agents: str = "", **settings: str) -> None:
+        """`configuration`: lines of a configuration file of Redis; `agents`: more of an agents file."""
         self.folder = folder / "project"
         shutil.copytree(ROOT / "examples/starter", self.folder)
         shutil.copytree(ROOT / "examples", self.folder / "examples")
-        with (self.folder / "agents.toml").open("a") as agents:
-            agents.write(AGENTS)
+        with (self.folder / "agents.toml").open("a") as file:
+            file.write(AGENTS + agents)
         lines = configuration or 'save ""'
         self.node = Node(folder / "redis", *shlex.split(re.sub(r"^(?=\w)", "--", lines, flags=re.MULTILINE)))
         self.url = f"redis://{HOST}:{self.node.port}/0"
@@ -65,8 +65,13 @@ class Installation:
         self._workers.append(worker)
         return worker.wait_ready()
 
+    @property
+    def worker(self) -> LiveWorker:
+        """The newest one."""
+        return self._workers[-1]
+
     def kill_worker(self) -> None:
-        self._workers[-1].kill()
+        self.worker.kill()
 
     def restart_worker(self) -> None:
         self.kill_worker()
@@ -124,9 +129,9 @@ class Installation:
 
 
 @contextmanager
-def installed(folder: Path, *, configuration: str = "", **settings: str) -> Iterator[Installation]:
-    """An installation whose Redis server and worker run."""
-    place = Installation(folder, configuration=configuration, **settings)
+def installed(folder: Path, **choices: str) -> Iterator[Installation]:
+    """An installation whose Redis server and worker run; `choices` as of `Installation`."""
+    place = Installation(folder, **choices)
     try:
         place.start_redis()
         place.start_worker()
