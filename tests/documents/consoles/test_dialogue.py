@@ -37,6 +37,16 @@ def test_documents(shared: Installation) -> None:
 
 def test_checking(shared: Installation) -> None:
     """The 34th line of the document has a heading in another spelling."""
-    lines = ["# Doors", "", "**Participants**: Muffin 🧁", *[""] * 30, "## Round 1 (Deep dive)", "", "### Muffin 🧁", "", "Blue."]
+    lines = [
+        "# Doors",
+        "",
+        "**Participants**: Muffin 🧁",
+        *[""] * 30,
+        "## Round 1 (Deep dive)",
+        "",
+        "### Muffin 🧁",
+        "",
+        "Blue.",
+    ]
     (shared.folder / "decision.dialogue.md").write_text("\n".join(lines) + "\n")
     Walk(shared.terminal).follow("dialogue.md", "Checking")

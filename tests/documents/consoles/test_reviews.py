@@ -13,7 +13,7 @@ import pytest
 from documents.installation import Installation, installed
 from documents.lines import ROOT
 from documents.walk import Walk
-from live import LiveWorker, until
+from live import until
 from processes.terminal import Running
 from review_tools.git_tree import GitTree
 from servers.code_hosts.github import GitHub, Pull
@@ -123,7 +123,7 @@ def test_commands(checkout: Installation, github: GitHub) -> None:
         """Begin a review that no worker continues, in another terminal."""
         checkout.worker.freeze()
         known = list_reviews(checkout)
-        reviews.append(checkout.terminal.start("review", "--force", "src"))
+        reviews.append(checkout.terminal.start("review", "--all", "src"))
         (new,) = until(lambda: list_reviews(checkout) - known, what="a new review")
         walk.values["3f2a91c4"] = new[:8]
 
@@ -143,7 +143,7 @@ def test_commands(checkout: Installation, github: GitHub) -> None:
 
 
 def list_reviews(place: Installation) -> set[str]:
-    return {it["run_id"] for it in place.terminal.call("review", "list", "--json").json()}
+    return {it["id"] for it in place.terminal.call("review", "list", "--json").json()}
 
 
 def archive_tagged(place: Installation) -> None:
