@@ -12,9 +12,8 @@ from documents.lines import ROOT
 from documents.walk import Walk
 from processes.terminal import Terminal
 
-pytestmark = pytest.mark.long
 
-
+@pytest.mark.long
 def test_files_of_systemd(tmp_path: Path) -> None:
     """The folders of the machine are in a folder of the test."""
     checkout = tmp_path / "checkout"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
 import pytest
 
 from documents.installation import Installation
 from documents.lines import ROOT
 from documents.walk import Walk
-
-pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
+from processes.terminal import Terminal
 
 SESSION = """
 title: Files or tables
@@ -24,6 +24,8 @@ participants:
 """
 
 
+@pytest.mark.long
+@pytest.mark.timeout(240)
 def test_documents(shared: Installation) -> None:
     shutil.copy(ROOT / "examples/decision.dialogue.md", shared.folder)
     (shared.folder / "alignment.yaml").write_text(SESSION)
@@ -35,7 +37,7 @@ def test_documents(shared: Installation) -> None:
     assert "# Files or tables" in seen[-1]
 
 
-def test_checking(shared: Installation) -> None:
+def test_checking(tmp_path: Path) -> None:
     """The 34th line of the document has a heading in another spelling."""
     lines = [
         "# Doors",
@@ -48,5 +50,5 @@ def test_checking(shared: Installation) -> None:
         "",
         "Blue.",
     ]
-    (shared.folder / "decision.dialogue.md").write_text("\n".join(lines) + "\n")
-    Walk(shared.terminal).follow("dialogue.md", "Checking")
+    (tmp_path / "decision.dialogue.md").write_text("\n".join(lines) + "\n")
+    Walk(Terminal(tmp_path, {})).follow("dialogue.md", "Checking")

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ast
+import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from documents.lines import PAGES, Line, read_lines
+from documents.lines import PAGES, ROOT, Line, read_lines
 from documents.not_run import NOT_RUN, check_words, find_not_run
+from scaling import patient
 
 FOLDER = Path(__file__).parent
 #: Followed from top to bottom, with its files, by `tests/workers/cli/test_tutorial.py`.
@@ -19,7 +23,7 @@ LINES = [line for path in PAGES if path.name != TUTORIAL for line in read_lines(
 
 def followed() -> Iterator[tuple[str, str]]:
     """Pages and sections that tests follow; '*' for all sections."""
-    for path in FOLDER.glob("test_*.py"):
+    for path in set(FOLDER.glob("test_*.py")) - {FOLDER / "test_walk.py"}:
         for node in ast.walk(ast.parse(path.read_text())):
             if (
                 isinstance(node, ast.Call)
@@ -47,6 +51,17 @@ def test_lines_that_are_not_typed_name_what_exists() -> None:
 def test_every_reason_is_needed() -> None:
     reasons = {id(find_not_run(line)) for line in LINES}
     assert [it.reason for it in NOT_RUN.values() if id(it) not in reasons] == []
+
+
+@pytest.mark.long
+def test_arguments_of_benchmarks_exist() -> None:
+    lines = {line.text for line in LINES if line.text.startswith("make bench") and "ARGS" in line.text}
+    for line in sorted(lines):
+        arguments = shlex.split(shlex.split(line)[2].removeprefix("ARGS="))
+        command = [sys.executable, ROOT / "benchmarks/run.py", *arguments, "--list"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=patient(60))
+        assert done.returncode == 0, done
+    assert len(lines) > 5
 
 
 @pytest.mark.parametrize(

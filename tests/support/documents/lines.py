@@ -30,11 +30,6 @@ class Line(NamedTuple):
     #: The lines below it, as far as they are no other command.
     answer: str
 
-    def is_answered_by(self, out: str) -> bool:
-        """Whether the output is as the page shows it; `...` matches any text, a space any number of spaces."""
-        pattern = re.escape(_squeeze(self.answer)).replace(r"\.\.\.", ".*")
-        return re.fullmatch(pattern, _squeeze(out), re.DOTALL) is not None
-
 
 def read_lines(path: Path) -> list[Line]:
     """All console lines of a page, from top to bottom."""
@@ -62,10 +57,6 @@ def read_sections(page: str, *sections: str) -> Iterator[Line]:
     lines = read_lines(next(path for path in PAGES if path.name == page))
     assert set(sections) <= {line.section for line in lines}, sections
     yield from (line for line in lines if not sections or line.section in sections)
-
-
-def _squeeze(text: str) -> str:
-    return re.sub(r" ?\n", "\n", re.sub(r" +", " ", text)).strip()
 
 
 def _read_command(line: str, language: str | None) -> str:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import takewhile
-from pathlib import Path
 from typing import Any
 
 from documents.lines import Line, read_sections
 from documents.not_run import find_not_run
+from documents.shell import SERVICES, is_answer, run_in_shell
 from live import until
 from processes.terminal import Running, Terminal
-from scaling import patient
 
 _ASSIGNMENT = re.compile(r"[A-Z_]+=")
-#: Commands that run until Ctrl-C.
-_SERVICES = ("up", "worker", "beat", "callbacks")
 
 
 @dataclass
@@ -49,8 +44,8 @@ class Walk:
     awaited: Mapping[str, str] = field(default_factory=dict)
     #: Lines typed in another terminal, where they run until they end by themselves.
     elsewhere: tuple[str, ...] = ()
-    _services: list[Running] = field(default_factory=list)
-    _others: list[Running] = field(default_factory=list)
+    _services: list[Running] = field(default_factory=list, init=False)
+    _others: list[Running] = field(default_factory=list, init=False)
 
     def follow(self, page: str, *sections: str) -> None:
         """Type the lines of these sections of the page, or all of them."""
@@ -77,32 +72,29 @@ class Walk:
         assigned = dict(it.split("=", 1) for it in takewhile(_ASSIGNMENT.match, words))
         words = words[len(assigned) :]
         after = self._at(self.after, line, _ignore)
-        if words[0] == "symposia" and (words[1] in _SERVICES or line.text.startswith(self.elsewhere)):
+        if words[0] == "symposia" and (words[1] in SERVICES or line.text.startswith(self.elsewhere)):
             started = self.terminal.start(*words[1:], **assigned)
-            (self._services if words[1] in _SERVICES else self._others).append(started)
+            (self._services if words[1] in SERVICES else self._others).append(started)
             after(started)
             return
-        awaited = self._at(self.awaited, line, None)
-        done = (
-            self._run(line) if awaited is None else until(lambda: self._find(line, awaited), what=line.text)
-        )
+        done = self._await(line)
         assert done.returncode == self._at(self.codes, line, 0), done
-        if line.answer:
-            expected = line._replace(answer=self.fill(line.answer))
-            assert expected.is_answered_by(done.stdout), (
-                f"{line.text} prints\n{done.stdout}\nand not\n{expected.answer}"
-            )
+        shown = self.fill(line.answer)
+        assert not shown or is_answer(shown, done.stdout), f"{done}\nand not\n{shown}"
         if words[0] == "cd":
             self.terminal.folder /= words[1]
         after(done.stdout)
 
-    def _find(self, line: Line, text: str) -> subprocess.CompletedProcess[str] | None:
-        done = self._run(line)
-        return (
-            done
-            if self.fill(text) in done.stdout and done.returncode == self._at(self.codes, line, 0)
-            else None
-        )
+    def _await(self, line: Line) -> subprocess.CompletedProcess[str]:
+        if (text := self._at(self.awaited, line, None)) is None:
+            return self._run(line)
+
+        def find() -> subprocess.CompletedProcess[str] | None:
+            done = self._run(line)
+            is_expected = done.returncode == self._at(self.codes, line, 0)
+            return done if is_expected and text in done.stdout else None
+
+        return until(find, timeout_s=60, what=f"{line.text} prints {text!r}")
 
     def _run(self, line: Line) -> subprocess.CompletedProcess[str]:
         return self.run(self.fill(line.text), self._at(self.typed, line, ""))
@@ -119,20 +111,8 @@ class Walk:
         return text
 
     def run(self, text: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-        """Run a command line of a shell in the environment of the person."""
-        environment = {**self.terminal.environment, **self.environment}
-        path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
-        return subprocess.run(
-            ["bash", "-c", text],
-            cwd=self.terminal.folder,
-            env={**environment, "PATH": path},
-            input=typed,
-            start_new_session=True,  # without a terminal, passwords are read from standard input
-            capture_output=True,
-            text=True,
-            timeout=patient(120),
-            check=False,
-        )
+        """Run a command line in the environment of the person."""
+        return run_in_shell(self.terminal, text, self.environment, typed=typed)
 
 
 def _nothing() -> None:
