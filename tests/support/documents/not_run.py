@@ -30,7 +30,7 @@ NOT_RUN = {
     r"(/opt/symposia/bin/python -m )?pip install ": NotRun(
         "tests/packaging/test_wheel.py and test_interpreters.py install the package", check_extras
     ),
-    r"make (demo|test|bench)": NotRun("takes minutes, or tests run it on its own", check_make),
+    r"make (demo|test|bench)": NotRun("takes minutes; tests run the demo and short benchmarks", check_make),
     r"useradd ": NotRun("changes the users of the machine", check_user),
     r"(systemctl|journalctl) ": NotRun("needs root and a machine that systemd runs", check_units),
     r"docker ": NotRun("needs a Docker engine and a registry", check_docker),
