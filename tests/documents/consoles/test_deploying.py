@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from documents.lines import ROOT
+from documents.lines import ROOT, read_sections
+from documents.shell import run_in_shell
 from documents.walk import Walk
 from processes.terminal import Terminal
+from programs import find_program
 
 
 @pytest.mark.long
@@ -34,6 +36,21 @@ def test_secrets_of_containers(tmp_path: Path) -> None:
     shutil.copy(ROOT / ".env.example", tmp_path)
     Walk(Terminal(tmp_path, {})).follow("containers.md")
     assert mode_of(tmp_path / ".env") == 0o600
+
+
+@pytest.mark.long
+def test_secrets_of_kubernetes(tmp_path: Path) -> None:
+    """Without a cluster, `--dry-run=client` reads the files and prints what would be created."""
+    find_program("kubectl")
+    for name in ("symposia", "flower", "keda"):
+        (tmp_path / f"{name}.env").write_text("KEY=value\n")
+    lines = [it.text for it in read_sections("deploying.md", "Kubernetes") if "create secret" in it.text]
+    for line in lines:
+        done = run_in_shell(
+            Terminal(tmp_path, {}), f"{line} --dry-run=client --output jsonpath='{{.data}}'", {}
+        )
+        assert (done.returncode, done.stdout) == (0, '{"KEY":"dmFsdWU="}'), done
+    assert len(lines) == 3
 
 
 def mode_of(path: Path) -> int:
