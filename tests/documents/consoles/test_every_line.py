@@ -43,6 +43,12 @@ def test_every_line_is_typed_or_has_a_reason() -> None:
     assert [it for it in LINES if not find_not_run(it) and not is_followed(it, known)] == []
 
 
+def test_line_of_another_section_is_found() -> None:
+    known = set(followed())
+    assert is_followed(Line("people.md", "Replies", "symposia inbox", ""), known)
+    assert not is_followed(Line("people.md", "Deadlines", "symposia inbox", ""), known)
+
+
 def test_lines_that_are_not_typed_name_what_exists() -> None:
     for line in LINES:
         check_words(line)

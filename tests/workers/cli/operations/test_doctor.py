@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import socket
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from live import until
 from processes.terminal import Terminal
@@ -103,17 +105,25 @@ def test_doctor_warns_of_a_server_without_persistence(terminal: Terminal):
     assert "maxmemory-policy allkeys-lru" in told[2][1]
 
 
-def test_doctor_reports_a_full_server(terminal: Terminal):
+@pytest.fixture
+def limited(terminal: Terminal) -> Iterator[Redis]:
+    """A client of the terminal's server, whose limit of memory is removed afterwards."""
     with connect(terminal.settings["redis_url"]) as client:
-        client.config_set("maxmemory", "1")
-        (full,) = [it for it in findings(terminal, "Redis") if it["grade"] == "bad"]
-        code = terminal.call("doctor").code
-        used = client.info("memory")["used_memory"]
-        client.config_set("maxmemory", str(round(used * 1.05)))
-        told = [(it["grade"], it["text"]) for it in findings(terminal, "Redis")]
+        yield client
         client.config_set("maxmemory", "0")
-    assert (code, full["text"].endswith(" of 1 bytes (maxmemory): it refuses writes")) == (4, True)
-    assert [grade for grade, text in told if "(maxmemory)" in text] == ["warning"]
+
+
+def test_doctor_reports_a_full_server(terminal: Terminal, limited: Redis):
+    limited.config_set("maxmemory", "1")
+    (full,) = [it for it in findings(terminal, "Redis") if it["grade"] == "bad"]
+    assert full["text"].endswith(" of 1 bytes (maxmemory): it refuses writes")
+    assert terminal.call("doctor").code == 4
+
+
+def test_doctor_warns_of_a_nearly_full_server(terminal: Terminal, limited: Redis):
+    limited.config_set("maxmemory", str(round(limited.info("memory")["used_memory"] * 1.05)))
+    told = [it["grade"] for it in findings(terminal, "Redis") if "(maxmemory)" in it["text"]]
+    assert told == ["warning"]
 
 
 def test_doctor_accepts_the_embedded_server(bare: Terminal):
