@@ -35,7 +35,7 @@ def test_units_of_the_pages_exist() -> None:
 def test_printed_settings_are_accepted() -> None:
     """Blocks such as `SYMPOSIA_REDIS_URL=redis+sentinel://...`."""
     blocks = re.findall(
-        r"^```\n(SYMPOSIA_.*?)^```", "".join(it.read_text() for it in PAGES), re.DOTALL | re.MULTILINE
+        r"^```\w*\n(SYMPOSIA_.*?)^```", "".join(it.read_text() for it in PAGES), re.DOTALL | re.MULTILINE
     )
     assert len(blocks) > 4
     for block in blocks:

@@ -56,7 +56,7 @@ def test_rabbitmq(tmp_path: Path) -> None:
 
 def test_redis_persistence(tmp_path: Path) -> None:
     page = (ROOT / "docs/deploying-redis.md").read_text()
-    configuration = re.findall(r"^```\n(appendonly .*?)^```", page, re.DOTALL | re.MULTILINE)[0]
+    configuration = re.findall(r"^```\w*\n(appendonly .*?)^```", page, re.DOTALL | re.MULTILINE)[0]
     with installed(tmp_path, configuration=configuration) as place:
         seen: list[str] = []
         Walk(
