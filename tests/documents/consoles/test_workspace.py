@@ -12,6 +12,7 @@ from redis import Redis
 from documents.installation import Installation
 from documents.lines import ROOT
 from documents.walk import Walk
+from live import until
 from processes.terminal import Running
 from servers.otlp_receiver import OtlpReceiver
 from servers.ports import own_port
@@ -92,13 +93,21 @@ def run_session(place: Installation, service: Running) -> None:
     place.start_worker()
 
 
+def fetch_metrics(port: str) -> bytes:
+    """The answer; nothing while nobody listens."""
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            return bytes(answer.read())
+    except OSError:
+        return b""
+
+
 def test_metrics(shared: Installation) -> None:
     port = str(own_port())
 
     def scrape(service: Running) -> None:
         service.until("ready.", timeout_s=60)
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
-            assert b"symposia_" in answer.read()
+        until(lambda: b"symposia_" in fetch_metrics(port), what="metrics")
 
     Walk(shared.terminal, values={"9400": port}, after={"symposia worker": scrape}).follow(
         "monitoring.md", "Metrics"

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any
@@ -51,17 +52,18 @@ class Walk:
         """Type the lines of these sections of the page, or all of them."""
         hooks = (self.before, self.after, self.instead, self.typed, self.codes, self.awaited)
         unused = {key for it in hooks for key in it}
-        for line in read_sections(page, *sections):
-            unused -= {key for key in unused if line.text.startswith(key)}
-            self._at(self.before, line, _nothing)()
-            if stand_in := self._at(self.instead, line, None):
-                stand_in()
-            elif find_not_run(line) is None:
-                self._type(line)
-        for other in self._others:
-            ended = other.ended(timeout_s=60)
-            assert ended.code == 0, ended
-        self._stop_services()
+        with ExitStack() as stack:
+            stack.callback(self._stop_services)
+            for line in read_sections(page, *sections):
+                unused -= {key for key in unused if line.text.startswith(key)}
+                self._at(self.before, line, _nothing)()
+                if stand_in := self._at(self.instead, line, None):
+                    stand_in()
+                elif find_not_run(line) is None:
+                    self._type(line)
+            for other in self._others:
+                ended = other.ended(timeout_s=60)
+                assert ended.code == 0, ended
         assert not unused, f"no line begins with {unused}"
 
     def _at(self, hooks: Mapping[str, Any], line: Line, default: Any) -> Any:
