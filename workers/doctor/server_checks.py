@@ -107,6 +107,7 @@ def check_durability(client: Redis) -> Iterator[CheckResult]:
                 text,
                 "run CONFIG SET appendonly yes, and set it in the configuration file",
             )
+        yield from _check_memory(named, memory.get(node, {}))
         policy = memory.get(node, {}).get("maxmemory_policy", "noeviction")
         if policy != "noeviction":
             text = f"{named}evicts keys when its memory is full (maxmemory-policy {policy})"
@@ -114,6 +115,24 @@ def check_durability(client: Redis) -> Iterator[CheckResult]:
             yield CheckResult("Redis", Grade.WARNING, text, advice)
 
 
+def _check_memory(named: str, facts: Mapping[str, Any]) -> Iterator[CheckResult]:
+    # The server does not count all of its memory, such as buffers of the append-only file.
+    used = int(facts.get("used_memory", 0)) - int(facts.get("mem_not_counted_for_evict", 0))
+    most = int(facts.get("maxmemory", 0))
+    if not most or used < most * _NEARLY_FULL:
+        return
+    is_full = used >= most and facts.get("maxmemory_policy") == "noeviction"
+    text = f"{named}uses {used:,} of {most:,} bytes (maxmemory)"
+    yield CheckResult(
+        "Redis",
+        Grade.BAD if is_full else Grade.WARNING,
+        f"{text}: it refuses writes" if is_full else text,
+        "raise maxmemory, or shorten SYMPOSIA_RETENTION_S",
+    )
+
+
+#: Part of maxmemory that is used before `doctor` warns.
+_NEARLY_FULL = 0.9
 #: Idle milliseconds after which a healthy worker takes a message within milliseconds.
 IDLE_MS = 10_000
 #: Minimum milliseconds between two announcements; a burst of messages fills all slots of a worker in less

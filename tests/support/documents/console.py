@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from documents.shell import SERVICES, is_answer, run_in_shell
 from live import until
 from processes.terminal import Running, Terminal
-from scaling import patient
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```', re.DOTALL | re.MULTILINE)
 _ASSIGNMENT = re.compile(r"(\w+)=\$\((.*)\)")
-#: Commands that run until Ctrl-C.
-SERVICES = ("up", "worker", "beat", "flower")
 #: Commands that show a state: they are typed again until it is there.
 LOOKS = ("doctor", "inbox", "schedule history")
 
@@ -27,9 +24,8 @@ class Command(NamedTuple):
     answer: str
 
     def is_answered_by(self, out: str) -> bool:
-        """Whether the output is as the page shows it; `...` matches any text."""
-        pattern = re.escape(self.answer.strip()).replace(r"\.\.\.", ".*")
-        return re.fullmatch(pattern, out.strip(), re.DOTALL) is not None
+        """Whether the output is as the page shows it."""
+        return is_answer(self.answer, out)
 
 
 def read_blocks(page: str) -> list[tuple[str, str, str]]:
@@ -97,16 +93,7 @@ class Reader:
         """The output of a command line; `NAME=$(...)` keeps it for later command lines."""
         assigned = _ASSIGNMENT.fullmatch(text)
         name, program = assigned.groups() if assigned else ("", text)
-        done = subprocess.run(
-            ["bash", "-c", program],
-            cwd=self.terminal.folder,
-            env={**self.terminal.environment, **self._variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=patient(60),
-            check=False,
-        )
+        done = run_in_shell(self.terminal, program, self._variables)
         assert not done.stderr or done.returncode in (0, 1), done.stderr
         if name:
             self._variables[name] = done.stdout.strip()

@@ -152,14 +152,14 @@ class Terminal:
             code = run_command_line(build_app(arguments), arguments)
         return Said(code, out.getvalue(), err.getvalue())
 
-    def start(self, *arguments: str, inside: tuple[str, ...] = ()) -> Running:
+    def start(self, *arguments: str, inside: tuple[str, ...] = (), **environment: str) -> Running:
         """Starts a command; `inside`: the program that runs it, such as `unshare` with its options."""
         number = len(self._started)
         out, err = self.folder / f"{number}.out", self.folder / f"{number}.err"
         with out.open("wb") as to_out, err.open("wb") as to_err:
             process = subprocess.Popen(
                 [*inside, PROGRAM, *arguments],
-                env=self.environment,
+                env={**self.environment, **environment},
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=to_out,

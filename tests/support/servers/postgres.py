@@ -118,14 +118,14 @@ def own_postgres(bin_folder: Path) -> Iterator[Postgres]:
 def own_database(server_url: str) -> Iterator[str]:
     """The URL of an empty database, dropped afterwards."""
     name = f"symposia_{new_id().replace('-', '')}"
-    _execute(server_url, f"CREATE DATABASE {name}")
+    execute_on(server_url, f"CREATE DATABASE {name}")
     try:
         yield f"{server_url.rpartition('/')[0]}/{name}"
     finally:
-        _execute(server_url, f"DROP DATABASE {name} WITH (FORCE)")
+        execute_on(server_url, f"DROP DATABASE {name} WITH (FORCE)")
 
 
-def _execute(server_url: str, statement: str) -> None:
-    """Use a new connection: the server may have restarted meanwhile."""
+def execute_on(server_url: str, statement: str) -> None:
+    """Execute a statement on a new connection: the server may have restarted meanwhile."""
     with psycopg.connect(server_url, autocommit=True) as server:
         server.execute(statement.encode())

@@ -63,7 +63,8 @@ class Rabbit:
         cookie.chmod(0o400)
         (folder / "plugins").write_text("[].\n")
         (folder / "rabbitmq.conf").write_text(f"listeners.tcp.default = {HOST}:{self._port}\n")
-        self._environment = {
+        #: Also that of `rabbitmqctl` for this node.
+        self.environment = {
             **os.environ,
             "HOME": str(home),
             "ERL_EPMD_PORT": str(self._mapper_port),
@@ -82,6 +83,10 @@ class Rabbit:
             "RABBITMQ_LOG_BASE": str(folder / "log"),
             "RABBITMQ_PID_FILE": str(folder / "pid"),
         }
+
+    def url_of(self, user: str, password: str) -> str:
+        """The URL of the virtual host `/` for a user."""
+        return f"amqp://{user}:{password}@{HOST}:{self._port}//"
 
     def start(self, node_program: str) -> None:
         """Start the node and wait until it serves."""
@@ -148,7 +153,7 @@ class Rabbit:
             self._processes.append(
                 subprocess.Popen(
                     end_with_parent(command, signal.SIGKILL),
-                    env=self._environment,
+                    env=self.environment,
                     stdin=subprocess.DEVNULL,
                     stdout=log,
                     stderr=log,
@@ -162,7 +167,7 @@ class Rabbit:
         def evaluate() -> subprocess.CompletedProcess[str] | None:
             done = subprocess.run(
                 ["erl_call", "-address", f"{HOST}:{self._control_port}", "-timeout", "60", "-e"],
-                env=self._environment,
+                env=self.environment,
                 input=f"{expression}.\n",
                 capture_output=True,
                 text=True,

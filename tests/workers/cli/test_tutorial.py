@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -17,10 +15,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "tutorial.md").read_text()
 
 @pytest.mark.long
 @pytest.mark.timeout(300)
-def test_tutorial_works_from_top_to_bottom(
-    small: Terminal, redis_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+def test_tutorial_works_from_top_to_bottom(small: Terminal, redis_url: str) -> None:
     page = PAGE.replace("redis://127.0.0.1:6379/0", redis_url)
     # `tests/packaging/test_wheel.py` installs the package.
     page = page.replace("$ pip install 'symposia[all]'\n", "")

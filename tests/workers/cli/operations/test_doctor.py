@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import socket
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from redis import Redis
 
 from live import until
 from processes.terminal import Terminal
@@ -101,6 +103,27 @@ def test_doctor_warns_of_a_server_without_persistence(terminal: Terminal):
     assert [grade for grade, _ in told] == ["ok", "warning", "warning"]
     assert "no append-only file" in told[1][1]
     assert "maxmemory-policy allkeys-lru" in told[2][1]
+
+
+@pytest.fixture
+def limited(terminal: Terminal) -> Iterator[Redis]:
+    """A client of the terminal's server, whose limit of memory is removed afterwards."""
+    with connect(terminal.settings["redis_url"]) as client:
+        yield client
+        client.config_set("maxmemory", "0")
+
+
+def test_doctor_reports_a_full_server(terminal: Terminal, limited: Redis):
+    limited.config_set("maxmemory", "1")
+    (full,) = [it for it in findings(terminal, "Redis") if it["grade"] == "bad"]
+    assert full["text"].endswith(" of 1 bytes (maxmemory): it refuses writes")
+    assert terminal.call("doctor").code == 4
+
+
+def test_doctor_warns_of_a_nearly_full_server(terminal: Terminal, limited: Redis):
+    limited.config_set("maxmemory", str(round(limited.info("memory")["used_memory"] * 1.05)))
+    told = [it["grade"] for it in findings(terminal, "Redis") if "(maxmemory)" in it["text"]]
+    assert told == ["warning"]
 
 
 def test_doctor_accepts_the_embedded_server(bare: Terminal):

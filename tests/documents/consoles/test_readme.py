@@ -1,0 +1,61 @@
+"""The console lines of README.md."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from documents.lines import ROOT
+from documents.walk import Walk
+from processes.terminal import Running, Terminal
+from servers.ports import own_port
+
+pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[Terminal]:
+    """A terminal in an empty folder, without a Redis."""
+    settings = {"data_dir": str(tmp_path / "data"), "flower_port": str(own_port()), "sweep_interval_s": "0.2"}
+    (folder := tmp_path / "home").mkdir()
+    terminal = Terminal(folder, settings)
+    yield terminal
+    terminal.close()
+
+
+def test_quick_start(empty: Terminal) -> None:
+    def is_up(service: Running) -> None:
+        service.until("ready.", timeout_s=60)
+
+    def answer(inbox: str) -> None:
+        command = inbox.strip().splitlines()[-1].replace("TEXT", "Thanks.")
+        assert empty.call(*shlex.split(command)[1:]).code == 0
+
+    Walk(
+        empty,
+        after={"symposia up": is_up, "symposia inbox": answer},
+        elsewhere=("symposia run",),
+        awaited={"symposia inbox": "you is asked"},
+    ).follow("README.md", "Quick start")
+    empty.wait_until_nothing_runs()
+
+
+def test_command_line(empty: Terminal) -> None:
+    shutil.copytree(ROOT / "examples", empty.folder / "examples")
+    services: list[Running] = []
+
+    def start_services() -> None:
+        services.append(empty.start("up", "--no-flower", "--no-beat").until("ready.", timeout_s=60))
+
+    walk = Walk(
+        empty,
+        before={"symposia submit": start_services},
+        after={"symposia submit": lambda out: walk.values.update(ID=out.strip())},
+    )
+    walk.follow("README.md", "Use it from the command line")
+    services[0].interrupt().ended()
+    empty.wait_until_nothing_runs()
