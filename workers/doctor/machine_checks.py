@@ -16,7 +16,7 @@ from ...models.errors import RegistryError
 from ...models.sessions.options import AgentBinding
 from ...tasks.planning.limits import format_amount
 from ..import_path import importing_as_workers
-from ..tracing.setup import INSTALL, find_problem
+from ..tracing.setup import find_problem
 from .server_checks import CheckResult, Grade
 
 PYTHON = (3, 11)
@@ -113,5 +113,5 @@ def check_traces() -> CheckResult:
     if settings is None:
         return CheckResult("traces", Grade.GOOD, "not exported (no OTEL_* variable asks for them)")
     if (problem := find_problem(settings)) is not None:
-        return CheckResult("traces", Grade.WARNING, f"not exported: {problem}", INSTALL)
+        return CheckResult("traces", Grade.WARNING, f"not exported: {problem.text}", problem.command)
     return CheckResult("traces", Grade.GOOD, f"exported by {', '.join(settings.exporters)}")

@@ -9,7 +9,7 @@ import atexit
 import logging
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from celery.signals import worker_process_shutdown, worker_shutdown
 
@@ -20,20 +20,29 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Command that installs what traces need.
-INSTALL = "pip install 'symposia[otel]'"
+_INSTALL = "pip install 'symposia[otel]'"
+#: Commands that install an exporter, by its name; all others are in the extra `otel`, or unknown.
+_INSTALL_EXPORTER = {"otlp_proto_grpc": "pip install opentelemetry-exporter-otlp-proto-grpc"}
 
 
-def find_problem(settings: TelemetrySettings) -> str | None:
+class Problem(NamedTuple):
+    """Why traces cannot be exported, and the command that mends it."""
+
+    text: str
+    command: str = _INSTALL
+
+
+def find_problem(settings: TelemetrySettings) -> Problem | None:
     """Return why traces cannot be exported, without importing an exporter; None: nothing is missing."""
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
-        return "OTEL_* variables are set, but OpenTelemetry is not installed"
+        return Problem("OTEL_* variables are set, but OpenTelemetry is not installed")
     groups = {SPAN_EXPORTERS: settings.exporters, METRIC_EXPORTERS: settings.metric_exporters}
     for group, names in groups.items():
         installed = {it.name for it in entry_points(group=group)}
         missing = [name for name in names if name not in installed]
         if missing:
-            return f"the exporter {missing[0]!r} is not installed (installed: {', '.join(sorted(installed))})"
+            text = f"the exporter {missing[0]!r} is not installed (installed: {', '.join(sorted(installed))})"
+            return Problem(text, _INSTALL_EXPORTER.get(missing[0], _INSTALL))
     return None
 
 
@@ -46,7 +55,7 @@ def start_tracing() -> SessionTracing | None:
     if settings is None:
         return None
     if (problem := find_problem(settings)) is not None:
-        log.error("sessions are not traced: %s; try: %s", problem, INSTALL)
+        log.error("sessions are not traced: %s; try: %s", problem.text, problem.command)
         return None
     from .provider import DerivedIds, build_meters, build_provider
     from .session_tracing import SessionTracing

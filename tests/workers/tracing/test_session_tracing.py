@@ -233,4 +233,10 @@ def test_missing_otel_package_is_reported_in_one_line(monkeypatch, caplog):
 def test_an_unknown_exporter_is_named():
     problem = find_problem(TelemetrySettings(exporters=("zipkin_proto",)))
     assert problem is not None
-    assert problem.startswith("the exporter 'zipkin_proto' is not installed (installed: console,")
+    assert problem.text.startswith("the exporter 'zipkin_proto' is not installed (installed: console,")
+
+
+def test_an_exporter_outside_of_the_extra_has_its_own_command():
+    problem = find_problem(TelemetrySettings(exporters=("otlp_proto_grpc",)))
+    assert problem is not None
+    assert problem.command == "pip install opentelemetry-exporter-otlp-proto-grpc"
