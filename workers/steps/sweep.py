@@ -12,7 +12,6 @@ from typing import Any
 
 from celery import Celery, bootsteps
 from celery.worker import state
-from celery.worker import state as worker_state
 
 from ...agents.registry.source import CHECK_EVERY_S
 from ...models.errors import InvalidInput
@@ -154,7 +153,7 @@ class SweepStep(LoopStep):
 
 def _is_free(worker: Any) -> bool:
     """Return whether the worker could run another Celery task, by Celery's own counts."""
-    return bool(len(worker_state.reserved_requests) < worker.pool.num_processes)
+    return bool(len(state.reserved_requests) < worker.pool.num_processes)
 
 
 def _offers(conf: Any) -> dict[str, Iterable[str]]:
