@@ -27,10 +27,12 @@ def empty(tmp_path: Path) -> Iterator[Terminal]:
     terminal.close()
 
 
-def test_quick_start(empty: Terminal) -> None:
-    def is_up(service: Running) -> None:
-        service.until("ready.", timeout_s=60)
+def is_up(service: Running) -> None:
+    """Waits until `symposia up` has started all services."""
+    service.until("ready.", timeout_s=60)
 
+
+def test_quick_start(empty: Terminal) -> None:
     def answer(inbox: str) -> None:
         command = inbox.strip().splitlines()[-1].replace("TEXT", "Thanks.")
         assert empty.call(*shlex.split(command)[1:]).code == 0
@@ -41,6 +43,11 @@ def test_quick_start(empty: Terminal) -> None:
         elsewhere=("symposia run",),
         awaited={"symposia inbox": "you is asked"},
     ).follow("README.md", "Quick start")
+    empty.wait_until_nothing_runs()
+
+
+def test_checkout(empty: Terminal) -> None:
+    Walk(empty, after={"symposia up": is_up}).follow("README.md", "With make")
     empty.wait_until_nothing_runs()
 
 

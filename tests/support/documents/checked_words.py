@@ -21,6 +21,13 @@ def check_extras(words: Sequence[str]) -> None:
     assert set(extras.split(",")) <= known.keys(), words
 
 
+def check_activate(words: Sequence[str]) -> None:
+    """Of `source`: the environment that `make install` creates."""
+    folder, _, script = words[1].partition("/")
+    assert f"BIN := {folder}/bin\n" in (ROOT / "Makefile").read_text(), words
+    assert script == "bin/activate", words
+
+
 def check_make(words: Sequence[str]) -> None:
     """Of `make`."""
     targets = re.findall(r"^([\w-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from documents.checked_words import (
+    check_activate,
     check_docker,
     check_extras,
     check_kubectl,
@@ -31,6 +32,7 @@ NOT_RUN = {
         "tests/packaging/test_wheel.py and test_interpreters.py install the package", check_extras
     ),
     r"make (demo|test|bench)": NotRun("takes minutes; tests run the demo and short benchmarks", check_make),
+    r"source ": NotRun("the shells of tests have the commands of the environment", check_activate),
     r"useradd ": NotRun("changes the users of the machine", check_user),
     r"(systemctl|journalctl) ": NotRun("needs root and a machine that systemd runs", check_units),
     r"docker ": NotRun("needs a Docker engine and a registry", check_docker),
