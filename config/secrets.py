@@ -22,7 +22,7 @@ def known_secrets(urls: Iterable[str]) -> tuple[str, ...]:
     Longest first: one may be part of another.
     """
     passwords = [password for url in urls for password in _passwords(url)]
-    variables = [value for name, value in os.environ.items() if _NAME.search(name)]
+    variables = [value.strip() for name, value in os.environ.items() if _NAME.search(name)]
     found = {*passwords, *map(unquote, passwords), *variables, *exporter_secrets()}
     return tuple(sorted((it for it in found if len(it) >= MIN_SECRET_CHARS), key=len, reverse=True))
 

@@ -339,8 +339,12 @@ def _check_broker(settings: Settings) -> None:
 
 
 def read_variable(name: str) -> str | None:
-    """Return the value of any variable: the agents file names variables with API keys."""
-    return os.environ.get(name)
+    """Return the value of any variable: the agents file names variables with API keys.
+
+    A secret that was made from a file often ends with a line break, which no header of a request may have.
+    """
+    value = os.environ.get(name)
+    return None if value is None else value.strip()
 
 
 def child_environment(settings: Settings) -> dict[str, str]:

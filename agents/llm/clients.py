@@ -74,8 +74,9 @@ class ModelPool:
         """Return the client of an endpoint, created at its first use; a `Model` is returned as it is.
 
         Raises:
-            AgentFailed: A variable of the provider, such as that of its key, is not set.
-            UserError, ImportError: The provider is unknown or not installed.
+            AgentFailed: The package of the provider is not installed, or its variable, such as that of its key, is
+                not set.
+            UserError: The provider is unknown.
         """
         if isinstance(endpoint, Model):
             return endpoint
@@ -86,11 +87,11 @@ class ModelPool:
         return model
 
     async def available_models(self, endpoints: Sequence[Endpoint | Model]) -> list[Model | None]:
-        """Return the clients of a model and its fallbacks; None for one whose variables are not set.
+        """Return the clients of a model and its fallbacks; None for one that lacks a package or variable.
 
         Raises:
-            AgentFailed: The variables of all of them are not set; the error of the first one.
-            UserError, ImportError: As in `model`.
+            AgentFailed: All of them lack something; the error of the first one.
+            UserError: As in `model`.
         """
         found: list[Model | None] = []
         problems: list[AgentFailed] = []
@@ -114,7 +115,7 @@ class ModelPool:
         if endpoint.base_url is None:
             try:
                 return infer_model(endpoint.model, lambda name: _provider(name, endpoint.api_key))
-            except UserError as error:
+            except (UserError, ImportError) as error:
                 raise AgentFailed(_explain(error), retryable=False) from error
             except ValueError as error:
                 raise UserError(str(error)) from error
@@ -159,14 +160,14 @@ def provider_problem(model: str, *, names_key: bool) -> str | None:
         infer_provider_class(provider or model)
         if not names_key:
             infer_provider(provider or model)
-    except UserError as error:
+    except (UserError, ImportError) as error:
         return _explain(error)
-    except (ValueError, ImportError) as error:
+    except ValueError as error:
         return str(error)
     return None
 
 
-def _explain(error: UserError) -> str:
+def _explain(error: UserError | ImportError) -> str:
     """Return the error of a provider in one line: the variables that it names, or else its first sentence."""
     names = dict.fromkeys(_VARIABLE.findall(str(error)))
     if names and "environment variable" in str(error):

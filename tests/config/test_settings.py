@@ -157,7 +157,7 @@ def test_every_setting_reaches_a_child_process() -> None:
 
 
 def test_a_variable_that_the_agents_file_names_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SOME_API_KEY", "key")
+    monkeypatch.setenv("SOME_API_KEY", " key\n")
     assert read_variable("SOME_API_KEY") == "key"
     assert read_variable("NO_SUCH_API_KEY") is None
 

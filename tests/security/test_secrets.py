@@ -135,8 +135,9 @@ def test_secrets_are_known_from_variables_and_urls(monkeypatch):
         "TOKEN": "value-2",
         "MONKEY": "value-3",
         "A_SECRET": "abc",
+        "FROM_A_FILE_PASSWORD": "value-4\n",
     }.items():
         monkeypatch.setenv(name, value)
     found = known_secrets(["redis://:hunt%2Fer@host/0", "redis://host/0"])
-    assert {"value-1", "value-2", "hunt%2Fer", "hunt/er"} <= set(found)
+    assert {"value-1", "value-2", "value-4", "hunt%2Fer", "hunt/er"} <= set(found)
     assert not {"value-3", "abc"} & set(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
@@ -144,9 +145,11 @@ def test_fallback_model_answers(speak, model, other, status):
     assert len(model.asked) == (1 if status == 401 else 2)
 
 
-def test_fallback_model_answers_if_the_key_of_the_first_is_missing(runner, turn, other, monkeypatch):
+@pytest.mark.parametrize("first", ["openai:m", "groq:m"], ids=["key", "package"])
+def test_fallback_model_answers_if_the_first_lacks_something(runner, turn, other, monkeypatch, first):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    sources = [ModelSource(it, None) for it in (Endpoint("openai:m"), Endpoint("other", other.url))]
+    monkeypatch.setitem(sys.modules, "groq", None)
+    sources = [ModelSource(it, None) for it in (Endpoint(first), Endpoint("other", other.url))]
     answer = runner.run(LLMAgent(lambda: sources, LLMSettings()), turn(), timeout_s=patient(20))
     assert answer.messages[0].content == "Let me."
 
