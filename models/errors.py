@@ -788,6 +788,11 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
             rule = "is not a known field"
         case "value_error":
             rule = str(cause)
+        case "union_tag_invalid" | "union_tag_not_found":
+            known = first["ctx"]
+            tag_field = known["discriminator"].strip("'")
+            path, value = f"{path}.{tag_field}".lstrip("."), known.get("tag", ABSENT)
+            rule = f"must be one of {known['expected_tags']}" if "tag" in known else "is required"
         case "model_type":
             rule = "must be an object with fields"
         case "string_unicode":

@@ -130,4 +130,8 @@ def _read(path: Path) -> DeliveriesFile:
     except TomlFileError as error:
         raise InvalidInput("deliveries_file", str(path), error.rule) from None
     except ValidationError as error:
-        raise invalid_input(error, prefix=path.name) from None
+        bad = invalid_input(error, prefix=path.name)
+        name, *rest = error.errors(include_url=False)[0]["loc"] or ("",)
+        if rest:  # pydantic adds the tag of the union, which is not a field
+            bad.field = bad.field.replace(f".{name}.{rest[0]}", f".{name}", 1)
+        raise bad from None

@@ -386,8 +386,6 @@ def test_deliveries_file_names_deliveries(tmp_path, monkeypatch):
     [
         ("x", r"deliveries_file: must be valid TOML"),
         ("\xff", r"deliveries_file"),
-        ("[a]\nkind = 'fax'", r"deliveries\.toml\.a: "),
-        ("[a]\nkind = 'folder'\nfolder = 'x'", r"a\.folder\.folder: must be an absolute path \(got 'x'\)"),
         ("['a b']\nkind = 'folder'\nfolder = '/x'", r"a b"),
         ("[a]\nkind = 'webhook'\nurl = 'ftp://x'\nsecret_env = 'X'", r"url: must be a URL"),
         (
@@ -395,6 +393,9 @@ def test_deliveries_file_names_deliveries(tmp_path, monkeypatch):
             r"url: must not contain credentials",
         ),
         ("[a]\nkind = 'webhook'\nurl = 'https://x'\nsecret = 'X'", r"(secret|secret_env): "),
+        ("[a]\nkind = 'folder'\nfolder = 'reports'", r"\.toml\.a\.folder: must be an absolute path"),
+        ("[a]\nkind = 'mail'", r"\.toml\.a\.kind: must be one of 'folder', .* \(got 'mail'\)"),
+        ("[a]\nfolder = '/srv'", r"\.toml\.a\.kind: is required"),
         (
             "[a]\nkind = 'email'\nhost = 'x'\nsender = 'x'\nto = ['a@b.c']",
             r"sender: must be an email address",
