@@ -13,6 +13,7 @@ from redis import Redis
 from checks.ledger import Ledger, check_truths, session_ids
 from live import result_of, until
 from symposia.models.schedules.schedule import RunOutcome
+from symposia.tasks.runtime.archiving import HOLD_MS
 from upgrades.rolling import RollingRestart
 from upgrades.scenario import ENDS
 from upgrades.stage import empty_stage
@@ -147,7 +148,11 @@ def test_archive_is_complete(rolled: RollingRestart, redis: Redis) -> None:
     reader = rolled.stage.client.archived()
     assert reader is not None
     for session in session_ids(redis):
-        until(lambda session=session: reader.has_ended(session), what=f"{session} is archived")
+        until(
+            lambda session=session: reader.has_ended(session),
+            timeout_s=HOLD_MS / 1_000 + 40,  # a worker that was stopped may have claimed it
+            what=f"{session} is archived",
+        )
         live = Ledger(redis, session)
         for stream, entries in (
             ("dialog", live.messages),

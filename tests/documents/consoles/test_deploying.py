@@ -22,9 +22,16 @@ def test_files_of_systemd(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "deploy", checkout / "deploy")
     (tmp_path / "etc/systemd/system").mkdir(parents=True)
     folders = {f" {it}": f" {tmp_path}{it}" for it in ("/opt/", "/srv/", "/etc/")}
-    Walk(Terminal(checkout, {}), values=folders).follow("deploying.md", "systemd")
+    terminal = Terminal(checkout, {})
+
+    def init() -> None:
+        """The environment of the page has no packages: they are not installed."""
+        assert terminal.call("init", str(tmp_path / "srv/symposia")).code == 0
+
+    walk = Walk(terminal, values=folders, instead={"/opt/symposia/bin/symposia init": init})
+    walk.follow("deploying.md", "systemd")
     assert (tmp_path / "opt/symposia/bin/python").exists()
-    assert (tmp_path / "srv/symposia").is_dir()
+    assert (tmp_path / "srv/symposia/agents.toml").exists()
     assert mode_of(tmp_path / "etc/symposia/symposia.env") == 0o600
     placed = tmp_path / "etc/systemd/system"
     assert {it.name for it in placed.iterdir()} == {it.name for it in (ROOT / "deploy/systemd").iterdir()} - {
@@ -42,7 +49,7 @@ def test_secrets_of_containers(tmp_path: Path) -> None:
 def test_secrets_of_kubernetes(tmp_path: Path) -> None:
     """Without a cluster, `--dry-run=client` reads the files and prints what would be created."""
     find_program("kubectl")
-    for name in ("symposia", "flower", "keda"):
+    for name in ("symposia", "agents", "flower", "keda"):
         (tmp_path / f"{name}.env").write_text("KEY=value\n")
     lines = [it.text for it in read_sections("deploying.md", "Kubernetes") if "create secret" in it.text]
     for line in lines:
@@ -50,7 +57,7 @@ def test_secrets_of_kubernetes(tmp_path: Path) -> None:
             Terminal(tmp_path, {}), f"{line} --dry-run=client --output jsonpath='{{.data}}'", {}
         )
         assert (done.returncode, done.stdout) == (0, '{"KEY":"dmFsdWU="}'), done
-    assert len(lines) == 3
+    assert len(lines) == 4
 
 
 def mode_of(path: Path) -> int:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
+from itertools import pairwise
 
 from containers import compose
+from documents.commands import check_command
 from documents.lines import ROOT
 
 SYSTEMD, KUBERNETES = ROOT / "deploy/systemd", ROOT / "deploy/kubernetes"
@@ -52,6 +54,16 @@ def check_units(words: Sequence[str]) -> None:
     for unit in named:
         name = unit if "." in unit else f"{unit}.service"
         assert unit == "valkey" or list(SYSTEMD.glob(name)), words
+
+
+def check_run_as_unit(words: Sequence[str]) -> None:
+    """Of `systemd-run`: the user, the folder and the settings of the units, and a command of Symposia."""
+    common = (SYSTEMD / "symposia-.service.d/common.conf").read_text()
+    given = dict(pairwise(words))
+    assert f"User={given['--uid']}\n" in common, words
+    assert f"WorkingDirectory={given['--working-directory']}\n" in common, words
+    assert f"{given['--property']}\n" in common, words
+    check_command(["symposia", *words[words.index("/opt/symposia/bin/symposia") + 1 :]])
 
 
 def check_docker(words: Sequence[str]) -> None:

@@ -13,6 +13,7 @@ from documents.checked_words import (
     check_extras,
     check_kubectl,
     check_make,
+    check_run_as_unit,
     check_units,
     check_user,
 )
@@ -35,6 +36,7 @@ NOT_RUN = {
     r"source ": NotRun("the shells of tests have the commands of the environment", check_activate),
     r"useradd ": NotRun("changes the users of the machine", check_user),
     r"(systemctl|journalctl) ": NotRun("needs root and a machine that systemd runs", check_units),
+    r"systemd-run ": NotRun("needs root and a machine that systemd runs", check_run_as_unit),
     r"docker ": NotRun("needs a Docker engine and a registry", check_docker),
     r"kubectl ": NotRun("needs a Kubernetes cluster", check_kubectl),
 }
