@@ -31,6 +31,7 @@ from ...factories.connection import (
 from ...models.errors import EmbeddedServerError
 from ...models.sessions.submission import Submission
 from ...models.text.paths import make_private_folder
+from ...state.presence import SILENT_MS
 from ...state.redis.connect import check_reachable, connect
 from .embedded import EmbeddedServer, open_private, reap_detached, try_lock
 from .services import LocalModelService, ProcessService, worker_command
@@ -96,6 +97,8 @@ OutputHandler = Callable[[str, str], None]
 
 #: Seconds between two checks for running workers. A killed worker is noticed after 30 s.
 _LOOK_EVERY_S = 5.0
+#: Milliseconds without an announcement after which a wait is reported: workers announce themselves every 5 s.
+_QUIET_MS = 12_000
 
 #: Seconds within which a worker that was started here should announce itself.
 _START_S = 30.0
@@ -160,6 +163,7 @@ class LocalRuntime:
         client: Client of the installation in use.
         supervisor: Supervisor of the services.
         hire: Function that creates the worker; called at most once.
+        say: Callback for one line, when the worker is awaited that does not announce itself any more.
         shutdown_flag: Shutdown flag, set by a second signal.
         redis_url: Redis in use.
     """
@@ -171,6 +175,7 @@ class LocalRuntime:
         *,
         redis_url: str,
         hire: Callable[[], SupervisedService],
+        say: Callable[[str], None],
         shutdown_flag: ShutdownFlag,
     ) -> None:
         self.client = client
@@ -178,6 +183,7 @@ class LocalRuntime:
         self.shutdown_flag = shutdown_flag
         self._supervisor = supervisor
         self._make_worker: Callable[[], SupervisedService] | None = hire
+        self._say: Callable[[str], None] | None = say
         self._next_look = 0.0
 
     def check_services(self) -> None:
@@ -192,9 +198,14 @@ class LocalRuntime:
         if self._make_worker is None or time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + _LOOK_EVERY_S
-        if not installation_of(self.client).sessions.workers.list_alive():
+        workers = installation_of(self.client).sessions.workers.list_alive()
+        if not workers:
             self._supervisor.add_service(self._make_worker())
             self._make_worker = None
+        elif (age_ms := min(it.age_ms for it in workers)) > _QUIET_MS and self._say is not None:
+            since = f"No worker has announced itself for {age_ms // 1_000} seconds"
+            self._say(f"{since}; after {SILENT_MS // 1_000} seconds, one is started for this run.")
+            self._say = None
 
 
 @contextmanager
@@ -244,5 +255,6 @@ def start_local_runtime(
             stack.enter_context(supervisor),
             redis_url=url,
             hire=hire,
+            say=say,
             shutdown_flag=interrupts.shutdown_flag,
         )

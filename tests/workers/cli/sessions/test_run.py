@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import threading
 
 import pytest
@@ -11,6 +13,7 @@ from processes.gone import command_of
 from processes.terminal import Terminal
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import WORKERS
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)
@@ -31,6 +34,23 @@ def test_run_starts_and_stops_server_and_worker(bare: Terminal, pair_file):
     ]
     assert "completed: max_rounds" in lines[5]
     bare.wait_until_nothing_runs()
+
+
+@pytest.mark.long
+def test_run_reports_a_wait_for_a_killed_worker(terminal: Terminal, pair_file):
+    """It counts as running for 30 s after its last announcement."""
+    with connect(terminal.settings["redis_url"]) as client:
+        WorkerPresence(client).announce("w1@killed", ["echo"])
+        killed = json.loads(client.hget(WORKERS, "w1@killed"))
+        client.hset(WORKERS, "w1@killed", json.dumps({**killed, "at": killed["at"] - 18_000}))
+    said = terminal.run("run", pair_file)
+    wait, *rest = said.err.splitlines(keepends=True)
+    assert re.fullmatch(
+        r"No worker has announced itself for \d+ seconds; after 30 seconds, one is started for this run.\n",
+        wait,
+    )
+    assert (said.code, rest) == (0, [MISSING])
+    terminal.wait_until_nothing_runs()
 
 
 @pytest.mark.long
