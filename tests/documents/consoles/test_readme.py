@@ -29,7 +29,7 @@ def empty(tmp_path: Path) -> Iterator[Terminal]:
 
 def is_up(service: Running) -> None:
     """Waits until `symposia up` has started all services."""
-    service.until("ready.", timeout_s=60)
+    service.until("up       | ready", timeout_s=60)
 
 
 def test_quick_start(empty: Terminal) -> None:
@@ -56,7 +56,7 @@ def test_command_line(empty: Terminal) -> None:
     services: list[Running] = []
 
     def start_services() -> None:
-        services.append(empty.start("up", "--no-flower", "--no-beat").until("ready.", timeout_s=60))
+        services.append(empty.start("up", "--no-flower", "--no-beat").until("up       | ready", timeout_s=60))
 
     walk = Walk(
         empty,

@@ -173,7 +173,7 @@ def test_worker_needs_a_configured_redis(bare: Terminal, monkeypatch):
 def test_flower_shows_workers_without_passwords(bare: Terminal):
     port = own_port()
     bare.settings["flower_port"] = str(port)
-    running = bare.start("up", "--no-local-model").until("ready.")
+    running = bare.start("up", "--no-local-model").until("up       | ready", timeout_s=60)
     page = f"http://127.0.0.1:{port}/workers"
     until(lambda: "worker1@" in opened(page), timeout_s=30, what="Flower shows the worker")
     assert 'href="/collabs"' in opened(page)

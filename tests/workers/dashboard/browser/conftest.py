@@ -169,7 +169,7 @@ def services(tmp_path_factory: pytest.TempPathFactory, more_settings: dict[str, 
         environment = stack.enter_context(pytest.MonkeyPatch.context())
         environment.setenv("FLOWER_BASIC_AUTH", CREDENTIALS)
         running = terminal.start("up", "--no-local-model", "--concurrency", "8")
-        running.until("ready.", timeout_s=60)
+        running.until("up       | ready", timeout_s=60)
         chosen = load_settings(**settings)
         client = stack.enter_context(Client(chosen))
         yield Services(folder, f"http://127.0.0.1:{port}", client, model, chosen, running)
