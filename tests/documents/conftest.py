@@ -10,6 +10,14 @@ import pytest
 from documents.files import write_files
 from processes.terminal import Terminal
 from processes.terminal_with_worker import terminal_with_worker
+from servers.model_stub import StubModel
+
+
+@pytest.fixture(scope="module")
+def model() -> Iterator[StubModel]:
+    """A server of a model."""
+    with StubModel() as stub:
+        yield stub
 
 
 @pytest.fixture(scope="module")

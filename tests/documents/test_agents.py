@@ -89,12 +89,6 @@ def test_test_of_an_agent_passes() -> None:
 
 
 @pytest.fixture(scope="module")
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
-        yield stub
-
-
-@pytest.fixture(scope="module")
 def files(model: StubModel) -> dict[str, str]:
     # Anthropic's client is a package of its own. The page says that a [models] table may be named here, too.
     house = MODELS.replace('"anthropic:claude-sonnet-4-5"', '"house"').replace(ENDPOINT, model.url)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -76,12 +75,6 @@ def test_session_that_contains_itself_is_refused(tmp_path: Path, monkeypatch: py
     with pytest.raises(RegistryError) as refused:
         registry_source(load_settings(agents_file=Path("agents.toml"), data_dir=tmp_path))
     assert_shown(CIRCLE, str(refused.value))
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
-        yield stub
 
 
 @pytest.fixture(scope="module")

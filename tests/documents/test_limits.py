@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from documents.pages import Page
@@ -29,12 +27,6 @@ model = "house"
 kind = "scripted"
 replies = ["APPROVED: good."]
 """
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
-        yield stub
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from documents.pages import Page
@@ -27,12 +25,6 @@ def test_first_program_prints_a_dialog(capsys: pytest.CaptureFixture[str]) -> No
     run_here(FIRST)
     said = ["ada: The Lantern Room?", "ben: It has a lamp in every window.", "ada: AGREED."]
     assert capsys.readouterr().out.splitlines() == said
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
-        yield stub
 
 
 @pytest.fixture(scope="module")

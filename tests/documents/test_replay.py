@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from documents.matching import assert_shown
@@ -38,12 +36,6 @@ participants:
   - {participant_id: ann, agent: poet}
 stop: {max_rounds: 1}
 """
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
-        yield stub
 
 
 @pytest.fixture(scope="module")

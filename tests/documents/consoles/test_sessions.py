@@ -65,7 +65,7 @@ def test_people(shared: Installation) -> None:
 
 
 def status_of(port: str) -> int:
-    """The status of a callback without a signature; 0 while nobody listens."""
+    """The status of a callback without a signature; 0 while no server listens."""
     try:
         return int(post(f"http://127.0.0.1:{port}/replies", {"text": "hello"})[0])
     except OSError:

@@ -94,7 +94,7 @@ def run_session(place: Installation, service: Running) -> None:
 
 
 def fetch_metrics(port: str) -> bytes:
-    """The answer; nothing while nobody listens."""
+    """The answer; nothing while no server listens."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
             return bytes(answer.read())

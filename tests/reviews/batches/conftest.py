@@ -37,7 +37,7 @@ def shared_desk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ReviewFixt
 @pytest.fixture
 def shared(shared_desk: ReviewFixture) -> Iterator[ReviewFixture]:
     """A desk with a worker that neither the test stops nor another; its folder has no file of a test before."""
-    for name in ("calls.txt", "gate", "mended"):
+    for name in ("calls.txt", "gate", "repaired"):
         (shared_desk.folder / name).unlink(missing_ok=True)
     yield replace(shared_desk, workers=[])
     (shared_desk.folder / "gate").touch()  # what waits there goes on, and the worker is free

@@ -83,7 +83,7 @@ def test_failed_item_is_reported_beside_the_findings(shared: ReviewFixture):
 def test_failed_items_are_retried(shared: ReviewFixture):
     job = shared.review(panel("fails", attempts=1), [read("good.txt", "x"), read("bad.txt", "x")])
     assert result_of(job, timeout_s=DEADLINE_S).state is RunState.PARTIAL
-    (shared.folder / "mended").touch()
+    (shared.folder / "repaired").touch()
     assert job.retry() == 1
     run = result_of(job, timeout_s=DEADLINE_S)
     assert (run.state, states(run)) == (RunState.COMPLETED, {"good.txt": "done", "bad.txt": "done"})

@@ -55,9 +55,9 @@ def _wait() -> None:
 
 
 def fails(turn: TurnContext) -> str:
-    """Fails for a path with `bad` in it while the file `mended` is not there."""
+    """Fails for a path with `bad` in it while the file `repaired` is not there."""
     _note(turn)
-    if "bad" in path_of(turn) and not Path("mended").exists():
+    if "bad" in path_of(turn) and not Path("repaired").exists():
         raise RuntimeError("cannot read this")
     return _found(1)
 

@@ -122,8 +122,8 @@ def test_doctor_reports_a_full_server(terminal: Terminal, limited: Redis):
 
 def test_doctor_warns_of_a_nearly_full_server(terminal: Terminal, limited: Redis):
     limited.config_set("maxmemory", str(round(limited.info("memory")["used_memory"] * 1.05)))
-    told = [it["grade"] for it in findings(terminal, "Redis") if "(maxmemory)" in it["text"]]
-    assert told == ["warning"]
+    grades = [it["grade"] for it in findings(terminal, "Redis") if "(maxmemory)" in it["text"]]
+    assert grades == ["warning"]
 
 
 def test_doctor_accepts_the_embedded_server(bare: Terminal):
