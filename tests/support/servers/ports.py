@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from pathlib import Path
 from random import SystemRandom
 
@@ -13,6 +14,8 @@ HOST = "127.0.0.1"
 #: Below those that the kernel hands out to whoever asks for any (by default 32768 to 60999), also with the
 #: 10,000 more of a cluster's bus.
 _FIRST, _EACH, _PROCESSES = 20_000, 54, 50
+#: The ports of this process that were reserved last. Their servers may not listen yet, or again.
+_reserved: deque[int] = deque(maxlen=_EACH // 2)
 
 
 def own_port() -> int:
@@ -23,7 +26,8 @@ def own_port() -> int:
     while True:
         # Not `random`: tests seed it.
         wanted = _FIRST + _EACH * (os.getpid() % _PROCESSES) + SystemRandom().randrange(_EACH)
-        if free_port(HOST, preferred=wanted) == wanted:
+        if wanted not in _reserved and free_port(HOST, preferred=wanted) == wanted:
+            _reserved.append(wanted)
             return wanted
 
 
