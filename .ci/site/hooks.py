@@ -46,7 +46,9 @@ def on_nav(nav: Navigation, **_: object) -> None:
 def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Return the text of a page with links of the site, as Python-Markdown reads it."""
     if page.file.generated_by is None:
-        markdown = rewrite_links(markdown, "docs", page=page.file.src_uri)
+        markdown = rewrite_links(
+            markdown, str(Path("docs", page.file.src_uri).parent), page=page.file.src_uri
+        )
     if page.file.src_uri.startswith("source/"):
         page.meta["search"] = {"exclude": True}
     return indent_nested(markdown)

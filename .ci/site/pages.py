@@ -22,7 +22,7 @@ _LANGUAGES = {
 def make_pages() -> dict[str, str]:
     """Return the Markdown of all pages outside docs/ by the source path on the site."""
     pages: dict[str, str] = {}
-    waiting = [*ROOT_PAGES, *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    waiting = [*ROOT_PAGES, *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("**/*.md"))]
     seen = set(waiting)
     while waiting:
         source = waiting.pop()

@@ -26,7 +26,9 @@ def pages_of(module: str) -> list[Page]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, name, loaded)
         spec.loader.exec_module(loaded)
-    return [it for it in vars(loaded).values() if isinstance(it, Page)]
+    values = vars(loaded).values()
+    several = [page for it in values if isinstance(it, dict) for page in it.values()]
+    return [it for it in (*values, *several) if isinstance(it, Page)]
 
 
 def left_of(page: str, taking: list[Page]) -> list[str]:

@@ -142,3 +142,18 @@ def test_documentation_lists_every_case(tmp_path: Path):
     section = (ROOT / "docs" / "performance.md").read_text().partition("## What is measured")[2]
     shown = re.findall(r"^\| `([\w-]+)` \|", section.partition("\n## ")[0], re.MULTILINE)
     assert shown == listed
+
+
+def test_walk_counts_the_modules_of_a_submit_and_of_each_turn() -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / "walk.py"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=patient(50),
+    )
+    counts = re.findall(
+        r"^(submit|turn \d) +(\d+) modules, entered again (\d+) times$", done.stdout, re.MULTILINE
+    )
+    assert [name for name, *_ in counts] == ["submit", *(f"turn {n}" for n in range(1, 7))]
+    assert all(int(modules) > 10 and int(again) > 10 for _, modules, again in counts)

@@ -16,7 +16,8 @@ from programs import find_mkdocs
 from scaling import patient
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("**/*.md"))
 #: No proxy answers there.
 NO_NETWORK = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
 COUNTED = {"h1", "h2", "h3", "h4", "img", "li", "ol", "pre", "table", "td", "th", "ul"}
@@ -78,7 +79,10 @@ def test_pages_load_nothing_from_other_hosts(built: tuple[Path, str]) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_has_the_blocks_of_the_repository_page(page: Path, built: tuple[Path, str]) -> None:
     expected = MarkdownIt("commonmark").enable("table").render(page.read_text())
-    assert Loaded(article(built[0], page.stem)).elements == Loaded(expected).elements
+    assert (
+        Loaded(article(built[0], str(page.relative_to(DOCS).with_suffix("")))).elements
+        == Loaded(expected).elements
+    )
 
 
 def test_start_page_is_the_readme(built: tuple[Path, str]) -> None:
@@ -97,7 +101,7 @@ def test_public_names_are_explained(built: tuple[Path, str]) -> None:
 
 def test_llms_txt_lists_all_pages(built: tuple[Path, str]) -> None:
     lines = re.findall(r"^- \[(.+)\]\((.+)\): \S", (built[0] / "llms.txt").read_text(), re.MULTILINE)
-    assert {page.name for page in PAGES} <= {path for _, path in lines}
+    assert {str(page.relative_to(DOCS)) for page in PAGES} <= {path for _, path in lines}
     assert [path for _, path in lines if not (built[0] / path).is_file()] == []
     full = (built[0] / "llms-full.txt").read_text()
     assert [path for _, path in lines if path.endswith(".md") and f"<!-- {path} -->" not in full] == []

@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [
     *sorted(ROOT.glob("*.md")),
-    *sorted(ROOT.glob("docs/*.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
     *sorted(ROOT.glob("deploy/**/*.md")),
 ]
 MARKDOWN = MarkdownIt("commonmark").enable("table")

@@ -153,3 +153,11 @@ def test_archive(place: Installation) -> None:
         },
     ).follow("archive.md")
     assert place.read(session)["status"] == "active"
+
+
+def test_recipe_of_a_review(shared: Installation) -> None:
+    page = (ROOT / "docs/recipes/review.md").read_text()
+    (code,) = re.findall(r"^```python[^\n]*\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    write(shared, "doors.py", code)
+    walk = Walk(shared.terminal, codes={"symposia review": 1})
+    walk.follow("review.md", "Review code, also in continuous integration")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[3]
 #: `commands.md` is written from the help texts and has no console lines.
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 
 _HEADING = re.compile(r"#+ (.+)|\*\*(.+?)\.?\*\*")
 _FENCE = re.compile(r"\s*```(\w*)")

@@ -8,9 +8,9 @@ from textwrap import dedent
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[3]
-PAGES = ["README.md", *sorted(f"docs/{it.name}" for it in (ROOT / "docs").glob("*.md"))]
+PAGES = ["README.md", *sorted(str(it.relative_to(ROOT)) for it in (ROOT / "docs").glob("**/*.md"))]
 _BLOCK = re.compile(
-    r"^(?P<indent> *)```(?P<language>\w*)(?: title=\"[^\"]+\")?\n(?P<text>.*?)^(?P=indent)```$",
+    r"^(?P<indent> *)```(?P<language>\w*)(?: title=\"(?P<title>[^\"]+)\")?\n(?P<text>.*?)^(?P=indent)```$",
     re.DOTALL | re.MULTILINE,
 )
 #: How a block without a language begins that is typed in a terminal. `documents.console` follows these.
@@ -22,6 +22,8 @@ class Block(NamedTuple):
 
     language: str
     text: str
+    #: Name of its file; empty: it has none.
+    title: str = ""
 
     @property
     def is_typed(self) -> bool:
@@ -37,7 +39,7 @@ class Page:
         self.path = path
         self.text = (ROOT / path).read_text()
         found = _BLOCK.finditer(self.text)
-        self.blocks = [Block(it["language"], dedent(it["text"])) for it in found]
+        self.blocks = [Block(it["language"], dedent(it["text"]), it["title"] or "") for it in found]
         self.taken: set[Block] = set()
 
     def take(self, language: str, words: str) -> str:

@@ -5,6 +5,8 @@ Blocks that are typed in a terminal are not listed here.
 
 from __future__ import annotations
 
+from documents.pages import PAGES
+
 #: Modules that take the blocks of a page with `documents.pages`, by the name of the page.
 TAKEN_BY = {
     "README.md": ("tests/documents/test_readme.py", "tests/workers/cli/test_readme.py"),
@@ -34,6 +36,7 @@ TAKEN_BY = {
     "docs/security.md": ("tests/support/servers/granted.py",),
     "docs/settings.md": ("tests/documents/test_settings.py",),
 }
+TAKEN_BY |= {page: ("tests/documents/test_recipes.py",) for page in PAGES if page.startswith("docs/recipes/")}
 #: Pages that a test reads as a whole, with the reason.
 READ_WHOLE = {
     "docs/commands.md": "generated from the help texts: tests/workers/cli/test_commands_page.py compares them",

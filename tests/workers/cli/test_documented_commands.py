@@ -12,7 +12,7 @@ from typer.main import get_command
 from symposia.workers.cli.app import build_app
 
 ROOT = Path(__file__).parents[3]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("**/*.md"))]
 #: In code only: a line of a block, or code within a sentence.
 LINE = re.compile(
     r"^(?: {4}|\$ )(?:\w+=\$\()?(symposia [^#\n]*?)\)?(?:  +#.*)?$|`(symposia [^`\n]+)`", re.MULTILINE
