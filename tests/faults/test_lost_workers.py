@@ -14,6 +14,7 @@ import pytest
 
 from chaos.recovery import heartbeats
 from live import REGISTRY, SUPPORT, LiveWorker, result_of, until
+from scaling import patient
 from servers.redis_nodes import own_cluster, own_sentinels
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
@@ -167,6 +168,19 @@ def test_frozen_worker_keeps_its_turn(place):
     place.wait_for_silence()
     first.thaw()
     assert place.finish(job) == ["message", "message"]
+
+
+@pytest.mark.parametrize("pool", ["threads", "processes"])
+def test_worker_that_stops_is_not_lost(place, pool):
+    first = place.start_worker("first", "--pool", pool)
+    job = place.submit()
+    second = place.start_worker("second")
+    first.ask_to_stop()
+    assert place.finish(job) == ["message", "message"]
+    first.process.wait(patient(40))
+    leases = worker_lease_key("leases"), worker_lease_key("lost")
+    until(lambda: not [it for key in leases for it in place.redis.zrange(key, 0, -1) if "first" in it])
+    assert "was lost" not in second.log()
 
 
 def test_worker_without_its_interpreter_keeps_its_turn(place):

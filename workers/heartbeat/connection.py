@@ -132,6 +132,11 @@ class HeartbeatConnection:
             with self._lock:
                 self._release(session_id)
 
+    def report_all_ended(self, **_: object) -> None:
+        """Report at once what has ended: in a shutdown no further turn of these sessions begins here."""
+        with self._lock:
+            self._report_ended(kept_s=0)
+
     def reset_after_fork(self) -> None:
         """Close the copy of the connection in a child: otherwise the end of this process would not be seen."""
         if self._socket is not None:
@@ -146,10 +151,10 @@ class HeartbeatConnection:
             self._ended[session_id] = time.monotonic()
             self._report_ended()
 
-    def _report_ended(self) -> None:
+    def _report_ended(self, *, kept_s: float = _KEPT_S) -> None:
         now = time.monotonic()
         for session_id, at in list(self._ended.items()):
-            if now - at < _KEPT_S and len(self._ended) <= _KEPT_SESSIONS:
+            if now - at < kept_s and len(self._ended) <= _KEPT_SESSIONS:
                 return
             del self._ended[session_id]
             self._send(f"-{session_id}\n")

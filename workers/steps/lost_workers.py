@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from celery import Celery, bootsteps
+from celery.signals import worker_process_shutdown, worker_shutdown
 
 from ...factories.runtime import per_process
 from ...tasks.runtime.held_sessions import install_held_sessions
@@ -44,13 +45,17 @@ class HeartbeatStep(bootsteps.Step):
 
 def _connect(app: Celery, worker: str, heartbeat: HeartbeatProcess, main_process: int) -> HeartbeatConnection:
     if os.getpid() != main_process:
-        return HeartbeatConnection(heartbeat.address, new_process_id(worker))
-    return HeartbeatConnection(
-        heartbeat.address,
-        new_process_id(worker),
-        ensure_running=heartbeat.ensure_running,
-        describe_server=lambda: describe_server(runtime_of(app).store.client),
-    )
+        connection = HeartbeatConnection(heartbeat.address, new_process_id(worker))
+    else:
+        connection = HeartbeatConnection(
+            heartbeat.address,
+            new_process_id(worker),
+            ensure_running=heartbeat.ensure_running,
+            describe_server=lambda: describe_server(runtime_of(app).store.client),
+        )
+    worker_shutdown.connect(connection.report_all_ended, weak=False)
+    worker_process_shutdown.connect(connection.report_all_ended, weak=False)
+    return connection
 
 
 class LostWorkersStep(LoopStep):
