@@ -91,7 +91,8 @@ class Settings(BaseModel):
         ge=1,
         le=3_600,
         description=(
-            "Seconds of a turn's lease without renewal; a killed worker delays a session by this time."
+            "Seconds of a turn's lease without renewal. A frozen worker delays a session by this time; turns of a "
+            "killed one are [taken over](turn-protocol.md#a-lost-worker) within seconds."
         ),
     )
     sweep_interval_s: float = Field(

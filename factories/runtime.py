@@ -32,6 +32,7 @@ from ..state.sessions.queue_progress import QueueProgress
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.agent_times import AgentTimes
 from ..tasks.runtime.graph import TaskGraph
+from ..tasks.runtime.held_sessions import held_sessions_of
 from ..tasks.runtime.history import HistoryReader, no_archive
 from ..tasks.runtime.leases import LeaseRenewer
 from ..tasks.runtime.metrics import MetricBuffer
@@ -182,6 +183,7 @@ def build_runtime(
         opener=session_opener(settings, store, index, graph, lambda session: session),
         tree=ParentsAndChildren(),
         agent_times=agent_times,
+        held=held_sessions_of(app),
         registry=agents(),
         runner=AgentRunner(max_message_bytes=limits.max_message_bytes, secrets=secrets),
         leases=LeaseRenewer(store, lease_ms=limits.lease_ms),

@@ -200,6 +200,11 @@ SWEEPS = Metric(
     ("result",),
     (("done", "failed"),),
 )
+LOST_WORKERS = Metric(
+    "symposia_lost_workers_total",
+    "Worker processes that ended in the middle of their work, or whose machine was lost.",
+    "counter",
+)
 SWEEP_DISPATCHES = Metric(
     "symposia_sweep_dispatches_total", "Turns and steps that the sweep sent again.", "counter"
 )
@@ -224,6 +229,7 @@ COUNTED = (
     COST,
     SWEEPS,
     SWEEP_DISPATCHES,
+    LOST_WORKERS,
     ARCHIVED,
     ARCHIVE_FAILURES,
     MEMORY_UNAVAILABLE,

@@ -16,6 +16,7 @@ from ..models.errors import StateError
 from ..models.review.readers import ReaderModel
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
+from .worker_leases import WorkerLeases
 
 #: Milliseconds of silence after which a worker counts as gone.
 SILENT_MS = 30_000
@@ -40,6 +41,8 @@ class WorkerEntry:
     idle_ms: int | None = None
     #: Number of messages that it had taken from the queue and not finished; None: not announced.
     taken: int | None = None
+    #: Id of its process (`worker_leases.py`); empty: the end of the process is not noticed.
+    process: str = ""
 
 
 class WorkerPresence:
@@ -47,6 +50,7 @@ class WorkerPresence:
 
     def __init__(self, client: Redis) -> None:
         self._client = client
+        self._leases = WorkerLeases(client)
 
     def announce(
         self,
@@ -58,6 +62,7 @@ class WorkerPresence:
         programs: Mapping[str, str] | None = None,
         idle_ms: int | None = None,
         taken: int | None = None,
+        process: str = "",
     ) -> None:
         """Record that a worker is running, and remove workers that have been silent for a long time.
 
@@ -69,6 +74,7 @@ class WorkerPresence:
             programs: Identities of its agents that run programs, by name.
             idle_ms: Milliseconds for which it has been free and has started no task.
             taken: Number of messages that it has taken from the queue and not finished.
+            process: Id of its process; empty: the end of the process is not noticed.
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
@@ -81,6 +87,7 @@ class WorkerPresence:
             "programs": dict(programs or {}),
             "idle_ms": idle_ms,
             "taken": taken,
+            "process": process,
         }
         self._client.hset(WORKERS, name, json.dumps(entry))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
@@ -88,17 +95,21 @@ class WorkerPresence:
             self._client.hdel(WORKERS, *gone)
 
     def list_alive(self) -> list[WorkerEntry]:
-        """Return the workers that announced themselves within the last 30 seconds, by name."""
-        return [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
+        """Return the workers that announced themselves within the last 30 seconds and were not lost since, by name."""
+        heard = [entry for entry in self._entries(server_ms(self._client)) if entry.age_ms <= SILENT_MS]
+        lost = self._leases.lost_among([entry.process for entry in heard if entry.process])
+        return [entry for entry in heard if entry.process not in lost]
 
     def is_any_alive(self) -> bool:
-        """Return whether a worker announced itself within the last 30 seconds; one entry is read if all are alive."""
+        """Return whether `list_alive` has any; one entry is read if all are alive."""
         name = cast("str | None", self._client.hrandfield(WORKERS))
         if name is None:
             return False
         raw = cast("str | None", self._client.hget(WORKERS, name))
         entry = _entry(name, raw, server_ms(self._client)) if raw else None
-        return (entry is not None and entry.age_ms <= SILENT_MS) or bool(self.list_alive())
+        if entry is None or entry.age_ms > SILENT_MS or self._leases.lost_among([entry.process]):
+            return bool(self.list_alive())
+        return True
 
     def known_agents(self) -> frozenset[str]:
         """Return `common_agents` of the live workers."""
@@ -131,6 +142,13 @@ class WorkerPresence:
     def leave(self, name: str) -> None:
         """Remove a worker that stops."""
         self._client.hdel(WORKERS, name)
+
+    def remove_lost(self, process: str) -> None:
+        """Remove the announcement of a process that was lost, unless a later process of the worker has announced itself."""
+        name = process.rpartition("/")[0]
+        raw = cast("str | None", self._client.hget(WORKERS, name))
+        if raw is not None and (entry := _entry(name, raw, 0)) is not None and entry.process == process:
+            self.leave(name)
 
     def _entries(self, now_ms: int) -> list[WorkerEntry]:
         return parse_entries(cast("dict[str, str]", self._client.hgetall(WORKERS)), now_ms)
@@ -167,7 +185,8 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
         models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
         idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))
         programs = {agent: str(it) for agent, it in data.get("programs", {}).items()}
-        return WorkerEntry(name, agents, now_ms - int(data["at"]), offers, models, programs, idle_ms, taken)
+        process, age_ms = str(data.get("process", "")), now_ms - int(data["at"])
+        return WorkerEntry(name, agents, age_ms, offers, models, programs, idle_ms, taken, process)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
 

@@ -68,7 +68,7 @@ def turn_task(
     task = ParkedBy(str(request.id), str(request.hostname or ""))
     runtime = runtime_of(self.app)
     try:
-        with log_context(session, turn, participant):
+        with runtime.held.hold(session), log_context(session, turn, participant):
             end = handle_turn_message(
                 runtime, call, task_id=task.task_id, parent_id=request.parent_id, worker=task.worker
             )
@@ -88,8 +88,9 @@ def turn_task(
 @shared_task(name=ADVANCE, bind=True, ignore_result=True, throws=_EXPECTED)
 def advance_task(self: Task[..., str], *, session: str) -> str:
     """Plan a session's next step unless it is planned; return a short summary."""
+    runtime = runtime_of(self.app)
     try:
-        with log_context(session):
-            return advance(runtime_of(self.app), session, parent=str(self.request.id))
+        with runtime.held.hold(session), log_context(session):
+            return advance(runtime, session, parent=str(self.request.id))
     except SessionNotFound:
         return _NOT_FOUND

@@ -73,6 +73,7 @@ def run_turn(
         task_id=task_id,
         parent_id=parent_id or "",
         limit_request=reservation_request(runtime.registry, facts, candidates),
+        process=runtime.held.process,
     )
     admission = admit_turn(runtime, facts, call, candidates, claim)
     if isinstance(admission, TurnEnd):

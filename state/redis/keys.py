@@ -42,6 +42,10 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:workers` | hash | last announcement of each worker: time and agent names |
+| `symposia:{workers}:leases` | sorted set | processes of workers, by the end of their lease; 0: the process was seen to end; TTL one day |
+| `symposia:{workers}:sessions:PROCESS` | set | sessions that a process of a worker works on; TTL one day |
+| `symposia:{workers}:lost` | sorted set | lost processes whose turns are not taken over yet, by the end of the claim of the worker that does it; TTL one day |
+| `symposia:{workers}:checks` | hash | time of the newest check for lost processes; TTL one day |
 | `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedule_store.py` |
 | `symposia:{schedules}:queue:NAME` | list | runs of a schedule that wait for the running one |
 | `symposia:{schedules}:history:NAME` | list | records of a schedule's runs, newest first; capped |
@@ -92,6 +96,11 @@ PERMANENT = frozenset(
 
 #: Names a script header may use for a session's keys.
 SESSION_PARTS = ("session", "dialog", "events", "journal", "turns", "board", "attachments")
+
+
+def worker_lease_key(part: str) -> str:
+    """Return the key of one part of the leases of workers: `leases`, `lost`, `checks`, `sessions:PROCESS`."""
+    return f"{PREFIX}:{{workers}}:{part}"
 
 
 def session_key(session_id: str, part: str) -> str:

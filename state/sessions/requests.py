@@ -93,6 +93,8 @@ class GrantRequest:
     #: Whether tenant and model allow the turn to run now; otherwise only due work is returned, without a
     #: grant.
     admitted: bool = True
+    #: Id of the process that asks, if its end would be noticed; empty: only the lease ends its grant.
+    process: str = ""
 
 
 def format_notes(notes: Sequence[JournalNote]) -> str:

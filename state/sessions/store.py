@@ -21,7 +21,7 @@ from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_sc
 from .records import Grant, ScriptAnswer, SessionState, read_answer
 from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
 from .steering import SessionDocuments, check_session_format, read_documents
-from .turn_records import Accounts, format_accounts
+from .turn_records import Accounts, TurnRecord, format_accounts
 
 #: End of the field of a board that holds the place of an item's message in the dialog.
 PLACE = ":message"
@@ -98,6 +98,7 @@ class SessionStore:
             "parent_id": claim.parent_id,
             "wish": claim.limit_request.model_dump_json(exclude_none=True) if claim.limit_request else "",
             "admitted": "1" if claim.admitted else "",
+            "process": claim.process,
         }
         return self._run("turns/begin", session_id, args, lock=claim.scope, claim=claim)
 
@@ -105,6 +106,15 @@ class SessionStore:
         """Renew the lease; return False if it is lost or the turn is no longer needed."""
         args: dict[str, ScriptValue] = {"number": grant.number, "token": grant.token, "lease_ms": lease_ms}
         return self._run("turns/renew", session_id, args, lock=grant.scope).word == "renewed"
+
+    def release_lost(self, session_id: str, record: TurnRecord, process: str) -> bool:
+        """End the lease of a turn whose worker process was lost; return False if the turn has another holder now."""
+        args: dict[str, ScriptValue] = {
+            "number": record.number,
+            "token": record.token or "",
+            "process": process,
+        }
+        return self._run("turns/release_lost", session_id, args, lock=record.scope).word == "released"
 
     def commit(
         self, session_id: str, grant: Grant, speech: TurnOutput, *, then: PlanWrite | None = None

@@ -118,6 +118,8 @@ class TurnRecord:
     parked_by: ParkedBy | None = None
     #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
     wait: str | None = None
+    #: Process of the worker that has the newest grant; None: unknown.
+    process: str | None = None
 
     @property
     def is_open(self) -> bool:
@@ -156,6 +158,12 @@ class _Stored(BaseModel):
     child: str | None = None
     task: str = ""
     worker: str = ""
+    process: str = ""
+
+    @property
+    def process_of_token(self) -> str | None:
+        token, _, process = self.process.partition(" ")
+        return process if token == self.token else None
 
     @property
     def short(self) -> Amounts | None:
@@ -236,6 +244,7 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         child=stored.child,
         parked_by=ParkedBy(stored.task, stored.worker) if stored.task else None,
         wait=turns.get(f"{number}:wait"),
+        process=stored.process_of_token,
     )
 
 

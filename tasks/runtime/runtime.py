@@ -30,6 +30,7 @@ from ..views.session_views import SessionFacts, read_facts
 from .agent_times import AgentTimes
 from .archiving import Archiver
 from .graph import TaskGraph
+from .held_sessions import HeldSessions, NoHeldSessions
 from .history import HistoryReader
 from .leases import LeaseRenewer
 from .memory import TurnMemory
@@ -217,6 +218,8 @@ class Runtime:
     history: HistoryReader
     metrics: MetricSink = field(default_factory=NoMetrics)
     agent_times: AgentTimes = field(default_factory=AgentTimes)
+    #: Report of the sessions that this process works on.
+    held: HeldSessions = field(default_factory=NoHeldSessions)
     #: None: there is no archive.
     archiver: Archiver | None = None
     #: None: nothing is traced.

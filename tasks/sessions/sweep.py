@@ -93,12 +93,14 @@ class QueueView:
     """The queue as seen by one sweep."""
 
     runtime: Runtime
-    #: Send time of the newest message that workers have taken, in milliseconds.
-    taken_ms: int
+    #: Send time of the newest message that workers have taken, in milliseconds; None: they have taken all.
+    taken_ms: int | None
     #: `time.monotonic()` of the reading, in seconds.
     made_at: float
     #: Milliseconds until sessions with waiting messages are checked again; 0: there is none.
     wait_ms: int = 0
+    #: Milliseconds after which a message counts as late; None: those of the settings.
+    grace_ms: int | None = None
 
     @classmethod
     def now(cls, runtime: Runtime, is_free: Callable[[], bool] = always_free) -> Self:
@@ -111,7 +113,7 @@ class QueueView:
 
     def find_due_work(self, session_id: str) -> ScriptAnswer:
         """Return the due work of a session, with a probe if one may be sent."""
-        grace_ms = self.runtime.limits.grace_ms
+        grace_ms = self.grace_ms or self.runtime.limits.grace_ms
         answer = self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms)
         if not answer.held or self.wait_ms:
             return answer

@@ -93,6 +93,7 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckRes
     try:
         yield from check_durability(client)
         yield from _workers(client)
+        yield from _heartbeats(client, settings)
         yield from check_queue(client, settings)
         yield _unfinished(client, subject="sessions", index=DUE)
         yield _unfinished(client, subject="reviews", index=REVIEWS_DUE)
@@ -115,6 +116,15 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
     if known and (apart := frozenset.union(*known) - frozenset.intersection(*known)):
         text = f"not every worker has {', '.join(sorted(apart))}: sessions that use them are refused"
         yield CheckResult("workers", Grade.WARNING, text, "give all workers the same agents file")
+
+
+def _heartbeats(client: Redis, settings: Settings) -> Iterator[CheckResult]:
+    """Report workers whose end is not noticed."""
+    if silent := [it.name for it in WorkerPresence(client).list_alive() if not it.process]:
+        text = (
+            f"no heartbeat process beside {', '.join(silent)}: if killed, turns wait {settings.lease_s:g} s"
+        )
+        yield CheckResult("workers", Grade.WARNING, text, "read the log of the worker, or update it")
 
 
 def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:

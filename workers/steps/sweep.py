@@ -108,6 +108,7 @@ def make_sweep_thread(
                 programs=runtime.registry.program_identities(),
                 idle_ms=idleness.ms,
                 taken=taken,
+                process=runtime.held.process,
             )
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         if is_rare and time.monotonic() < sweep_at:

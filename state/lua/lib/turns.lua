@@ -10,6 +10,9 @@
 --- `queued_ms` of a record: since when a message of the turn waits for a worker; absent: no message waits.
 --- `waited_ms` of a record: how long its message waited before the newest grant; absent: no message waited.
 --- `took_over` of a record: true if its newest grant followed an expired lease.
+--- `process` of a record: token of its newest grant, and the process of the worker that got it. An earlier release that
+--- grants the turn again leaves it as it is: it then names an earlier token.
+--- `lost_worker` of a record: that process, if the lease was ended because the process was lost.
 --- `child` of a record: id of the sub-session that the turn waits for, or waited for when it was dropped.
 --- A turn number below `next` without a record has been closed and consumed. Exactly-once needs no
 --- more memory than this, so the hash stays small in any session.

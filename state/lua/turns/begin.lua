@@ -1,6 +1,6 @@
 --- turns/begin: grants a turn to one worker, with the next fencing number and a lease.
 --- KEYS: session dialog events turns lock
---- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted
+--- ARGV: number scope token lease_ms timeout_ms window task_id parent_id wish admitted process
 --- USES: clock locks view turns events grants limits
 --- ANSWERS: granted(view, grant) done(view) overdue(view) waiting(view) woken(view) short(view) exhausted(view, lack) busy lost early inactive(view) unknown missing
 --- GUARANTEE: at most one live token per scope; fencing numbers only rise. The same token sent again (because its
@@ -9,6 +9,7 @@
 --- concurrent turns never overspend together. A turn that does not fit waits (`short`) while others may
 --- release a part of their reservation; if no other turn can, the answer is `exhausted`.
 --- A parked turn is not granted: one worker at a time gets `woken`, because work is due for the turn.
+--- `process` names the process of the worker, if it reports its end: then `release_lost` may end the lease early.
 --- A worker that was not `admitted` gets no grant: the turn was parked or over when the worker looked.
 local NO_SHARES = { given = {} }
 local SPENT = { tokens = { 'input_tokens', 'output_tokens' }, cost = { 'cost_micros' } }
@@ -93,9 +94,10 @@ if not owner then
   redis.call('SET', lock, token .. '|' .. (NOW + timeout_ms), 'PX', math.min(lease_ms, timeout_ms))
   turn.took_over = turn.status == 'speaking' or nil
   if turn.took_over then
-    close_grant(events, number, turn, { outcome = 'expired', messages = 0 })
+    close_grant(events, number, turn, { outcome = 'expired', messages = 0, lost_worker = turn.lost_worker })
     turn.takeovers = (turn.takeovers or 0) + 1
   end
+  turn.lost_worker, turn.process = nil, process ~= '' and token .. ' ' .. process or nil
   if turn.token then turn.former = (turn.former or '') .. turn.token .. ' ' end
   turn.status, turn.token, turn.grants = 'speaking', token, turn.grants + 1
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)

@@ -28,6 +28,7 @@ FIRST_KEYS = {
     "schedules": {"entry"},
     "limits": {"rate", "books"},
     "recording": {"recorded"},
+    "worker_leases": {"leases"},
 }
 OF_SESSIONS = [verb for verb in VERBS if verb.partition("/")[0] not in FIRST_KEYS]
 #: What the scripts call, with the release of Redis that brought it (or the newest option used of it).
@@ -56,7 +57,9 @@ COMMANDS = {
     "PEXPIREAT": "2.6",
     "PTTL": "2.6",
     "RPUSH": "1.0",
+    "SADD": "2.4",
     "SET": "6.0",
+    "SREM": "2.4",
     "TIME": "2.6",
     "XADD": "5.0",
     "XRANGE": "6.2",

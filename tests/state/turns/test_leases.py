@@ -1,5 +1,7 @@
 """`renew`, and expired leases."""
 
+import json
+
 from sessions.table import RETENTION_MS, turn, until
 from symposia.models.sessions.plan import Step
 
@@ -29,6 +31,33 @@ def test_only_the_owner_renews(table):
     assert not table.renew(late, lease_ms=60_000)
     assert table.lease_ms() <= 5_000
     assert table.renew(grant)
+
+
+def test_lease_of_a_lost_worker_ends_at_once(table):
+    number = table.plan_one()
+    late = table.grant(number, process="w@host/1-a")
+    record = table.state().records[number]
+    assert record.process == "w@host/1-a"
+    assert table.store.release_lost(table.id, record, "w@host/1-a")
+    assert not table.store.release_lost(table.id, record, "w@host/1-a"), "only once"
+    assert table.commit(late, "too late").word == "stale"
+    grant = table.grant(number)
+    assert (grant.takeovers, grant.took_over) == (1, True)
+    assert table.state().records[number].process is None
+    assert not table.store.release_lost(table.id, record, "w@host/1-a"), "another worker has the turn"
+    assert table.renew(grant)
+    ended = [it["result"] for it in table.payloads("MAPTurnCompleted")]
+    assert [it.get("lost_worker") for it in ended] == ["w@host"]
+
+
+def test_holder_that_an_earlier_release_granted_is_unknown(table):
+    """Its `begin` leaves the process of the grant before in the record."""
+    number = table.plan_one()
+    table.grant(number, process="w@host/1-a")
+    raw = json.loads(table.client.hget(table.key("turns"), number))
+    raw["process"] = "an-earlier-token w@host/1-a"
+    table.client.hset(table.key("turns"), number, json.dumps(raw))
+    assert table.state().records[number].process is None
 
 
 def test_renewal_never_exceeds_the_turn_deadline(table):

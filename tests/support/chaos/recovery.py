@@ -1,4 +1,4 @@
-"""How long a turn waits when its worker is killed, with the lease at its default.
+"""How long a turn waits when its worker is killed, or its machine is lost, with the lease at its default.
 
 Sessions speak all at once behind a gate; one worker is killed with its turns in its mouth; what
 counts is the time until each of those turns is begun again by somebody else.
@@ -6,7 +6,9 @@ counts is the time until each of those turns is begun again by somebody else.
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,8 +31,11 @@ def recovery_arena(folder: Path, *, pace: Pace) -> Iterator[Arena]:
         yield arena.with_workers(2)
 
 
-def recover(arena: Arena, random: Random) -> list[float]:
-    """Kill a worker during its turns and return the seconds until each turn began again."""
+def recover(arena: Arena, random: Random, *, with_heartbeat: bool = False) -> list[float]:
+    """Kill a worker during its turns and return the seconds until each turn began again.
+
+    `with_heartbeat`: its heartbeat process ends at once with it, as when the machine is lost.
+    """
     arena.crew.wait_ready()
     gate = arena.folder / "gate"
     gate.unlink(missing_ok=True)
@@ -41,7 +46,12 @@ def recover(arena: Arena, random: Random) -> list[float]:
         until(lambda: len(_lines(arena.log)) >= len(sessions), timeout_s=60, what="all turns are spoken")
         seconds, micros = arena.server.client.time()
         killed_at.append(int(seconds) * 1000 + int(micros) // 1000)
-        arena.crew.members[0].signal(signal.SIGKILL)
+        killed = arena.crew.members[0]
+        pids = heartbeats(killed.pid) if with_heartbeat else []
+        killed.signal(signal.SIGSTOP)  # or it would start another one
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        killed.signal(signal.SIGKILL)
         gate.touch()
 
     timeout_s = 60 + 4 * arena.pace.lease_s
@@ -51,9 +61,17 @@ def recover(arena: Arena, random: Random) -> list[float]:
     return [wait for evidence in outcome.evidence.values() for wait in _waits_s(evidence, killed_at[0])]
 
 
-def p95(values: list[float]) -> float:
-    """The value that one in twenty is above."""
-    return sorted(values)[max(0, -(-len(values) * 95 // 100) - 1)]
+def percentile(values: list[float], percent: int) -> float:
+    """The value that `percent` of 100 are not above."""
+    return sorted(values)[max(0, -(-len(values) * percent // 100) - 1)]
+
+
+def heartbeats(worker: int) -> list[int]:
+    """Ids of the heartbeat processes of a worker."""
+    listed = subprocess.run(
+        ["ps", "-ww", "-o", "pid=,args=", "--ppid", str(worker)], check=False, capture_output=True, text=True
+    )
+    return [int(line.split()[0]) for line in listed.stdout.splitlines() if "heartbeat/program.py" in line]
 
 
 def _waits_s(evidence: Evidence, killed_ms: int) -> Iterator[float]:

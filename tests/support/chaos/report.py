@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from chaos.recovery import p95
+from chaos.recovery import percentile
 from chaos.rounds import Round
 
 #: Kinds of findings as the report calls them.
@@ -44,8 +44,9 @@ class Tally:
     findings: Counter[str] = field(default_factory=Counter)
     #: Seeds of the rounds in which something was found.
     bad_seeds: list[int] = field(default_factory=list)
-    #: Seconds until the turns of a killed worker were begun again, with the lease at its default.
+    #: Seconds until the turns of a killed worker, and of a lost machine, were begun again, with default settings.
     waits_s: list[float] = field(default_factory=list)
+    machine_waits_s: list[float] = field(default_factory=list)
     seconds: float = 0.0
 
     def add(self, outcome: Round, names: Sequence[str], *, seed: int) -> None:
@@ -87,11 +88,18 @@ class Tally:
             rows.append(("rounds in which all sessions wait", f"{len(self.queued):,}"))
             rows.append(("their queue, most messages a session", f"{max(self.queued):.2f}"))
         if self.waits_s:
-            rows.append(("turns of killed workers, default lease", f"{len(self.waits_s):,}"))
-            rows.append(("their recovery, p95", f"{p95(self.waits_s):.1f} s"))
-            rows.append(("their recovery, longest", f"{max(self.waits_s):.1f} s"))
+            rows.append(("turns of killed workers, default settings", f"{len(self.waits_s):,}"))
+            rows += _stalls("their stall", self.waits_s)
+        if self.machine_waits_s:
+            rows.append(("turns of lost machines, default settings", f"{len(self.machine_waits_s):,}"))
+            rows += _stalls("their stall on another machine", self.machine_waits_s)
         faults = [(name, f"{times:,}") for name, times in sorted(self.faults.items())]
         return _markdown(("soak", ""), rows) + "\n\n" + _markdown(("fault", "times"), faults)
+
+
+def _stalls(name: str, waits_s: list[float]) -> list[tuple[str, str]]:
+    values = {"p50": percentile(waits_s, 50), "p99": percentile(waits_s, 99), "max": max(waits_s)}
+    return [(f"{name}, {which}", f"{value:.1f} s") for which, value in values.items()]
 
 
 def _markdown(head: tuple[str, str], rows: Sequence[tuple[str, str]]) -> str:

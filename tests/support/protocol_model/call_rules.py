@@ -124,6 +124,18 @@ def _only_the_holder_returns_its_turn(
         yield f"the holder {args['token']} of turn {number} is refused: {outcome.word}"
 
 
+def _only_the_lease_of_the_lost_worker_ends(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb != "turns/release_lost":
+        return
+    kept = {scope: token for scope, token in before.locks.items() if token != args["token"]}
+    if not kept.items() <= outcome.store.locks.items():
+        yield f"the lease of another token than {args['token']} ends, whose worker counts as lost"
+    if _is_holder(call, args, before) != (outcome.word == "released"):
+        yield f"the lease of token {args['token']}, whose worker counts as lost: {outcome.word}"
+
+
 def _answers_of_commits_are_true(
     call: Call, args: dict[str, Any], before: Store, outcome: Outcome
 ) -> Iterator[str]:
@@ -199,6 +211,7 @@ _RULES = (
     _grants_are_exclusive,
     _only_the_holder_commits,
     _only_the_holder_returns_its_turn,
+    _only_the_lease_of_the_lost_worker_ends,
     _answers_of_commits_are_true,
     _resume_writes_held_commits,
     _replies_end_a_wait,

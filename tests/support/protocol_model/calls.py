@@ -55,6 +55,7 @@ _CONSTANT: dict[str, Args] = {
         "task_id": "task",
         "parent_id": "",
         "admitted": "1",
+        "process": "",
     },
     "renew": {"lease_ms": _LEASE_MS},
     "commit": {**_OUTPUT, "left_out": 0, "notes": ""},

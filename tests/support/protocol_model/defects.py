@@ -94,6 +94,14 @@ DEFECTS = (
         "stale token ~a makes turn 1 planned",
     ),
     Defect(
+        "release of a lost worker ends the lease of its successor",
+        "turns/release_lost",
+        "turn.token ~= token or turn.status ~= 'speaking' or lock_owner(lock) ~= token",
+        "turn.status ~= 'speaking' or not lock_owner(lock)",
+        "two turns",
+        "the lease of another token than ~a ends",
+    ),
+    Defect(
         "begin ignores the delay of a retry",
         "turns/begin",
         "if NOW < turn.not_before or admitted == '' then return { 'early' } end",

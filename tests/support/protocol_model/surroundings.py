@@ -19,6 +19,7 @@ def surrounding_steps(scenario: Scenario, world: World) -> Iterator[Step]:
     if not world.store.is_final:
         yield _sweep(world)
     yield from _expiries(world)
+    yield from _releases(world)
     if world.queue:
         yield Step(
             "all messages are lost", world._replace(queue=frozenset()), None, _unchanged, is_fair=False
@@ -64,6 +65,22 @@ def _expiries(world: World) -> Iterator[Step]:
         elif world.budget.allows("expiries"):
             text = f"the lease of token {token} expires; its worker is frozen"
             yield Step(text, expired.less("expiries"), None, _unchanged, is_fair=False)
+
+
+def _releases(world: World) -> Iterator[Step]:
+    """Yield that a worker ends the lease of a worker that it takes for lost, which it has read at some time before."""
+    alive = {worker.token for worker in world.workers}
+    for number, turn in world.store.turns.items():
+        for token in (turn.get("token"), *turn.get("former", "").split()):
+            if token is None:
+                continue
+            args = {"number": number, "token": token, "process": "worker/1"}
+            call = make_call("turns/release_lost", args, turn["scope"])
+            text = f"a worker ends the lease of token {token}, whose worker counts as lost"
+            if token not in alive or world.store.locks.get(turn["scope"]) != token:
+                yield Step(text, world, call, _unchanged, is_fair=False)
+            elif world.budget.allows("expiries"):
+                yield Step(f"{text}, but runs", world.less("expiries"), call, _unchanged, is_fair=False)
 
 
 def _person(scenario: Scenario, world: World, index: int) -> Iterator[Step]:

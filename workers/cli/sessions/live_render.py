@@ -134,6 +134,8 @@ class LiveView:
             yield self._question_line(event, _WAIT_TEXTS[event_type])
         elif event_type == "guard.hit":
             yield self._guard_line(event)
+        elif event_type == "turn.worker.lost":
+            yield self._lost_worker_line(event)
         elif event_type == "session.suspended":
             self._suspended = True
             yield Text("     suspended; `symposia resume` continues it", style="yellow")
@@ -159,6 +161,11 @@ class LiveView:
         number = data.get("turn_number")
         turn = number if isinstance(number, int) else None
         return dialog_line(self._console, turn, name, Text(printable(words), style="yellow"))
+
+    def _lost_worker_line(self, event: Event) -> Text:
+        data = event.data or {}
+        words = f"worker {data.get('worker')} was lost; turn {data.get('turn_number')} is being taken over"
+        return Text(f"     {printable(words)}", style="yellow")
 
     def _steering_line(self, event: Event, words: str) -> Text:
         data = event.data or {}

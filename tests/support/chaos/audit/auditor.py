@@ -10,7 +10,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from chaos.audit.evidence import Call, Closing, Evidence, Grant
 from chaos.script import Finding, Script
@@ -51,6 +53,13 @@ def audit(
 Said = Iterator[tuple[str, str]]
 
 
+def _is_running(pid: int) -> bool:
+    """Return whether a process of this machine has not ended; a zombie has."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class _Audit:
     """One session under examination; every rule yields (kind, what it found)."""
@@ -79,6 +88,7 @@ class _Audit:
         yield from self._overlaps()
         if not self.tampered:
             yield from self._refused_too_early()
+            yield from self._taken_from_the_living()
 
     def _overlaps(self) -> Said:
         holders: dict[str, Grant] = {}
@@ -103,9 +113,15 @@ class _Audit:
                 held_ms = refusal.at_ms - grant.at_ms
                 yield "fence", f"turn {grant.number} was refused {held_ms} ms after it began"
 
+    def _taken_from_the_living(self) -> Said:
+        """A worker that counts as lost has ended."""
+        for token, pid in self.evidence.lost_holders.items():
+            if _is_running(pid):
+                yield "fence", f"token {token} was taken from process {pid}, which runs"
+
     def _taken_over_too_early(self, grant: Grant, closing: Closing) -> Said:
-        held_ms = closing.at_ms - grant.at_ms
-        if closing.outcome == "expired" and held_ms < self.lease_ms:
+        held_ms, lost = closing.at_ms - grant.at_ms, self.evidence.lost_holders
+        if closing.outcome == "expired" and held_ms < self.lease_ms and grant.token not in lost:
             yield (
                 "fence",
                 f"turn {grant.number} was taken over after {held_ms} ms of a {self.lease_ms} ms lease",

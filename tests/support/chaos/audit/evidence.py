@@ -182,6 +182,12 @@ class Evidence:
         return len(self.refusals) + sum(e.says["event_type"] == "turn.refused" for e in self.journal)
 
     @property
+    def lost_holders(self) -> dict[str, int]:
+        """Process ids of workers that were reported as lost, by the token that was taken from them."""
+        lost = [e.says["data"] for e in self.journal if e.says["event_type"] == "turn.worker.lost"]
+        return {data["token_id"]: int(data["process"].rpartition("/")[2].partition("-")[0]) for data in lost}
+
+    @property
     def late_bills(self) -> list[dict[str, int]]:
         """The usage of lost attempts that was reported after the end of their turn."""
         return bills(self.journal)

@@ -168,11 +168,18 @@ def test_doctor_warns_of_unexportable_traces(terminal: Terminal, monkeypatch):
     assert warned["advice"] == "pip install 'symposia[otel]'"
 
 
+def test_doctor_warns_of_a_worker_without_a_heartbeat(terminal: Terminal):
+    with connect(terminal.settings["redis_url"]) as client:
+        WorkerPresence(client).announce("w1@here", ["echo"])
+    (told,) = [it for it in findings(terminal, "workers") if it["grade"] == "warning"]
+    assert "no heartbeat process beside w1@here: if killed, turns wait" in told["text"]
+
+
 def test_doctor_warns_of_workers_with_different_agents(terminal: Terminal):
     with connect(terminal.settings["redis_url"]) as client:
         book = WorkerPresence(client)
-        book.announce("w1@here", ["coder", "echo"])
-        book.announce("w2@here", ["echo"])
+        book.announce("w1@here", ["coder", "echo"], process="w1@here/1-a")
+        book.announce("w2@here", ["echo"], process="w2@here/2-b")
     told = findings(terminal, "workers")
     assert [it["grade"] for it in told] == ["ok", "ok", "warning"]
     assert told[2]["text"] == "not every worker has coder: sessions that use them are refused"

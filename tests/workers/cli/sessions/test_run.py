@@ -143,7 +143,7 @@ def test_ctrl_c_stops_processes_and_keeps_the_session(terminal: Terminal, gated_
 
 @pytest.mark.long
 def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file, gate):
-    terminal.settings["lease_s"] = "2"
+    del terminal.settings["lease_s"]
     running = terminal.start("run", gated_file).until("ann")
     terminal.wait_until_speaks(terminal.call("list", "--json").json()[0]["id"], "bob")
     for process in terminal.processes():
@@ -153,7 +153,7 @@ def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file
     gate.touch()
     said = running.ended(timeout_s=50)
     assert said.code == 0
-    assert "its worker was lost" in said.out
+    assert "was lost; turn 2 is being taken over" in said.out
     terminal.wait_until_nothing_runs()
     with connect(terminal.settings["redis_url"]) as client:
         assert not WorkerPresence(client).list_alive()[1:]

@@ -133,12 +133,14 @@ def test_refused_commits_and_steering_are_marks():
         noted(50, "turn.refused", turn_number=2, participant_id="bob"),
         noted(60, "session.suspended"),
         noted(70, "turn.spent", participant_id="bob"),
+        noted(80, "turn.worker.lost", turn_number=2, participant_id="bob", worker="w1@here"),
     ]
     marks = build_timeline(changes)["marks"]
     assert [(it["at_ms"], it["kind"], it["turn"]) for it in marks] == [
         (40, "refused commit", 2),
         (50, "refused commit", 2),
         (60, "session.suspended", None),
+        (80, "worker w1@here was lost", 2),
     ]
 
 

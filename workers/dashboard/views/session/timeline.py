@@ -88,6 +88,8 @@ def _journal_change(at_ms: int, event: Event) -> Change:
         return Change(at_ms, wait={"turn": _number(data, "turn_number"), "until_ms": at_ms})
     if event.event_type in _UNMARKED:
         return Change(at_ms)
+    if event.event_type == "turn.worker.lost":
+        return Change(at_ms, mark=_mark(at_ms, f"worker {_text(data, 'worker')} was lost", data))
     kind = "refused commit" if event.event_type == "turn.refused" else event.event_type
     return Change(at_ms, mark=_mark(at_ms, kind, data))
 

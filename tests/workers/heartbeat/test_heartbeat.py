@@ -1,0 +1,123 @@
+"""The heartbeat process of a worker: what it reports, over which connections, and when it ends."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from live import until
+from scaling import patient
+from servers.tls import HOST, certificate, tls_front
+from symposia.models.errors import RedisUnavailable
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import worker_lease_key
+from symposia.state.worker_leases import lease_keys
+from symposia.workers.heartbeat.connection import HeartbeatConnection, HeartbeatProcess
+from symposia.workers.heartbeat.server import describe_server
+
+#: The thread of a connection runs as long as its process; here it ends with SystemExit.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+
+PROCESS = "w@host/1-a"
+
+
+class Beating:
+    """A heartbeat process, to which this process is connected as if it was a worker."""
+
+    def __init__(self, describe) -> None:
+        self.process = HeartbeatProcess()
+        self.connection = HeartbeatConnection(
+            self.process.address,
+            PROCESS,
+            ensure_running=self.process.ensure_running,
+            describe_server=describe,
+        )
+
+    def end(self) -> None:
+        """Close the connection for good, as the kernel does when the worker ends."""
+        if self.process._process is not None:
+            self.connection._ensure_running = sys.exit  # of its thread
+            self.connection._disconnect()
+            self.process._process.wait(patient(40))
+            self.process._listener.close()
+            self.process._process = None
+
+
+@pytest.fixture
+def beat():
+    begun = []
+
+    def begin(describe):
+        begun.append(Beating(describe))
+        return begun[-1]
+
+    yield begin
+    for it in begun:
+        it.end()
+
+
+def lease_of(client) -> float | None:
+    return client.zscore(worker_lease_key("leases"), PROCESS)
+
+
+def sessions(client) -> set[str]:
+    return client.smembers(lease_keys(PROCESS)[1])
+
+
+def test_sessions_are_reported_while_the_process_works_on_them(redis_url, beat):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        with beating.connection.hold("s1"), beating.connection.hold("s2"):
+            until(lambda: sessions(client) == {"s1", "s2"}, what="both are known")
+            with beating.connection.hold("s1"):
+                pass
+        with beating.connection.hold("s3"):
+            until(lambda: sessions(client) == {"s3"}, what="the others have ended")
+            first = lease_of(client)
+            until(lambda: lease_of(client) > first, what="the lease is renewed")
+            beating.end()
+            assert (lease_of(client), sessions(client)) == (0, {"s3"})
+            assert not beating.process.folder.exists()
+
+
+def test_lost_state_of_the_server_is_reported_again(redis_url, beat):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        with beating.connection.hold("s1"):
+            until(lambda: sessions(client), what="it is known")
+            client.flushall()
+            until(lambda: sessions(client), what="it is known again")
+
+
+def test_another_master_is_asked_for(redis_url, beat):
+    addresses = []
+
+    def describe():
+        addresses.append("asked")
+        known = describe_server(client)
+        if len(addresses) == 1:
+            raise RedisUnavailable(redis_url)
+        return {**known, "address": [HOST, 1]} if len(addresses) == 2 else known
+
+    with connect(redis_url) as client:
+        beat(describe)
+        until(lambda: lease_of(client), what="it has found the server")
+
+
+def test_tls_and_passwords_are_used(redis_url, beat, tmp_path):
+    made, key = certificate(tmp_path, "front")
+    with connect(redis_url) as client:
+        port = client.connection_pool.connection_kwargs["port"]
+        client.acl_setuser(
+            "beat", enabled=True, passwords=["+hunter22"], keys=["symposia:*"], commands=["+@all"]
+        )
+        try:
+            with tls_front(port, made, key) as front:
+                tls = connect(f"rediss://beat:hunter22@{HOST}:{front}/0?ssl_ca_certs={made}")
+                beating = beat(lambda: describe_server(tls))
+                until(lambda: lease_of(client), what="it has reported")
+                beating.end()
+                tls.close()
+        finally:
+            client.acl_deluser("beat")
