@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue
 from ..archive.results import ResultPage, SessionFilter
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
+from ..jobs.completed import as_completed
 from ..jobs.reading import facts_of
 from ..models.attachments.attachment import Attachment
 from ..models.errors import InvalidInput, NewerFormat, NotRestorable, SessionNotFound, SymposiaError
@@ -252,6 +253,26 @@ class SessionMethods(BaseClient):
                 log.warning("leaving out a session: %s", error)
             else:
                 yield job
+
+    def as_completed(
+        self, jobs: Iterable[CollabJob], *, timeout: float | None = None, progress: bool | None = None
+    ) -> Iterator[CollabJob]:
+        """Iterate over jobs as their sessions end, as `symposia.as_completed` does.
+
+        Args:
+            jobs: The jobs, such as those of `submit_many`.
+            timeout: Seconds to wait for all of them. None: no limit.
+            progress: Whether a progress bar is shown. None: in a notebook, and if standard error is a terminal.
+
+        Yields:
+            Each job once, when its session has ended: `job.result()` does not wait then.
+
+        Raises:
+            InvalidInput: `jobs` contains something else.
+            ResultTimeout: A session has not ended in time; it continues.
+            WaitInTurn: It is called in the turn of an agent.
+        """
+        return as_completed(jobs, timeout=timeout, progress=progress)
 
     def find_thread(self, thread_id: str) -> str:
         """Return the id of a thread.

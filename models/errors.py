@@ -22,6 +22,7 @@
     │   ├── PartlySubmitted                 `submit_many` was interrupted
     │   ├── ReplyRefused                    no open question for this answer
     │   ├── WaitInTurn                      an agent waits for a session
+    │   ├── SessionFailed                   the result of a session that was not completed
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis failed, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
@@ -394,6 +395,16 @@ class WaitInTurn(SessionError):
         self.session_id = session_id
 
 
+class SessionFailed(SessionError):
+    """The session was cancelled, also because an agent failed: `session_id`, `reason`, `detail`."""
+
+    def __init__(self, session_id: str, *, reason: str, detail: str) -> None:
+        super().__init__(f"session {session_id!r} was not completed: {reason}{detail and f' ({detail})'}")
+        self.session_id = session_id
+        self.reason = reason
+        self.detail = detail
+
+
 class ResultTimeout(SessionError, TimeoutError):
     """The session did not end, or asked no question, within `timeout_s` seconds.
 
@@ -728,10 +739,11 @@ class DeliveryFailed(ReviewError):
 
 
 class MissingPackage(SymposiaError, ImportError):
-    """A package of an extra is not installed: `package`, and `extra` as in `symposia[extra]`."""
+    """A package is not installed: `package`, and `extra` as in `symposia[extra]`, if an extra has it."""
 
-    def __init__(self, what: str, *, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs the package {package}: pip install 'symposia[{extra}]'")
+    def __init__(self, what: str, *, package: str, extra: str | None = None) -> None:
+        wanted = package if extra is None else f"'symposia[{extra}]'"
+        super().__init__(f"{what} needs the package {package}: pip install {wanted}")
         self.package = package
         self.extra = extra
 

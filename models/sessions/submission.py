@@ -76,6 +76,13 @@ _ONLY_SUBMITTED = (
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
 
 
+#: Rule for an agent that is a function or an object.
+_NAMES_ONLY = (
+    "must be the name of a registered agent, or a table with `agent`: other processes run it. Register a function with "
+    "@symposia.agent('NAME') in a module of agents.toml, or run the session here with run_local or LocalClient"
+)
+
+
 def _read(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> M:
     if isinstance(data, kind):
         return data
@@ -92,6 +99,9 @@ def _read(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> M:
 def _read_binding(data: object, where: str) -> AgentBinding:
     if isinstance(data, str):
         return _read(AgentBinding, {"agent": data}, where)
+    agent = data.get("agent") if isinstance(data, Mapping) else data
+    if not isinstance(agent, AgentBinding | str | int | float | list | tuple | None):
+        raise InvalidInput(where, agent, _NAMES_ONLY)
     return _read(AgentBinding, cast("AgentBinding | Mapping[str, Any]", data), where)
 
 
@@ -260,7 +270,8 @@ class Submission:
                 "collab", collab, "must be a Collab, a table of its fields, or the Path of a session file"
             )
         check_no_inputs(how)
-        collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
+        if not isinstance(collab, Collab):
+            collab = Collab(**_with_participants(_named(collab, "collab"), how.get("agents")))
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         output = how.get("output")
         return cls(
@@ -306,10 +317,9 @@ class Submission:
             raise InvalidInput(ATTACHMENTS, data[ATTACHMENTS], _ONLY_SUBMITTED)
         own = {name: data.pop(name) for name in _RUN_FIELDS if name in data}
         participants, agents = _split_participants(data.get("participants"))
-        collab = (
-            Collab(**{**data, "participants": participants}) if "participants" in data else Collab(**data)
-        )
-        return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
+        if "participants" in data:
+            data["participants"] = participants
+        return cls.build(data, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
 
     @classmethod
     def of_subsession(cls, document: object, where: str) -> Self:
@@ -511,6 +521,25 @@ def _limit_messages(messages: object) -> Iterable[Any]:
         raise InvalidInput("messages", messages, "must be a list")
     # One more than allowed, so that an endless iterator is refused as well.
     return islice(messages, MAX_MESSAGES + 1)
+
+
+def _with_participants(collab: dict[str, Any], agents: object) -> dict[str, Any]:
+    """Return the fields of a collab; without participants, one for each agent, in their order."""
+    if collab.get("participants") is not None or not isinstance(agents, Mapping):
+        return collab
+    kinds = (ParticipantKind.AGENT, ParticipantKind.HUMAN)
+    everyone = [
+        {"participant_id": name, "kind": kinds[_agent_name(binding) == HUMAN_AGENT]}
+        for name, binding in agents.items()
+    ]
+    return {**collab, "participants": everyone} if everyone else collab
+
+
+def _agent_name(binding: object) -> object:
+    if isinstance(binding, AgentBinding):
+        return binding.agent
+    name = binding.get("agent") if isinstance(binding, Mapping) else binding
+    return name if isinstance(name, str) else None
 
 
 def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
