@@ -25,6 +25,7 @@ from ..models.sessions.limits import TurnLimits
 from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import HowToRun, Submission, check_no_inputs
+from ..models.text.nearest import did_you_mean
 from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
 from .base import BaseClient
@@ -441,7 +442,8 @@ def read_session(given: object) -> Submission:
         raise InvalidInput("", given, "must be a Collab, or a table of arguments of `submit` with `collab`")
     for name in given:
         if name not in _ARGUMENTS:
-            raise InvalidInput(str(name)[:50], given[name], "must be an argument of `submit`")
+            rule = f"must be an argument of `submit`{did_you_mean(str(name), _ARGUMENTS)}"
+            raise InvalidInput(str(name)[:50], given[name], rule)
     how = {name: value for name, value in given.items() if name != "collab"}
     if "agents" in how:
         how["agents"] = _with_session_files(how["agents"])

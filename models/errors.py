@@ -72,13 +72,15 @@ never contains a password.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any, Self
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
+from .known_fields import known_fields
+from .text.nearest import did_you_mean, nearest_names
 from .text.redact import ABSENT, ErrorOrigin, one_line, redact_value, without_password
 from .text.redis_address import RedisAddress, RedisKind
 
@@ -163,10 +165,7 @@ class UnknownAgent(InvalidInput):
 
     def __init__(self, name: str, *, known: Iterable[str] = (), field: str = "agent") -> None:
         names = sorted(known)
-        if near := get_close_matches(name, names, n=3):
-            hint = f", did you mean {' or '.join(near)}?"
-        else:
-            hint = f": {', '.join(names[:10])}{', ...' if names[10:] else ''}" if names else ""
+        hint = did_you_mean(name, names, most=3) or (f": {nearest_names(name, names)}" if names else "")
         super().__init__(field, name, f"must be a registered agent{hint}")
         self.name = name
         self.known = tuple(names)
@@ -777,6 +776,28 @@ def within(prefix: str) -> Iterator[None]:
         raise error.within(prefix) from None
 
 
+def first_problem(error: ValidationError) -> ErrorDetails:
+    """Return the first problem that pydantic found; an unknown field before a missing one, which it may be."""
+    first, *others = error.errors(include_url=False)
+    if first["type"] == "missing":
+        unknown = (
+            it for it in others if it["type"] == "extra_forbidden" and it["loc"][:-1] == first["loc"][:-1]
+        )
+        return next(unknown, first)
+    return first
+
+
+def check_known(table: Mapping[str, object], known: Collection[str]) -> None:
+    """Check that a table has only known fields.
+
+    Raises:
+        InvalidInput: It has another one; the error names the nearest known one.
+    """
+    for name, value in table.items():
+        if name not in known:
+            raise InvalidInput(str(name), value, f"is not a known field{did_you_mean(str(name), known)}")
+
+
 def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
     """Convert the first problem pydantic found to an `InvalidInput`.
 
@@ -787,7 +808,7 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
     Returns:
         The error. An `InvalidInput` raised by a validator is kept, under the path of that validator.
     """
-    first = error.errors(include_url=False)[0]
+    first = first_problem(error)
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInput):
@@ -797,7 +818,7 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
         case "missing":
             value, rule = ABSENT, "is required"
         case "extra_forbidden":
-            rule = "is not a known field"
+            rule = f"is not a known field{did_you_mean(str(first['loc'][-1]), known_fields(error.title, first['loc']))}"
         case "value_error":
             rule = str(cause)
         case "union_tag_invalid" | "union_tag_not_found":

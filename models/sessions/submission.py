@@ -16,7 +16,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from ..attachments.attachment import ATTACHMENTS, Attachment
 from ..attachments.given import read_given
-from ..errors import InvalidInput, Locked, UnknownAgent, invalid_input
+from ..errors import InvalidInput, Locked, UnknownAgent, check_known, invalid_input, within
 from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
 from ..outputs.required import RequiredOutput
 from ..outputs.schema import read_schema
@@ -64,6 +64,10 @@ _RUN_FIELDS = (
     ),
     *MemoryChoices.__annotations__,
 )
+#: Fields of a session file; `inputs` and files are replaced by their values before it is read.
+_DOCUMENT_FIELDS = (*Collab.model_fields, *_RUN_FIELDS, "inputs", "output_schema", ATTACHMENTS)
+#: Fields of a participant in a session file.
+_PARTICIPANT_FIELDS = (*Participant.model_fields, "agent", "session")
 #: Built-in agent of human participants without an agent of their own; it waits for an answer.
 HUMAN_AGENT = "human"
 #: Text of the first message of a session that is submitted with attachments only.
@@ -315,6 +319,7 @@ class Submission:
         data = dict(_table(document, "")) if document is not None else {}
         if ATTACHMENTS in data:  # nothing but the program of a submitter opens files
             raise InvalidInput(ATTACHMENTS, data[ATTACHMENTS], _ONLY_SUBMITTED)
+        check_known(data, _DOCUMENT_FIELDS)
         own = {name: data.pop(name) for name in _RUN_FIELDS if name in data}
         participants, agents = _split_participants(data.get("participants"))
         if "participants" in data:
@@ -547,7 +552,10 @@ def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
     if not isinstance(data, list):
         return data, {}
     plain, agents = [], {}
-    for entry in data:
+    for index, entry in enumerate(data):
+        if isinstance(entry, Mapping):
+            with within(f"participants[{index}]"):
+                check_known(entry, _PARTICIPANT_FIELDS)
         if isinstance(entry, Mapping) and ("agent" in entry or "session" in entry):
             agents[str(entry.get("participant_id"))] = _binding_of(entry)
             plain.append({name: value for name, value in entry.items() if name not in ("agent", "session")})

@@ -85,7 +85,10 @@ def test_notebooks_show_dialogs_usage_and_jobs(client, result):
 
 def test_failure_raises_on_demand(client):
     job = client.submit({**ROOM, "participants": ["fails"]}, policy={"attempts": 1})
-    with pytest.raises(SessionFailed, match=r"was not completed: failed \(fails: RuntimeError: no door"):
+    with pytest.raises(
+        SessionFailed,
+        match=r"was not completed: failed \(fails: RuntimeError: no door \(.*test_results.py:\d+\)",
+    ):
         job.result(raise_on_failure=True)
     failed = job.result()
     with pytest.raises(SessionFailed):
