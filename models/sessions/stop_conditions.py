@@ -30,6 +30,7 @@ from pydantic.dataclasses import dataclass
 from ..alignment.ledger import Ledger
 from ..outputs.required import OutputProgress
 from ..text.durations import read_duration
+from ..text.words import count_of
 from ..turns.frozen import Frozen
 from ..turns.turn import RemainingBudget, TurnResult
 from .plan import Totals
@@ -277,7 +278,9 @@ class Converged(Condition):
         ledger = facts.memory.ledger
         if ledger is None or not ledger.converged:
             return None
-        return StopReason(code=self.kind, detail=f"no open tension after {len(ledger.rounds)} rounds")
+        return StopReason(
+            code=self.kind, detail=f"no open tension after {count_of(len(ledger.rounds), 'round')}"
+        )
 
 
 _Parts = Annotated["tuple[StopCondition, ...]", Field(min_length=1)]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from .words import count_of
+
 #: Maximum number of texts shown: the newest.
 SHOWN = 200
 _NAME = "font-weight:600;padding:2px 12px 2px 0;vertical-align:top;white-space:nowrap"
@@ -26,7 +28,7 @@ def named_texts_html(title: str, texts: Iterable[tuple[str, str]], *, status: st
         for name, text in everything[-SHOWN:]
     ]
     if left_out > 0:
-        rows.insert(0, f"<tr><td></td><td><em>{left_out} earlier messages</em></td></tr>")
+        rows.insert(0, f"<tr><td></td><td><em>{count_of(left_out, 'earlier message')}</em></td></tr>")
     return (
         f"<div><strong>{escape(title)}</strong><table><tbody>{''.join(rows)}</tbody></table>"
         f"<div><em>{escape(status)}</em></div></div>"

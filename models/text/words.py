@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60))
 
 
-def count_of(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 turn` or `2 turns`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def count_of(number: int, noun: str, plural: str | None = None, *, spec: str = "") -> str:
+    """Return a number, in the format `spec`, with its noun, such as `1 turn` or `2 turns`."""
+    return f"{number:{spec}} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def span_in_words(seconds: float) -> str:

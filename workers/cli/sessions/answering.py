@@ -87,7 +87,7 @@ class PersonAtTerminal:
         """Print the question, and how to answer it."""
         if self._question is None:
             return
-        for line in (question_heading(self._question), *question_lines(self._question)):
+        for line in (question_heading(self._question), *question_lines(self._screen, self._question)):
             self._screen.print(line)
         self._print(
             f"Type the answer of {self._name} in one line (PASS skips; Ctrl-C leaves the session running):"

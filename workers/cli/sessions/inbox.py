@@ -49,7 +49,7 @@ def inbox(
         with suppress(SessionNotFound):  # it has expired since
             for line in last_message_lines(client.get_job(it.session_id), screen):
                 screen.print(line)
-        for line in (*question_lines(it), reply_command(it)):
+        for line in (*question_lines(screen, it), reply_command(it)):
             screen.print(line)
 
 

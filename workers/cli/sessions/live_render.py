@@ -16,10 +16,11 @@ from ....models.protocol.base import Event
 from ....models.protocol.collab import Collab
 from ....models.protocol.events import MapEvent, MAPEventType
 from ....models.sessions.spec import SessionSpec
+from ....models.text.words import count_of
 from ....models.turns.deltas import Delta, Drafts
 from ....state.following.session_follower import SessionUpdate
 from ....tasks.sessions.task_tree import GrantEnd, GrantOutcome
-from ..common.screen import TO_ALL, ParticipantNames, dialog_line, printable
+from ..common.screen import TO_ALL, ParticipantNames, dialog_line, hanging, printable
 from .answering import PersonAtTerminal
 from .progress import DraftProgress, ProgressCounter, expected_turns
 from .render import message_text
@@ -124,7 +125,7 @@ class LiveView:
         verb = "speak" if len(self._counter.speaking) > 1 else "speaks"
         now = f"{names} {verb}" if names else "waiting for a worker"
         now = f"suspended, {now}" if self._suspended else now
-        return f"{now} · {self._counter.tokens} tokens"
+        return f"{now} · {count_of(self._counter.tokens, 'token')}"
 
     def _lines(self, moment: SessionUpdate) -> Iterator[Text]:
         event = moment.event
@@ -186,7 +187,7 @@ class LiveView:
             role=data.get("role"),
             roster=", ".join(map(str, roster)) if isinstance(roster, list) else "",
         )
-        return Text(f"     {printable(sentence)}", style="yellow")
+        return hanging(self._console, Text("     "), Text(printable(sentence), style="yellow"))
 
     def _question_line(self, event: Event, words: str) -> Text:
         data = event.data or {}

@@ -15,7 +15,7 @@ from ....models.text.redact import excerpt
 from ....models.text.words import deadline_in_words
 from ....models.turns.waiting import Pending
 from ....state.redis.readers import read_stored
-from ..common.screen import ParticipantNames, dialog_line, printable
+from ..common.screen import ParticipantNames, dialog_line, hanging, printable
 
 #: Messages that are shown before a question, and characters of each.
 _LAST_MESSAGES = 3
@@ -33,12 +33,13 @@ def question_heading(question: Pending) -> Text:
     )
 
 
-def question_lines(question: Pending) -> Iterator[Text]:
+def question_lines(screen: Console, question: Pending) -> Iterator[Text]:
     """Yield the text of a question and its choices; nothing for a turn whose agent asks nothing in particular."""
     if question.question.text:
-        yield Text(f"  {printable(question.question.text)}")
+        yield hanging(screen, Text("  "), Text(printable(question.question.text)))
     if question.question.choices:
-        yield Text(f"  one of: {printable(', '.join(question.question.choices))}")
+        choices = Text(printable(", ".join(question.question.choices)))
+        yield hanging(screen, Text("  one of: "), choices)
 
 
 def last_message_lines(job: CollabJob, screen: Console) -> Iterator[Text]:
