@@ -50,4 +50,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_modules(), "__all__", "__version__"})
+    return sorted([*_modules(), "__all__", "__doc__", "__name__", "__version__"])

@@ -15,6 +15,7 @@ from .client.client import (
     submit as submit,
 )
 from .jobs.collab import CollabJob as CollabJob
+from .jobs.completed import as_completed as as_completed
 from .jobs.evaluation.runner import EvaluationProgress as EvaluationProgress
 from .models.evaluation.results import (
     EvaluatedRun as EvaluatedRun,
@@ -76,6 +77,7 @@ from .models.errors import (
     SessionConflict as SessionConflict,
     SessionEnded as SessionEnded,
     SessionError as SessionError,
+    SessionFailed as SessionFailed,
     SessionNotFound as SessionNotFound,
     StateError as StateError,
     SymposiaError as SymposiaError,

@@ -49,6 +49,8 @@ standup = "standup.yaml"
 - `symposia.toml` and `agents.toml` in the working folder are refused if another user left them where all users may write,
   such as in `/tmp`: they can name code to run. Commands warn of a `symposia.toml` that belongs to another user, or that
   all may write. A file that a variable names is used as it is.
+- A duration (`..._S`) is a number of seconds, or has units: `90s`, `10m`, `1h30m`, `2d`, `1w`. So has each duration of a
+  session file, the agents file and other files, and `Deadline("10m")`.
 - Relative paths start at the folder of the file. `~` is your home folder.
 - URLs may hold passwords. Then only your user should be able to read the file (`chmod 600`): commands and `symposia
   doctor` warn otherwise. A blank in a password must be written as `%20`. API keys are not settings: the agents file names the environment variable of each.

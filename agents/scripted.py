@@ -28,6 +28,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ..models.errors import AgentFailed
 from ..models.memory.learned import Learned
 from ..models.memory.recall import MemoryView
+from ..models.text.durations import Duration
 from ..models.turns.directives import read_question
 from ..models.turns.items import NewItem
 from ..models.turns.turn import Decision, DraftMessage, OutputValue, TurnContext, TurnOutcome, Usage
@@ -69,7 +70,7 @@ class ScriptedReply(BaseModel):
     #: Whether that failure may be retried.
     retryable: bool = True
     #: Seconds to wait before the reply.
-    delay_s: float = Field(default=0.0, ge=0, le=3_600)
+    delay_s: Duration = Field(default=0.0, ge=0, le=3_600)
     #: Turn number of the session for which this reply is used.
     turn: int | None = Field(default=None, ge=1)
 

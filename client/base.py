@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from ..config.settings import Settings, load_settings
 from ..factories.installation import Installation
-from ..models.errors import ClientClosed
+from ..models.errors import ClientClosed, InvalidInput
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -19,6 +19,7 @@ class BaseClient:
 
     Args:
         settings: The settings of the installation. None: the settings of this process.
+        redis_url: The Redis of the sessions, instead of that of the settings. None: that of the settings.
         app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
             `submit` logs none.
@@ -29,11 +30,15 @@ class BaseClient:
         self,
         settings: Settings | None = None,
         *,
+        redis_url: str | None = None,
         app: Celery | None = None,
         worker_grace_s: float = 0.0,
         graph: TaskGraph | None = None,
     ) -> None:
-        self.settings = settings or load_settings()
+        if settings is not None and redis_url is not None:
+            raise InvalidInput("redis_url", redis_url, "must not be set together with `settings`")
+        chosen = {} if redis_url is None else {"redis_url": redis_url}
+        self.settings = settings or load_settings(**chosen)
         self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
         self._is_closed = False
 

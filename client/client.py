@@ -31,6 +31,7 @@ class Client(EvaluationMethods, ReviewMethods):
 
     Args:
         settings: The settings of the installation. None: the settings of this process.
+        redis_url: The Redis of the sessions, instead of that of the settings. None: that of the settings.
         app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
             `submit` logs none.

@@ -14,6 +14,7 @@ from pydantic import BaseModel, JsonValue
 from ..archive.results import ResultPage, SessionFilter
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
+from ..jobs.completed import as_completed
 from ..jobs.reading import facts_of
 from ..models.attachments.attachment import Attachment
 from ..models.errors import InvalidInput, NewerFormat, NotRestorable, SessionNotFound, SymposiaError
@@ -24,6 +25,7 @@ from ..models.sessions.limits import TurnLimits
 from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import HowToRun, Submission, check_no_inputs
+from ..models.text.nearest import did_you_mean
 from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
 from .base import BaseClient
@@ -253,6 +255,26 @@ class SessionMethods(BaseClient):
             else:
                 yield job
 
+    def as_completed(
+        self, jobs: Iterable[CollabJob], *, timeout: float | None = None, progress: bool | None = None
+    ) -> Iterator[CollabJob]:
+        """Iterate over jobs as their sessions end, as `symposia.as_completed` does.
+
+        Args:
+            jobs: The jobs, such as those of `submit_many`.
+            timeout: Seconds to wait for all of them. None: no limit.
+            progress: Whether a progress bar is shown. None: in a notebook, and if standard error is a terminal.
+
+        Yields:
+            Each job once, when its session has ended: `job.result()` does not wait then.
+
+        Raises:
+            InvalidInput: `jobs` contains something else.
+            ResultTimeout: A session has not ended in time; it continues.
+            WaitInTurn: It is called in the turn of an agent.
+        """
+        return as_completed(jobs, timeout=timeout, progress=progress)
+
     def find_thread(self, thread_id: str) -> str:
         """Return the id of a thread.
 
@@ -420,7 +442,8 @@ def read_session(given: object) -> Submission:
         raise InvalidInput("", given, "must be a Collab, or a table of arguments of `submit` with `collab`")
     for name in given:
         if name not in _ARGUMENTS:
-            raise InvalidInput(str(name)[:50], given[name], "must be an argument of `submit`")
+            rule = f"must be an argument of `submit`{did_you_mean(str(name), _ARGUMENTS)}"
+            raise InvalidInput(str(name)[:50], given[name], rule)
     how = {name: value for name, value in given.items() if name != "collab"}
     if "agents" in how:
         how["agents"] = _with_session_files(how["agents"])

@@ -29,6 +29,7 @@ from pydantic import (
 from ..models.attachments.limits import DEFAULT_BYTES, MOST_BYTES
 from ..models.errors import InvalidInput, invalid_input
 from ..models.sessions.subsession_limits import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
+from ..models.text.durations import Duration, WholeDuration
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, HIDDEN, hides_password_whole, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind
@@ -86,7 +87,7 @@ class Settings(BaseModel):
         ExpandedPath | None, Unset("`agents.toml` in the working folder, if it exists")
     ] = Field(default=None, description="The [agents file](agents.md).")
 
-    lease_s: float = Field(
+    lease_s: Duration = Field(
         default=30,
         ge=1,
         le=3_600,
@@ -95,16 +96,16 @@ class Settings(BaseModel):
             "killed one are [taken over](turn-protocol.md#a-lost-worker) within seconds."
         ),
     )
-    sweep_interval_s: float = Field(
+    sweep_interval_s: Duration = Field(
         default=1, ge=0.1, le=60, description="Seconds between two sweeps of a worker over the due sessions."
     )
-    redispatch_after_s: float = Field(
+    redispatch_after_s: Duration = Field(
         default=10,
         ge=1,
         le=3_600,
         description="Seconds that a planned turn waits for a worker before its task is sent again.",
     )
-    turn_timeout_s: float = Field(
+    turn_timeout_s: Duration = Field(
         default=300,
         ge=1,
         le=86_400,
@@ -140,7 +141,7 @@ class Settings(BaseModel):
         le=10_000,
         description="Maximum number of sub-sessions below one session, those of sub-sessions included.",
     )
-    retention_s: int = Field(
+    retention_s: WholeDuration = Field(
         default=604_800,
         ge=60,
         le=31_536_000,
@@ -156,7 +157,7 @@ class Settings(BaseModel):
     database_url: Annotated[
         DatabaseUrl | None, Unset("a SQLite file in the data folder, for a single machine")
     ] = Field(default=None, description="Database of the archive: SQLite or PostgreSQL.")
-    archive_interval_s: float = Field(
+    archive_interval_s: Duration = Field(
         default=5, ge=0.1, le=3_600, description="Seconds between two archiver runs over an active session."
     )
     record_calls: bool = Field(
@@ -184,7 +185,7 @@ class Settings(BaseModel):
     memory_redis_url: Annotated[RedisUrl | None, Unset("the Redis of the sessions")] = Field(
         default=None, description="Redis of the [dialog memories](memory.md)."
     )
-    memory_ttl_s: int = Field(
+    memory_ttl_s: WholeDuration = Field(
         default=21_600,
         ge=1,
         le=31_536_000,
@@ -243,7 +244,7 @@ class Settings(BaseModel):
         max_length=255,
         description="Address on which a worker serves its metrics.",
     )
-    stuck_after_s: float = Field(
+    stuck_after_s: Duration = Field(
         default=300,
         ge=1,
         le=86_400,

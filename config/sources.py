@@ -6,11 +6,11 @@ import os
 import stat
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from ..models.errors import InvalidInput
+from ..models.text.nearest import did_you_mean
 from ..models.text.paths import all_may_write, is_of_other_user, may_be_planted
 from ..models.text.redact import without_password
 from ..models.text.toml_file import TomlFileError, read_toml
@@ -118,7 +118,7 @@ def _check_keys(file: Path, table: Mapping[str, object], names: Collection[str])
     """Raise InvalidInput for a key that is no setting, and for a setting inside a table; values may be secrets."""
     for key, value in table.items():
         if key not in names:
-            raise InvalidInput(str(file), key, f"has an unknown key{_nearest(key, names)}")
+            raise InvalidInput(str(file), key, f"has an unknown key{did_you_mean(key, names)}")
         for inner in value if isinstance(value, dict) else ():
             # `archive` may be the name of a job.
             if inner in names and "_" in inner:
@@ -158,7 +158,7 @@ def find_problems(names: Collection[str]) -> list[str]:
     )
     lines = []
     if unknown:
-        named = "; ".join(f"{it}{_nearest(it, known)}" for it in unknown)
+        named = "; ".join(f"{it}{did_you_mean(it, known)}" for it in unknown)
         lines.append(f"environment variables that are no setting are ignored: {named}")
     file = settings_file()
     if file is not None:
@@ -176,11 +176,6 @@ def _ownership_problems(file: Path) -> list[str]:
     except OSError:  # reading the settings reports it
         return []
     return [f"all users can write {file}, which can name code to run: chmod o-w {file}"] if is_open else []
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    near = get_close_matches(name, known, n=1)
-    return f", did you mean {near[0]}?" if near else ""
 
 
 def _is_exposed(file: Path) -> bool:

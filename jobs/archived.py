@@ -45,11 +45,17 @@ class ArchivedJob(CollabJob):
         self._streams = _ArchivedStreams(connections.redis, reader)
         self._reader = reader
 
-    def result(self, timeout: float | None = None) -> JobResult:  # noqa: ARG002 - there is nothing to wait for
+    def result(
+        self,
+        timeout: float | None = None,  # noqa: ARG002
+        *,
+        raise_on_failure: bool = False,
+    ) -> JobResult:
         """Return how the session ended. Raises NotLive if it has not."""
         if not self.state().is_final:
             raise NotLive(self.id)
-        return self._result()
+        result = self._result()
+        return result.raise_for_failure() if raise_on_failure else result
 
     def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:  # noqa: ARG002 - there is no live output
         """Iterate over all that happened.

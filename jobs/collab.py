@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..agents.execution.running import refuse_wait_in_turn
 from ..models.attachments.attachment import Attachment
 from ..models.attachments.given import read_given
 from ..models.errors import ResultTimeout, SessionNotFound
@@ -19,6 +18,7 @@ from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id, is_uuid4, new_id
 from ..models.turns.waiting import Pending
 from ..tasks.views.session_views import SessionFacts
+from .blocking import check_blocking_wait
 from .reading import Connections, ReadableJob, read_live_facts
 
 if TYPE_CHECKING:
@@ -295,7 +295,7 @@ class CollabJob(ReadableJob):
         """
         from .questions import follow_questions
 
-        refuse_wait_in_turn(self.id)
+        check_blocking_wait(self.id)
         try:
             return next(follow_questions(self, self.pending, timeout_s=timeout), None)
         except ResultTimeout:
@@ -314,7 +314,7 @@ class CollabJob(ReadableJob):
         """
         from .questions import follow_questions
 
-        refuse_wait_in_turn(self.id)
+        check_blocking_wait(self.id)
         return follow_questions(self, self.pending)
 
     def reply(

@@ -10,13 +10,12 @@ from typing import Self, TypeVar
 from pydantic import BaseModel
 from redis import Redis
 
-from ..agents.execution.running import refuse_wait_in_turn
 from ..models.alignment.ledger import Ledger
 from ..models.attachments.attachment import Attachment
 from ..models.errors import AttachmentUnavailable, InvalidInput, SessionNotFound
 from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
-from ..models.protocol.dialog import Dialog, Message
+from ..models.protocol.dialog import Dialog, Message, dialog_html
 from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
 from ..models.sessions.plan import BoardEntry
@@ -24,8 +23,10 @@ from ..models.sessions.spec import SessionSpec
 from ..models.sessions.submission import Submission
 from ..models.sessions.subsessions import ParentRef
 from ..models.text.ids import moment_from_ms, timestamp_from_ms
+from ..models.text.words import count_of
 from ..models.turns.deltas import Delta
-from ..models.turns.turn import TurnState, Usage
+from ..models.turns.turn import TurnState
+from ..models.turns.usage_table import UsageTable
 from ..state.following.event_follower import END_ONLY, follow
 from ..state.following.session_follower import SessionUpdate, output_pieces, watch
 from ..state.presence import WorkerWatch
@@ -42,6 +43,7 @@ from ..tasks.sessions.task_tree import last_spoken
 from ..tasks.views.item_results import last_messages
 from ..tasks.views.session_views import SessionFacts, read_facts
 from .attachments import attachments_of, find_attachment
+from .blocking import check_blocking_wait
 from .items import Item, items_of
 from .result import JobResult
 
@@ -108,6 +110,12 @@ class ReadableJob:
 
     def __repr__(self) -> str:
         return f"CollabJob({self.id!r})"
+
+    def _repr_html_(self) -> str:
+        """Return the dialog so far and the status as HTML, for notebooks."""
+        state = self.state()
+        status = f"{state.status.value}, {count_of(state.closed, 'turn')}, {state.usage}"
+        return dialog_html(self._facts.collab.title, self.messages(), status=status)
 
     # -- looking ----------------------------------------------------------------------------
 
@@ -239,10 +247,10 @@ class ReadableJob:
     def _registered_children(self, root: str) -> tuple[RegisteredChild, ...]:
         return FamilyStore(self._connections.redis).list_children(root)
 
-    def usage(self) -> dict[str, Usage]:
+    def usage(self) -> UsageTable:
         """Return the usage of each participant so far, by id, failed attempts included."""
         journal = (self._read(Event, text, "journal") for text in self._stream_texts("journal", False))
-        return usage_by_participant(self.events(), journal)
+        return UsageTable(usage_by_participant(self.events(), journal))
 
     def graph(self, format: str = "mermaid") -> str:  # noqa: A002 - the usual name
         """Return the Celery tasks of the session as a graph.
@@ -304,26 +312,32 @@ class ReadableJob:
         for moment in self.live():
             yield from output_pieces(moment)
 
-    def result(self, timeout: float | None = None) -> JobResult:
+    def result(self, timeout: float | None = None, *, raise_on_failure: bool = False) -> JobResult:
         """Wait for the end of the session. Logs a warning when no worker is running.
+
+        Warns in a running event loop, which it would block.
 
         Args:
             timeout: Seconds to wait. None: no limit.
+            raise_on_failure: Raise SessionFailed if the session was not completed, as `raise_for_failure` of the
+                result does.
 
         Returns:
             How the session ended, and all its messages.
 
         Raises:
             ResultTimeout: The session has not ended in time; it continues.
+            SessionFailed: The session was not completed, and `raise_on_failure` is set.
             WaitInTurn: It is called in the turn of an agent, which may call a sub-session instead.
         """
-        refuse_wait_in_turn(self.id)
+        check_blocking_wait(self.id)
         look = self._watch().check
         for _ in follow(
             self._connections.redis, self.id, "events", after=END_ONLY, timeout_s=timeout, waiting=look
         ):
             pass
-        return self._result()
+        result = self._result()
+        return result.raise_for_failure() if raise_on_failure else result
 
     # -- reading ----------------------------------------------------------------------------
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
+from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from ..models.errors import invalid_input
+from ..models.errors import SessionFailed, invalid_input
 from ..models.protocol.collab import Collab, CollabMode, CollabStatus
-from ..models.protocol.dialog import Dialog
+from ..models.protocol.dialog import Dialog, dialog_html
+from ..models.rows import Rows
 from ..models.text.json_text import dump_json
+from ..models.text.redact import excerpt
+from ..models.text.words import count_of
 from ..models.turns.turn import Usage
 from .items import Item
-from .notebook import dialog_html
+from .kernel import current_cell
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +32,8 @@ class PairVerdict:
     reason: str
 
 
-@dataclass(frozen=True)
-class JobResult:
+@dataclass(frozen=True, repr=False)
+class JobResult(Rows):
     """The end of a session, and all its messages."""
 
     collab: Collab
@@ -45,17 +50,49 @@ class JobResult:
     output_type: type[BaseModel] | None = None
     #: Work items of a swarm with their results; none in other modes.
     items: tuple[Item, ...] = ()
+    #: Number of the cell of a notebook that has shown the dialog; None: no cell has.
+    shown_in_cell: int | None = field(default=None, compare=False)
 
     @property
     def ok(self) -> bool:
         """Whether the session was completed, not cancelled or aborted."""
         return self.collab.status is CollabStatus.COMPLETED
 
+    def __str__(self) -> str:
+        """Return the outcome and the last message in one line; `dialog` has all messages."""
+        last = f": {excerpt(self.text)}" if self.text else ""
+        return f"{self._outcome()}{last}"
+
+    def __repr__(self) -> str:
+        return f"JobResult({self.collab.collab_id!r}, {self._outcome()})"
+
+    def _outcome(self) -> str:
+        why = "" if self.reason in ("", self.collab.status.value) else f" ({self.reason})"
+        return f"{self.collab.status.value}{why}, {count_of(self.turns, 'turn')}, {self.usage}"
+
+    def raise_for_failure(self) -> Self:
+        """Return this result if the session was completed.
+
+        Raises:
+            SessionFailed: It was cancelled, also because an agent failed.
+        """
+        if not self.ok:
+            raise SessionFailed(self.collab.collab_id, reason=self.reason, detail=self.detail)
+        return self
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a row for each message of the dialog."""
+        return self.dialog.to_rows()
+
+    def to_html(self) -> str:
+        """Return the dialog and the outcome as HTML."""
+        return dialog_html(self.collab.title, self.dialog.messages, status=self._outcome())
+
     def _repr_html_(self) -> str:
-        """Return the dialog as HTML, for notebooks."""
-        ended = f"{self.collab.status.value}: {self.reason}"
-        status = f"{ended}, {self.turns} turns, {self.usage.tokens} tokens"
-        return dialog_html(self.collab.title, self.dialog.messages, status=status)
+        """Return what a notebook shows: no dialog in the cell that has shown it as it grew."""
+        if self.shown_in_cell is not None and self.shown_in_cell == current_cell():
+            return f"<em>{escape(self._outcome())}</em>"
+        return self.to_html()
 
     @property
     def text(self) -> str:

@@ -72,6 +72,11 @@ class SessionFile:
             raise InvalidSessionFile(name, rule=f"must be at most {MAX_BYTES} bytes")
         return cls(name, text.removeprefix("\ufeff"))
 
+    @property
+    def is_standard_input(self) -> bool:
+        """Whether the text was read from standard input."""
+        return self.name == STDIN_NAME
+
     def submission(self, inputs: object = None, options: Mapping[str, Any] = _NO_OPTIONS) -> Submission:
         """Return the submission of the file.
 
@@ -83,8 +88,8 @@ class SessionFile:
             InvalidSessionFile: The file, or a value for it, breaks a rule; the error names the line if it is known.
         """
         document = self.document()
-        folder = Path() if self.name == STDIN_NAME else Path(self.name).parent
-        above = () if self.name == STDIN_NAME else (Path(self.name).resolve(),)
+        folder = Path() if self.is_standard_input else Path(self.name).parent
+        above = () if self.is_standard_input else (Path(self.name).resolve(),)
         with self.name_file_in_errors():
             filled, values = fill_inputs(document, inputs)
             filled.pop(ATTACHMENTS, None)

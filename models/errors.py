@@ -22,6 +22,7 @@
     │   ├── PartlySubmitted                 `submit_many` was interrupted
     │   ├── ReplyRefused                    no open question for this answer
     │   ├── WaitInTurn                      an agent waits for a session
+    │   ├── SessionFailed                   the result of a session that was not completed
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis failed, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
@@ -71,13 +72,15 @@ never contains a password.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from difflib import get_close_matches
 from typing import Any, Self
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
+from .known_fields import known_fields
+from .text.nearest import did_you_mean, nearest_names
 from .text.redact import ABSENT, ErrorOrigin, one_line, redact_value, without_password
 from .text.redis_address import RedisAddress, RedisKind
 
@@ -162,10 +165,7 @@ class UnknownAgent(InvalidInput):
 
     def __init__(self, name: str, *, known: Iterable[str] = (), field: str = "agent") -> None:
         names = sorted(known)
-        if near := get_close_matches(name, names, n=3):
-            hint = f", did you mean {' or '.join(near)}?"
-        else:
-            hint = f": {', '.join(names[:10])}{', ...' if names[10:] else ''}" if names else ""
+        hint = did_you_mean(name, names, most=3) or (f": {nearest_names(name, names)}" if names else "")
         super().__init__(field, name, f"must be a registered agent{hint}")
         self.name = name
         self.known = tuple(names)
@@ -392,6 +392,16 @@ class WaitInTurn(SessionError):
             "worker; return TurnOutcome.call_session(NAME, TEXT) to call a sub-session"
         )
         self.session_id = session_id
+
+
+class SessionFailed(SessionError):
+    """The session was cancelled, also because an agent failed: `session_id`, `reason`, `detail`."""
+
+    def __init__(self, session_id: str, *, reason: str, detail: str) -> None:
+        super().__init__(f"session {session_id!r} was not completed: {reason}{detail and f' ({detail})'}")
+        self.session_id = session_id
+        self.reason = reason
+        self.detail = detail
 
 
 class ResultTimeout(SessionError, TimeoutError):
@@ -728,10 +738,11 @@ class DeliveryFailed(ReviewError):
 
 
 class MissingPackage(SymposiaError, ImportError):
-    """A package of an extra is not installed: `package`, and `extra` as in `symposia[extra]`."""
+    """A package is not installed: `package`, and `extra` as in `symposia[extra]`, if an extra has it."""
 
-    def __init__(self, what: str, *, package: str, extra: str) -> None:
-        super().__init__(f"{what} needs the package {package}: pip install 'symposia[{extra}]'")
+    def __init__(self, what: str, *, package: str, extra: str | None = None) -> None:
+        wanted = package if extra is None else f"'symposia[{extra}]'"
+        super().__init__(f"{what} needs the package {package}: pip install {wanted}")
         self.package = package
         self.extra = extra
 
@@ -765,6 +776,28 @@ def within(prefix: str) -> Iterator[None]:
         raise error.within(prefix) from None
 
 
+def first_problem(error: ValidationError) -> ErrorDetails:
+    """Return the first problem that pydantic found; an unknown field before a missing one, which it may be."""
+    first, *others = error.errors(include_url=False)
+    if first["type"] == "missing":
+        unknown = (
+            it for it in others if it["type"] == "extra_forbidden" and it["loc"][:-1] == first["loc"][:-1]
+        )
+        return next(unknown, first)
+    return first
+
+
+def check_known(table: Mapping[str, object], known: Collection[str]) -> None:
+    """Check that a table has only known fields.
+
+    Raises:
+        InvalidInput: It has another one; the error names the nearest known one.
+    """
+    for name, value in table.items():
+        if name not in known:
+            raise InvalidInput(str(name), value, f"is not a known field{did_you_mean(str(name), known)}")
+
+
 def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
     """Convert the first problem pydantic found to an `InvalidInput`.
 
@@ -775,7 +808,7 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
     Returns:
         The error. An `InvalidInput` raised by a validator is kept, under the path of that validator.
     """
-    first = error.errors(include_url=False)[0]
+    first = first_problem(error)
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, InvalidInput):
@@ -785,7 +818,7 @@ def invalid_input(error: ValidationError, prefix: str = "") -> InvalidInput:
         case "missing":
             value, rule = ABSENT, "is required"
         case "extra_forbidden":
-            rule = "is not a known field"
+            rule = f"is not a known field{did_you_mean(str(first['loc'][-1]), known_fields(error.title, first['loc']))}"
         case "value_error":
             rule = str(cause)
         case "union_tag_invalid" | "union_tag_not_found":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from difflib import get_close_matches
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,6 +15,7 @@ from pydantic import ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
 from ..models.review.readers import ReaderModel
+from ..models.text.nearest import nearest_names
 from ..models.text.toml_file import TomlFileError, read_toml
 
 #: File in the working folder, used if no file is named.
@@ -44,8 +44,7 @@ def find_panel(name: str, path: Path | None = None) -> Panel:
     """Return the panel of that name. Raises InvalidInput, as `load_panels`, or with a list of the panels."""
     panels = load_panels(path)
     if name not in panels:
-        near = get_close_matches(name, panels, n=3) or sorted(panels)
-        raise InvalidInput("panel", name, f"must be a panel: {', '.join(near)}")
+        raise InvalidInput("panel", name, f"must be a panel: {nearest_names(name, panels)}")
     return panels[name]
 
 

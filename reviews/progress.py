@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 
+from ..models.text.words import count_of
 from ..state.reviews.records import BatchView
 
 
@@ -67,7 +68,7 @@ class Progress:
         tokens, cost = "", ""
         if self.tokens:
             rest = f" (about {self.rest_tokens:,} more)" if self.rest_tokens else ""
-            tokens = f"{self.tokens:,} tokens{rest}"
+            tokens = f"{count_of(self.tokens, 'token', spec=',')}{rest}"
         if self.cost_micros:
             rest = f" (about ${self.rest_cost_micros / 1e6:.4f} more)" if self.rest_cost_micros else ""
             cost = f"${self.cost_micros / 1e6:.4f}{rest}"

@@ -125,7 +125,7 @@ def to_agent_error(
 ) -> AgentError:
     """Convert `error` to an `AgentError`; an `AgentError` is returned without secrets.
 
-    The text begins with the class of the original. SystemExit and KeyboardInterrupt are failures, too: an
+    The text begins with the class of the original and ends with its place. SystemExit and KeyboardInterrupt are failures, too: an
     agent cannot end the worker. The origin is that of `cause`, by default `error`.
     """
     hidden = tuple(secrets)
@@ -135,6 +135,7 @@ def to_agent_error(
         error.origin = error.origin or origin
         return error
     text = scrub_text(_read_message(error), secrets=hidden)
-    failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}", retryable=retryable)
+    place = "" if origin is None else f" ({origin.place})"
+    failed = AgentFailed(f"{type(error).__name__}{': ' if text else ''}{text}{place}", retryable=retryable)
     failed.origin = origin
     return failed

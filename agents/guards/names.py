@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from difflib import get_close_matches
 
 from ...models.errors import RegistryError
+from ...models.text.nearest import nearest_names
 
 
 def check_guard_names(path: str, agent: str, names: Sequence[str], *, known: Collection[str]) -> None:
@@ -22,6 +22,6 @@ def check_guard_names(path: str, agent: str, names: Sequence[str], *, known: Col
     """
     for at, guard in enumerate(names):
         if guard not in known:
-            near = ", ".join(get_close_matches(guard, known, n=3) or sorted(known)) or "none exist"
+            near = nearest_names(guard, known) or "none exist"
             rule = f"must be a [guards] table ({near}; got {guard!r})"
             raise RegistryError(path, entry=f"agents.{agent}", field=f"guards[{at}]", rule=rule)

@@ -21,6 +21,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
 
 from ...models.attachments.attachment import check_media_type
+from ...models.text.durations import Duration
 from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
 from ..guards.entries import GuardedEntry
 
@@ -105,7 +106,7 @@ class ModelEntry(EntryBase):
     #: Whether the prompt is short and without answer forms, for a model too small to follow them.
     plain: bool = False
     #: Maximum seconds of one request, within the turn's deadline; None: until that deadline.
-    request_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    request_timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
     #: Maximum retries of a request after a transient error, within the turn's deadline.
     retries: int = Field(default=2, ge=0, le=10)
     #: Whether the output is streamed to followers of the session.
@@ -166,7 +167,7 @@ class ToolEntry(EntryBase):
     #: Description for the model; None: the docstring of the callable.
     description: str | None = None
     #: Maximum seconds of one call; None: until the turn's deadline.
-    timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
     #: Whether each call needs the approval of the session's first approver, or the name of the person who decides.
     approval: Approval = False
 

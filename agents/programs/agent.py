@@ -34,6 +34,7 @@ from typing import Annotated, Literal
 from pydantic import Field, StringConstraints
 
 from ...models.errors import AgentError, AgentFailed, AgentTimeout, BadOutcome
+from ...models.text.durations import Duration, WholeDuration
 from ...models.turns.turn import TurnContext, TurnOutcome
 from ..entry_base import EntryBase, FieldProblem, VariableName, Window
 from ..execution.failures import scrub_text
@@ -75,7 +76,7 @@ class ProgramLimits(EntryBase):
     """Resource limits of a program and of each of its children, enforced by the kernel."""
 
     #: Maximum seconds of CPU time.
-    cpu_s: int | None = Field(default=None, ge=1, le=86_400)
+    cpu_s: WholeDuration | None = Field(default=None, ge=1, le=86_400)
     #: Maximum MiB of address space.
     memory_mb: int | None = Field(default=None, ge=16, le=1_048_576)
     #: Maximum MiB of a file that it writes.
@@ -93,7 +94,7 @@ class CommandEntry(GuardedEntry):
     #: Exit code -> meaning. Default: 0 is `say`, 75 is `retry`, all others are `fail`.
     exit_codes: dict[_ExitCode, ExitMeaning] = Field(default_factory=dict)
     #: Maximum seconds, within the turn's deadline; then the whole process group is killed.
-    timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
     #: Maximum bytes of output.
     max_output_bytes: int = Field(default=1_048_576, ge=1, le=67_108_864)
     #: Names of the variables that it gets besides PATH, the locale and the time zone.

@@ -25,15 +25,15 @@ Only this file names code, environment variables and URLs; a job never does.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError
 
-from ...models.errors import InvalidInput, RegistryError, invalid_input
+from ...models.errors import InvalidInput, RegistryError, first_problem, invalid_input
 from ...models.sessions.options import AgentName
+from ...models.text.nearest import nearest_names
 from ...models.text.paths import may_be_planted
 from ...models.text.redact import ABSENT
 from ...models.text.toml_file import TomlFileError, read_toml
@@ -145,7 +145,7 @@ def check_not_planted(path: Path) -> None:
 
 
 def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
-    first = error.errors(include_url=False)[0]
+    first = first_problem(error)
     in_table = 0 if first["loc"][:1] == ("modules",) else 2
     table, rest = [str(part) for part in first["loc"][:in_table]], first["loc"][in_table:]
     kinds = GUARD_KINDS if table[:1] == ["guards"] else _KINDS
@@ -170,7 +170,7 @@ def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> No
     named = [("model", entry.model), *((f"fallback[{at}]", model) for at, model in enumerate(entry.fallback))]
     for field, model in named:
         if model not in models and ":" not in model:
-            near = _near(model, models)
+            near = nearest_names(model, models)
             rule = f"must be a [models] table ({near}) or provider:model (got {model!r})"
             raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
     for at, tool in enumerate(entry.tools):
@@ -178,7 +178,7 @@ def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> No
             rule = f"must be a session whose name is 1 to 40 letters, digits or underscores (got {tool!r})"
             raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
         if tool not in tools:
-            near = _near(tool, tools) or "none exist"
+            near = nearest_names(tool, tools) or "none exist"
             rule = f"must be a [tools] or [mcp] table, or an agent of kind session ({near}; got {tool!r})"
             raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
 
@@ -200,7 +200,3 @@ def _check_host(path: Path, name: str, entry: ExternalEntry, webhooks: Webhooks)
     if not webhooks.allows(host):
         rule = f"must be on a host allowed by [webhooks] hosts: {', '.join(webhooks.hosts)} (got {host!r})"
         raise RegistryError(str(path), entry=f"agents.{name}", field="url", rule=rule)
-
-
-def _near(name: str, known: set[str]) -> str:
-    return ", ".join(get_close_matches(name, known, n=3) or sorted(known))

@@ -29,6 +29,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, IPvAnyNetwork, StringConstraints
 
 from ...models.errors import AgentFailed
+from ...models.text.durations import Duration
 from ...models.turns.waiting import WaitPolicy
 from ..entry_base import EntryBase, HttpUrl, VariableName, Window
 from ..guards.entries import GuardedEntry
@@ -79,7 +80,7 @@ class ExternalEntry(GuardedEntry, WaitPolicy):
     #: Maximum delivery attempts before the turn fails.
     attempts: int = Field(default=8, ge=1, le=50)
     #: Timeout of one delivery in seconds.
-    request_timeout_s: float = Field(default=10, gt=0, le=20)
+    request_timeout_s: Duration = Field(default=10, gt=0, le=20)
     #: Maximum number of dialog messages in the payload.
     window: Window = 20
 

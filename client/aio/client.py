@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing
 from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
+from ...jobs.completed import as_completed
 from ..client import Client
 from .async_methods import AsyncWrapper, CallThreads, async_method, converting_method, document_as
-from .jobs import AsyncCollabJob, AsyncReviewJob
+from .jobs import AsyncCollabJob, AsyncReviewJob, blocking_job
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -38,6 +39,7 @@ class AsyncClient(AsyncWrapper[Client]):
 
     Args:
         settings: The settings of the installation. None: the settings of this process.
+        redis_url: The Redis of the sessions, instead of that of the settings. None: that of the settings.
         app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
         worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
             `submit` logs none.
@@ -49,12 +51,13 @@ class AsyncClient(AsyncWrapper[Client]):
         self,
         settings: Settings | None = None,
         *,
+        redis_url: str | None = None,
         app: Celery | None = None,
         worker_grace_s: float = 0.0,
         max_threads: int = 16,
     ) -> None:
         super().__init__(self._client, CallThreads(max_threads))
-        self._make = partial(Client, settings, app=app, worker_grace_s=worker_grace_s)
+        self._make = partial(Client, settings, redis_url=redis_url, app=app, worker_grace_s=worker_grace_s)
         self._made: Client | None = None
         self._making = Lock()
 
@@ -120,6 +123,16 @@ class AsyncClient(AsyncWrapper[Client]):
         jobs = self._threads.run_iterator(lambda: self._blocking().each_job())
         async with aclosing(jobs):
             async for job in jobs:
+                yield AsyncCollabJob(job, self._threads)
+
+    @document_as(Client.as_completed, "AsyncIterator[AsyncCollabJob]")
+    async def as_completed(  # noqa: D102 - documented as the verb
+        self, jobs: Iterable[AsyncCollabJob], *, timeout: float | None = None, progress: bool | None = None
+    ) -> AsyncGenerator[AsyncCollabJob, None]:
+        blocking = [blocking_job(job) for job in jobs]
+        ended = self._threads.run_iterator(as_completed, blocking, timeout=timeout, progress=progress)
+        async with aclosing(ended):
+            async for job in ended:
                 yield AsyncCollabJob(job, self._threads)
 
     @property

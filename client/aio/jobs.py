@@ -149,7 +149,9 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
                     yield piece
 
     @document_as(CollabJob.result)
-    async def result(self, timeout: float | None = None) -> JobResult:  # noqa: D102
+    async def result(  # noqa: D102
+        self, timeout: float | None = None, *, raise_on_failure: bool = False
+    ) -> JobResult:
         job = self._blocking()
         if job.is_live:
             refuse_wait_in_turn(self.id)
@@ -159,7 +161,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
                         pass
             except TimeoutError:
                 raise ResultTimeout(self.id, timeout_s=timeout or 0) from None
-        return await self._threads.run_call(job.result)
+        return await self._threads.run_call(job.result, raise_on_failure=raise_on_failure)
 
     @document_as(CollabJob.wait_for_question)
     async def wait_for_question(self, timeout: float | None = None) -> Pending | None:  # noqa: D102

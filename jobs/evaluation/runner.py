@@ -18,6 +18,7 @@ from ...models.evaluation.checks import Answer, check_answer
 from ...models.evaluation.results import EvaluatedRun, EvaluationResult, RunState, ScoreResult
 from ...models.evaluation.scorers import Scorer, ScorerKind
 from ...models.sessions.submission import Submission
+from ...models.text.words import count_of
 from ...models.turns.turn import Usage
 from ..collab import CollabJob
 from ..result import JobResult
@@ -52,7 +53,7 @@ class EvaluationProgress:
 
     def __str__(self) -> str:
         found = f", {self.found} of them run before" if self.found else ""
-        spent = f"{self.usage.tokens:,} tokens, US$ {self.usage.cost_micros / 1e6:.4f}"
+        spent = f"{count_of(self.usage.tokens, 'token', spec=',')}, US$ {self.usage.cost_micros / 1e6:.4f}"
         return f"{self.done} of {self.runs} runs{found}, {spent}"
 
 

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean, stdev
+from typing import Any
 
 from pydantic import JsonValue
 
+from ..rows import Rows
 from ..turns.turn import Usage
 
 
@@ -148,7 +150,7 @@ class VariantSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class EvaluationResult:
+class EvaluationResult(Rows):
     """The result of an evaluation."""
 
     name: str
@@ -178,6 +180,24 @@ class EvaluationResult:
     def reaches(self, min_score: float) -> bool:
         """Return whether all runs have a score, and the mean of each variant is at least this."""
         return self.is_complete and all((it.score or 0.0) >= min_score for it in self.summaries)
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a row for each run: case, variant, score, the score of each scorer, tokens, cost and seconds."""
+        return [
+            {
+                "case": it.case,
+                "variant": it.variant,
+                "repeat": it.repeat,
+                "state": it.state.value,
+                "answer": it.answer,
+                "score": it.score,
+                **{f"score_{score.scorer}": score.score for score in it.scores},
+                "tokens": it.total_usage.tokens,
+                "cost_usd": it.total_usage.cost_usd,
+                "seconds": it.seconds,
+            }
+            for it in self.runs
+        ]
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the result as JSON data."""

@@ -22,6 +22,7 @@ from ..errors import InvalidInput
 from ..outputs.patterns import compile_pattern
 from ..protocol.base import NonBlank
 from ..sessions.options import AgentBinding
+from ..text.durations import Duration
 from ..turns.frozen import Frozen
 
 
@@ -87,7 +88,7 @@ class Scorer(Frozen):
     #: Path of the value in the output (or in an answer that is JSON) that is checked, such as `verdict.approved`.
     field: Annotated[NonBlank, Field(max_length=200)] | None = None
     #: Maximum seconds of the program.
-    timeout_s: Annotated[float, Field(gt=0, le=3_600)] = 60.0
+    timeout_s: Annotated[Duration, Field(gt=0, le=3_600)] = 60.0
     #: Names of the variables that the program gets besides PATH, HOME, the locale and the time zone.
     env: Annotated[tuple[ProgramText, ...], Field(max_length=100)] = ()
     #: What the judge scores.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -101,6 +101,16 @@ class Collab(ProtocolObject):
     updated_at: Timestamp | None = None
     trace: Trace | None = None
     events: Many[Event] | None = None
+
+    if not TYPE_CHECKING:  # type checkers see the fields instead
+
+        def __init__(self, /, **data: Any) -> None:
+            """Read a text among the participants as a participant id; in JSON data, the schema decides."""
+            if isinstance(given := data.get("participants"), list | tuple):
+                data["participants"] = [{"participant_id": it} if isinstance(it, str) else it for it in given]
+            super().__init__(**data)
+
+        __init__.__pydantic_base_init__ = True
 
     def activated(self) -> Self:
         """Return this collab with every missing `role_id` filled from its `participant_id`.

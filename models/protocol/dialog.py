@@ -19,7 +19,9 @@ from pydantic import Field, JsonValue
 
 from ..attachments.attachment import ATTACHMENTS, Attachment, read_references
 from ..errors import DialogNotActive, Locked
+from ..rows import Rows
 from ..text.ids import Id, Timestamp, new_id, utcnow
+from ..text.named_texts import named_texts_html
 from .base import Event, Governance, Many, Meta, ProtocolObject, Text, Trace
 
 T = TypeVar("T")
@@ -187,7 +189,7 @@ def build_turn_message(
     return Message(role=role, content=content, timestamp=timestamp, event=event)
 
 
-class Dialog(ProtocolObject):
+class Dialog(ProtocolObject, Rows):
     """A conversation. `add_message` and `append` add messages; all other fields are fixed."""
 
     REQUIRED: ClassVar[frozenset[str]] = frozenset({"meta", "dialog_id", "status", "messages"})
@@ -213,6 +215,24 @@ class Dialog(ProtocolObject):
 
         # `model_validate` does not call this, so a dialog that is read gets no default.
         __init__.__pydantic_base_init__ = True
+
+    def to_rows(self) -> list[dict[str, Any]]:
+        """Return a row for each message: turn, speaker, role, content, timestamp and output."""
+        return [
+            {
+                "turn": it.turn_number,
+                "speaker": it.author,
+                "role": it.role.value,
+                "content": it.content,
+                "timestamp": it.timestamp,
+                "output": it.output,
+            }
+            for it in self.messages
+        ]
+
+    def _repr_html_(self) -> str:
+        """Return the messages as HTML, for notebooks."""
+        return dialog_html("", self.messages, status=self.status.value)
 
     __hash__ = None  # type: ignore[assignment]  # unlike its parts, a dialog changes
 
@@ -260,3 +280,9 @@ def group_by_thread(dialogs: Iterable[Dialog]) -> dict[str | None, list[Dialog]]
     for dialog in dialogs:
         threads.setdefault(dialog.thread_id, []).append(dialog)
     return threads
+
+
+def dialog_html(title: str, messages: Iterable[Message], *, status: str) -> str:
+    """Return messages as HTML, with a title above and a status below."""
+    texts = ((it.author or it.role.value, it.content) for it in messages)
+    return named_texts_html(title, texts, status=status)

@@ -76,7 +76,8 @@ def with_nearest_form(error: InvalidInput, data: object) -> InvalidInput:
     with suppress(InvalidInput):  # two fields contradict each other
         for made in repair(plain):
             if made.field == error.field:
-                error.rule = f"{error.rule}; {_nearest_form(made)}"
+                rule = error.rule.partition(", did you mean ")[0]  # the form below is the better hint
+                error.rule = f"{rule}; {_nearest_form(made)}"
                 break
     return error
 

@@ -38,6 +38,7 @@ from ..protocol.collab import CollabMode
 from ..sessions.limits import TurnLimits
 from ..sessions.options import AfterRetries, AgentName, FailurePolicy, ModeOptions, Protocol
 from ..sessions.stop_syntax import read_stop
+from ..text.durations import Duration
 from ..turns.frozen import Frozen, ShortText
 
 #: Seats of a panel.
@@ -102,7 +103,7 @@ class BatchLimits(Frozen):
     max_tokens: Annotated[int, Field(ge=1, le=10**12)] | None = None
     max_usd: Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)] | None = None
     #: Seconds from its start.
-    max_s: Annotated[float, Field(gt=0, le=2_592_000)] | None = None
+    max_s: Annotated[Duration, Field(gt=0, le=2_592_000)] | None = None
 
     @property
     def max_cost_micros(self) -> int | None:

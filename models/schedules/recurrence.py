@@ -26,6 +26,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ..errors import InvalidInput
 from ..protocol.base import ProtocolObject
+from ..text.durations import format_span, read_span
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -183,23 +184,6 @@ class Crontab:
 
 #: Seconds between two times that are due, at most: a leap year.
 MOST_SECONDS = 366 * 86_400
-_SPAN = re.compile(r"(?:(\d{1,3})w)?(?:(\d{1,4})d)?(?:(\d{1,5})h)?(?:(\d{1,6})m)?(?:(\d{1,8})s)?")
-_SECONDS = (604_800, 86_400, 3_600, 60, 1)
-
-
-def read_span(value: object) -> int:
-    """Return seconds of a span such as `90`, `15m` or `1h30m`.
-
-    Raises:
-        ValueError: The text is not a span.
-    """
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value
-    text = str(value).strip().lower()
-    match = _SPAN.fullmatch(text if not text.isdigit() else f"{text}s")
-    if not text or match is None:
-        raise ValueError("must be a duration such as 30s, 15m, 1h30m, 1d or 1w")
-    return sum(int(count or 0) * unit for count, unit in zip(match.groups(), _SECONDS, strict=True))
 
 
 def _known_zone(name: str) -> str:
@@ -266,13 +250,3 @@ class Recurrence(ProtocolObject):
         if self.every is not None:
             return f"every {format_span(self.every)}"
         return f"{self.cron} ({self.zone})"
-
-
-def format_span(seconds: int) -> str:
-    """Return seconds in the form that `read_span` reads, such as `1h30m`."""
-    parts = []
-    for unit, letter in zip(_SECONDS, "wdhms", strict=True):
-        count, seconds = divmod(seconds, unit)
-        if count:
-            parts.append(f"{count}{letter}")
-    return "".join(parts) or "0s"

@@ -15,6 +15,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from ..gate import Gate
 from ..protocol.base import NonBlank, ProtocolObject
+from ..text.durations import WholeDuration
 from ..text.ids import Id, derived_id
 from ..turns.frozen import Frozen
 from ..turns.turn import Usage
@@ -116,7 +117,7 @@ class Schedule(ProtocolObject):
     overlap: OverlapPolicy = OverlapPolicy.SKIP
     missed: MissedPolicy = MissedPolicy.SKIP
     #: Seconds for which a time may be late before it counts as missed.
-    grace_s: int = Field(default=DEFAULT_GRACE_S, ge=10, le=3_600)
+    grace_s: WholeDuration = Field(default=DEFAULT_GRACE_S, ge=10, le=3_600)
 
     @model_validator(mode="after")
     def _check_action(self) -> Self:

@@ -14,6 +14,7 @@ from typing import Annotated, Self
 from pydantic import Field, JsonValue, model_validator
 
 from ..protocol.base import NonBlank
+from ..text.durations import Duration
 from ..turns.frozen import Frozen
 from ..turns.items import NewItem
 from ..turns.waiting import WaitPolicy
@@ -78,13 +79,13 @@ class FailurePolicy(Frozen):
     """Failure policy of a participant. Backoff: `backoff_s`, doubled each time, at most `max_backoff_s`."""
 
     attempts: int = Field(default=3, ge=1, le=100)
-    backoff_s: float = Field(default=1.0, ge=0, le=3_600)
-    max_backoff_s: float = Field(default=30.0, ge=0, le=3_600)
+    backoff_s: Duration = Field(default=1.0, ge=0, le=3_600)
+    max_backoff_s: Duration = Field(default=30.0, ge=0, le=3_600)
     then: AfterRetries = AfterRetries.ABORT
     #: Registered agent that takes the seat when `then` is `substitute`.
     substitute: AgentName | None = None
     #: Seconds one attempt may take; None: the worker's setting.
-    turn_timeout_s: float | None = Field(default=None, gt=0, le=86_400)
+    turn_timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
 
     @model_validator(mode="after")
     def _check_substitute(self) -> Self:

@@ -16,11 +16,21 @@ from dataclasses import field
 from itertools import count
 from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
 
-from pydantic import ConfigDict, Field, JsonValue, SerializerFunctionWrapHandler, TypeAdapter, WrapSerializer
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    WrapSerializer,
+)
 from pydantic.dataclasses import dataclass
 
 from ..alignment.ledger import Ledger
 from ..outputs.required import OutputProgress
+from ..text.durations import read_duration
+from ..text.words import count_of
 from ..turns.frozen import Frozen
 from ..turns.turn import RemainingBudget, TurnResult
 from .plan import Totals
@@ -209,9 +219,9 @@ class CostBudget(Condition):
 
 @dataclass(frozen=True, config=_CLOSED)
 class Deadline(Condition):
-    """Stop n seconds after the session began, without waiting for open turns."""
+    """Stop n seconds (or `10m`) after the session began, without waiting for open turns."""
 
-    seconds: _Amount
+    seconds: Annotated[_Amount, BeforeValidator(read_duration)]
     kind: Literal["deadline"] = field(default="deadline", kw_only=True, repr=False)
 
     def limits(self, totals: Totals) -> _Limits:
@@ -268,7 +278,9 @@ class Converged(Condition):
         ledger = facts.memory.ledger
         if ledger is None or not ledger.converged:
             return None
-        return StopReason(code=self.kind, detail=f"no open tension after {len(ledger.rounds)} rounds")
+        return StopReason(
+            code=self.kind, detail=f"no open tension after {count_of(len(ledger.rounds), 'round')}"
+        )
 
 
 _Parts = Annotated["tuple[StopCondition, ...]", Field(min_length=1)]

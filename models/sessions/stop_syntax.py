@@ -8,11 +8,13 @@ stop: {kind: any, conditions: [...]}        the form in which they are stored
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from pydantic import ValidationError
 
 from ..errors import InvalidInput, invalid_input
+from ..text.nearest import did_you_mean
 from .stop_conditions import (
     STOP_CONDITION,
     AllOf,
@@ -38,6 +40,12 @@ _SCALARS: dict[str, Callable[[Any], StopCondition]] = {
     "deadline_s": Deadline,
 }
 _COMPOSITES: dict[str, type[AnyOf] | type[AllOf]] = {"any": AnyOf, "all": AllOf}
+#: Names of the fields of all conditions.
+_FIELDS = {
+    it.name
+    for kind in (MaxTurns, MaxRounds, TokenBudget, CostBudget, Deadline, TextSeen)
+    for it in fields(kind)
+}
 _KEYS = (*_SCALARS, "text", "round_of_passes", *_COMPOSITES)
 
 
@@ -90,7 +98,9 @@ def _entry(key: str, value: object, field: str, depth: int) -> StopCondition:
             raise InvalidInput(field, value, "must be a list of conditions")
         parts = tuple(_read(part, f"{field}[{i}]", depth - 1) for i, part in enumerate(value))
         return _checked(field, lambda: _COMPOSITES[key](parts))
-    raise InvalidInput(field, value, f"is not a stop condition; known: {', '.join(_KEYS)}")
+    raise InvalidInput(
+        field, value, f"is not a stop condition{did_you_mean(key, _KEYS)}; known: {', '.join(_KEYS)}"
+    )
 
 
 def _text(value: object, field: str) -> StopCondition:
@@ -109,8 +119,9 @@ def _checked(field: str, build: Callable[[], StopCondition], *, inside: bool = F
         return build()
     except ValidationError as error:
         found = invalid_input(error)
-        if error.errors()[0]["type"] == "unexpected_keyword_argument":
-            found.rule = "is not a known field"
+        first = error.errors()[0]
+        if first["type"] == "unexpected_keyword_argument":
+            found.rule = f"is not a known field{did_you_mean(str(first['loc'][-1]), _FIELDS)}"
         if not inside:
             found.field = ""
         raise found.within(field) from None

@@ -16,7 +16,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from ..attachments.attachment import ATTACHMENTS, Attachment
 from ..attachments.given import read_given
-from ..errors import InvalidInput, Locked, UnknownAgent, invalid_input
+from ..errors import InvalidInput, Locked, UnknownAgent, check_known, invalid_input, within
 from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
 from ..outputs.required import RequiredOutput
 from ..outputs.schema import read_schema
@@ -64,6 +64,10 @@ _RUN_FIELDS = (
     ),
     *MemoryChoices.__annotations__,
 )
+#: Fields of a session file; `inputs` and files are replaced by their values before it is read.
+_DOCUMENT_FIELDS = (*Collab.model_fields, *_RUN_FIELDS, "inputs", "output_schema", ATTACHMENTS)
+#: Fields of a participant in a session file.
+_PARTICIPANT_FIELDS = (*Participant.model_fields, "agent", "session")
 #: Built-in agent of human participants without an agent of their own; it waits for an answer.
 HUMAN_AGENT = "human"
 #: Text of the first message of a session that is submitted with attachments only.
@@ -74,6 +78,13 @@ _ONLY_SUBMITTED = (
 )
 #: Rule for a participant without an agent.
 _NAME_ONE = "must be bound to an agent: agents={{{0!r}: 'NAME'}}"
+
+
+#: Rule for an agent that is a function or an object.
+_NAMES_ONLY = (
+    "must be the name of a registered agent, or a table with `agent`: other processes run it. Register a function with "
+    "@symposia.agent('NAME') in a module of agents.toml, or run the session here with run_local or LocalClient"
+)
 
 
 def _read(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> M:
@@ -92,6 +103,9 @@ def _read(kind: type[M], data: M | Mapping[str, Any] | None, where: str) -> M:
 def _read_binding(data: object, where: str) -> AgentBinding:
     if isinstance(data, str):
         return _read(AgentBinding, {"agent": data}, where)
+    agent = data.get("agent") if isinstance(data, Mapping) else data
+    if not isinstance(agent, AgentBinding | str | int | float | list | tuple | None):
+        raise InvalidInput(where, agent, _NAMES_ONLY)
     return _read(AgentBinding, cast("AgentBinding | Mapping[str, Any]", data), where)
 
 
@@ -260,7 +274,8 @@ class Submission:
                 "collab", collab, "must be a Collab, a table of its fields, or the Path of a session file"
             )
         check_no_inputs(how)
-        collab = collab if isinstance(collab, Collab) else Collab(**_named(collab, "collab"))
+        if not isinstance(collab, Collab):
+            collab = Collab(**_with_participants(_named(collab, "collab"), how.get("agents")))
         agents, policies = _table(how.get("agents"), "agents"), _table(how.get("policies"), "policies")
         output = how.get("output")
         return cls(
@@ -304,12 +319,12 @@ class Submission:
         data = dict(_table(document, "")) if document is not None else {}
         if ATTACHMENTS in data:  # nothing but the program of a submitter opens files
             raise InvalidInput(ATTACHMENTS, data[ATTACHMENTS], _ONLY_SUBMITTED)
+        check_known(data, _DOCUMENT_FIELDS)
         own = {name: data.pop(name) for name in _RUN_FIELDS if name in data}
         participants, agents = _split_participants(data.get("participants"))
-        collab = (
-            Collab(**{**data, "participants": participants}) if "participants" in data else Collab(**data)
-        )
-        return cls.build(collab, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
+        if "participants" in data:
+            data["participants"] = participants
+        return cls.build(data, **{**own, "agents": {**agents, **_table(own.get("agents"), "agents")}})
 
     @classmethod
     def of_subsession(cls, document: object, where: str) -> Self:
@@ -513,12 +528,34 @@ def _limit_messages(messages: object) -> Iterable[Any]:
     return islice(messages, MAX_MESSAGES + 1)
 
 
+def _with_participants(collab: dict[str, Any], agents: object) -> dict[str, Any]:
+    """Return the fields of a collab; without participants, one for each agent, in their order."""
+    if collab.get("participants") is not None or not isinstance(agents, Mapping):
+        return collab
+    kinds = (ParticipantKind.AGENT, ParticipantKind.HUMAN)
+    everyone = [
+        {"participant_id": name, "kind": kinds[_agent_name(binding) == HUMAN_AGENT]}
+        for name, binding in agents.items()
+    ]
+    return {**collab, "participants": everyone} if everyone else collab
+
+
+def _agent_name(binding: object) -> object:
+    if isinstance(binding, AgentBinding):
+        return binding.agent
+    name = binding.get("agent") if isinstance(binding, Mapping) else binding
+    return name if isinstance(name, str) else None
+
+
 def _split_participants(data: object) -> tuple[object, dict[str, Any]]:
     """Return the participants as the protocol has them, and the agents given with them."""
     if not isinstance(data, list):
         return data, {}
     plain, agents = [], {}
-    for entry in data:
+    for index, entry in enumerate(data):
+        if isinstance(entry, Mapping):
+            with within(f"participants[{index}]"):
+                check_known(entry, _PARTICIPANT_FIELDS)
         if isinstance(entry, Mapping) and ("agent" in entry or "session" in entry):
             agents[str(entry.get("participant_id"))] = _binding_of(entry)
             plain.append({name: value for name, value in entry.items() if name not in ("agent", "session")})

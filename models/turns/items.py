@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, JsonValue
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ..text.json_text import depth_of, dump_json
 from .frozen import Frozen, ShortText
@@ -54,6 +54,12 @@ class NewItem(Frozen):
     data: Annotated[JsonValue, AfterValidator(_check_data)] = None
     #: Ids of the items that must be done before it begins. If one of them is dropped, so is this one.
     after: tuple[ItemReference, ...] = Field(default=(), max_length=100)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_text(cls, data: object) -> object:
+        """Read a text as an item with this text."""
+        return {"text": data} if isinstance(data, str) else data
 
 
 class ItemResult(Frozen):

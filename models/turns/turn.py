@@ -23,6 +23,7 @@ from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import Message, Role
 from ..text.ids import format_timestamp, utcnow
 from ..text.json_text import to_json_data
+from ..text.words import count_of
 from .asked_people import people_of
 from .decision_ledger import DecisionLedger
 from .frozen import Frozen, ShortText
@@ -70,6 +71,15 @@ class Usage(Frozen):
     def tokens(self) -> int:
         """Input and output tokens together."""
         return self.input_tokens + self.output_tokens
+
+    @property
+    def cost_usd(self) -> float:
+        """Cost in US dollars; `cost_micros` is exact."""
+        return self.cost_micros / 1e6
+
+    def __str__(self) -> str:
+        cost = f", {self.cost_usd:.4f} US dollars" if self.cost_micros else ""
+        return f"{count_of(self.tokens, 'token')}{cost}"
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

@@ -13,13 +13,14 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from ..text.durations import Duration
 from .frozen import Frozen
 from .guard_holds import GuardHold
 from .turn import DraftMessage, Expects, GivenAnswer, Question
 
 #: Seconds: a week.
 DEFAULT_DEADLINE_S = 604_800
-Seconds = Annotated[float, Field(gt=0, le=31_536_000)]
+Seconds = Annotated[Duration, Field(gt=0, le=31_536_000)]
 
 
 class TimeoutAction(StrEnum):

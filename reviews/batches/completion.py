@@ -11,6 +11,7 @@ from ...models.errors import ArchiveUnavailable, ReviewNotFound
 from ...models.review.findings import Finding
 from ...models.review.runs import ItemResult, ItemState, ReviewRun, RunState
 from ...models.text.ids import moment_from_ms, new_id
+from ...models.text.words import count_of
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
 from ...state.reviews.records import BatchHead, BatchView, ItemRecord
@@ -125,7 +126,7 @@ def _sum(usages: Iterable[Usage]) -> Usage:
 def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, int]) -> str:
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
-    words = f"{len(results)} items: {', '.join(parts)}." if results else "Nothing to review."
+    words = f"{count_of(len(results), 'item')}: {', '.join(parts)}." if results else "Nothing to review."
     if dropped := sum(result.dropped for result in results):
         words += f" {dropped} findings dropped, because their quote, verification or confidence does not hold, or there were too many."
     if missing:

@@ -45,6 +45,7 @@ from pydantic import AfterValidator, Field, IPvAnyNetwork, RootModel, StringCons
 from ...agents.entry_base import EntryBase, HttpUrl, VariableName
 from ...models.schedules.schedule import ResourceName
 from ...models.severity import Severity
+from ...models.text.durations import Duration
 from ...models.text.paths import ExpandedPath
 
 
@@ -100,7 +101,7 @@ class WebhookEntry(RetriedEntry):
     #: Networks that may be called although they are private, also without TLS.
     networks: Networks = ()
     #: Seconds one attempt may take.
-    timeout_s: float = Field(default=10, gt=0, le=60)
+    timeout_s: Duration = Field(default=10, gt=0, le=60)
 
     @property
     def variables(self) -> tuple[str, ...]:
@@ -124,7 +125,7 @@ class EmailEntry(RetriedEntry):
     username: str | None = Field(default=None, min_length=1, max_length=254)
     password_env: VariableName | None = None
     #: Maximum seconds of each step of the conversation.
-    timeout_s: float = Field(default=30, gt=0, le=120)
+    timeout_s: Duration = Field(default=30, gt=0, le=120)
 
     @model_validator(mode="after")
     def _check_login(self) -> Self:
@@ -148,7 +149,7 @@ class CodeHostEntry(RetriedEntry):
     #: File of certificates to trust instead of the system's.
     ca_file: AbsolutePath | None = None
     #: Seconds one request may take.
-    timeout_s: float = Field(default=20, gt=0, le=60)
+    timeout_s: Duration = Field(default=20, gt=0, le=60)
     #: Findings below this severity have no comment of their own; they are in the summary.
     comments_from: Severity = Severity.LOW
     #: Maximum number of open comments; further findings are in the summary.
@@ -196,7 +197,7 @@ class SlackEntry(RetriedEntry):
     app: Literal["slack", "mattermost"] = "slack"
     networks: Networks = ()
     #: Seconds one attempt may take.
-    timeout_s: float = Field(default=10, gt=0, le=60)
+    timeout_s: Duration = Field(default=10, gt=0, le=60)
 
     @property
     def variables(self) -> tuple[str, ...]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from ...models.errors import DeliveryFailed, InvalidInput, invalid_input
+from ...models.errors import DeliveryFailed, InvalidInput, first_problem, invalid_input
+from ...models.text.nearest import nearest_names
 from ...models.text.toml_file import TomlFileError, read_toml
 from . import senders
 from .chat import send_to_chat
@@ -62,11 +62,9 @@ class Destinations:
             InvalidInput: The name is unknown; the error lists the known names.
         """
         if name not in self._entries:
-            near = get_close_matches(name, self._entries, n=3) or self.names()[:10]
+            near = nearest_names(name, self._entries)
             rule = "must be a delivery of the deliveries file"
-            raise InvalidInput(
-                field, name, f"{rule}: {', '.join(near)}" if near else f"{rule}, which defines none"
-            )
+            raise InvalidInput(field, name, f"{rule}: {near}" if near else f"{rule}, which defines none")
         return self._entries[name]
 
     def check(self, names: Iterable[str], *, field: str = "deliver") -> None:
@@ -131,7 +129,7 @@ def _read(path: Path) -> DeliveriesFile:
         raise InvalidInput("deliveries_file", str(path), error.rule) from None
     except ValidationError as error:
         bad = invalid_input(error, prefix=path.name)
-        name, *rest = error.errors(include_url=False)[0]["loc"] or ("",)
+        name, *rest = first_problem(error)["loc"] or ("",)
         if rest:  # pydantic adds the tag of the union, which is not a field
             bad.field = bad.field.replace(f".{name}.{rest[0]}", f".{name}", 1)
         raise bad from None

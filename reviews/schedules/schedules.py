@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any
 
 from ...models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
@@ -28,6 +27,7 @@ from ...models.schedules.schedule import (
     schedule_run_id,
 )
 from ...models.text.ids import moment_from_ms, new_id
+from ...models.text.nearest import nearest_names
 from ...state.presence import WorkerPresence
 from ...state.schedule_store import ScheduleState, ScheduleStore
 from ...tasks.runtime.graph import broker_error
@@ -351,8 +351,7 @@ def check_names(schedule: Schedule, workers: WorkerPresence) -> None:
 def _check(field: str, name: str, offered: Collection[str] | None, what: str) -> None:
     if offered is None or name in offered:
         return
-    near = get_close_matches(name, offered, n=3) or sorted(offered)[:10]
-    known = ", ".join(near) or "none is configured"
+    known = nearest_names(name, offered) or "none is configured"
     raise InvalidInput(
         field, name, f"must be {what}: {known}; after a change of the settings, restart the workers"
     )

@@ -20,6 +20,7 @@ from ...models.sessions.item_links import ItemLinks, link_faults
 from ...models.sessions.options import ModeOptions
 from ...models.sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import MaxTurns, StopCondition
+from ...models.text.words import count_of
 from ...models.turns.frozen import Frozen
 from ...models.turns.items import NewItem
 from ...models.turns.turn import OutcomeKind
@@ -140,9 +141,7 @@ def _turn(participant: str, entry: BoardItem, *, indexed: bool) -> PlannedTurn:
 
 def _finish(board: Board) -> Finish:
     state = board.state
-    detail = f"{state.done} item{'' if state.done == 1 else 's'} done" + (
-        f", {state.dropped} dropped" if state.dropped else ""
-    )
+    detail = f"{count_of(state.done, 'item')} done" + (f", {state.dropped} dropped" if state.dropped else "")
     return Finish(reason="board_empty", detail=detail, board=board.changes)
 
 

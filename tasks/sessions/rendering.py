@@ -18,6 +18,7 @@ from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Dialog, Message
 from ...models.protocol.events import MapEvent
 from ...models.sessions.stop_conditions import Converged
+from ...models.text.words import count_of
 from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import SessionState
 from ..planning.closing import read_progress
@@ -69,7 +70,7 @@ def _describe_state(node: TaskNode) -> str:
     if node.attempt > 1:
         words.append(f"attempt {node.attempt}")
     if node.tokens:
-        words.append(f"{node.tokens} tokens")
+        words.append(count_of(node.tokens, "token"))
     if node.error:
         words.append(node.error)
     return ", ".join(words)

@@ -10,6 +10,7 @@ from ...models.protocol.dialog import Message, build_turn_message
 from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
+from ...models.text.words import count_of
 from ...models.turns.turn import DraftMessage, OutcomeKind, TurnOutcome, TurnResult, Usage
 from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
@@ -191,11 +192,11 @@ def summarize_commit(word: str, kind: OutcomeKind, outcome: TurnOutcome) -> Turn
 def _describe_outcome(kind: OutcomeKind, outcome: TurnOutcome) -> str:
     summary = str(kind)
     if kind is OutcomeKind.MESSAGE:
-        summary = f"said {sum(len(draft.content) for draft in outcome.messages)} characters"
+        summary = f"said {count_of(sum(len(draft.content) for draft in outcome.messages), 'character')}"
     elif outcome.decision or outcome.hand_off or outcome.items:
         summary = "decided"
     tokens = outcome.usage.tokens
-    return f"{summary}, {tokens} tokens" if tokens else summary
+    return f"{summary}, {count_of(tokens, 'token')}" if tokens else summary
 
 
 def summarize_failure(

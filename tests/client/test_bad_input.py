@@ -106,7 +106,11 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"messages": [{"role": "king", "content": "x"}]},
         "messages[0].role: must be 'user', 'assistant', 'system' or 'agent' (got 'king')",
     ),
-    "an unknown field": (a_pair(mod="pair"), {}, "mod: is not a known field (got 'pair')"),
+    "an unknown field": (
+        a_pair(mod="pair"),
+        {},
+        "mod: is not a known field, did you mean mode? (got 'pair')",
+    ),
     "an agent of nobody": (
         a_pair(),
         {"agents": {"zed": "x"}},

@@ -80,6 +80,7 @@ VALUES = [
     "WaitPolicy",
     "WorkItem",
     "agent",
+    "as_completed",
     "get_job",
     "recommend_mode",
     "register_service",
@@ -120,6 +121,12 @@ def test_these_names_are_public():
 def test_public_name_is_there_and_listed(name: str):
     assert getattr(symposia, name).__name__ == name or name == "StopCondition"
     assert name in dir(symposia)
+
+
+def test_dir_shows_only_the_public_names():
+    import symposia.client.client
+
+    assert [name for name in dir(symposia) if not name.startswith("_")] == symposia.__all__
 
 
 def test_star_import_gives_the_public_names():

@@ -70,7 +70,7 @@ def test_program_evaluates_the_cases(installation: Terminal) -> None:
 
 @pytest.mark.long
 def test_cases_give_inputs(installation: Terminal) -> None:
-    result = installation.call("eval", "letters.yaml", "--json", "-").json()
+    result = installation.call("eval", "letters.yaml", "--json").json()
     assert [(it["case"], it["answer"], it["score"]) for it in result["runs"]] == [
         ("doors", "A lamp at the door.", 0.8),
         ("short", "A lamp at the door.", 0.8),

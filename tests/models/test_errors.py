@@ -64,6 +64,7 @@ from symposia.models.errors import (
     SessionConflict,
     SessionEnded,
     SessionError,
+    SessionFailed,
     SessionNotFound,
     StateError,
     SymposiaError,
@@ -155,6 +156,7 @@ EXAMPLES = {
         "s1"
     ): "session 's1' cannot be waited for in a turn of an agent, which would hold a thread of the "
     "worker; return TurnOutcome.call_session(NAME, TEXT) to call a sub-session",
+    SessionFailed("s1", reason="failed", detail="ann"): "session 's1' was not completed: failed (ann)",
     ResultTimeout("s1", timeout_s=2.5): "session 's1' did not end within 2.5 s; it keeps running",
     ReviewError(): "A batch review cannot continue.",
     ReviewNotFound("r1"): "review 'r1' not found (unknown id or pruned)",

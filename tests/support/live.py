@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import subprocess
@@ -9,11 +10,13 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Protocol, TypeVar
 
 from redis import Redis
 
 from scaling import patient
+from stub_agents import live as live_agents
 from symposia.state.presence import WorkerPresence
 from symposia.workers.local.processes import end_with_parent
 
@@ -168,3 +171,15 @@ class LiveWorker:
         if self.process.poll() is None:
             self.kill()
         self._output.close()
+
+
+def place_of(module: ModuleType, code: str) -> str:
+    """Where code of a module of agents is, as errors show it: `stub_agents/live.py:12`."""
+    lines = inspect.getsourcelines(module)[0]
+    line = next(number for number, it in enumerate(lines, 1) if code in it)
+    return f"{module.__name__.replace('.', '/')}.py:{line}"
+
+
+def mood(number: int) -> str:
+    """The error of the agent `moody`."""
+    return f"RuntimeError: mood {number} ({place_of(live_agents, 'RuntimeError(f')})"

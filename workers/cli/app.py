@@ -6,32 +6,11 @@ A command line imports only the module of its own command.
 from __future__ import annotations
 
 import inspect
-import shutil
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
-
-#: Width of help texts in columns, also on a wider terminal.
-HELP_WIDTH = 80
-
-
-class _NarrowHelp(TyperGroup):
-    """Root group of all commands; its help texts wrap at `HELP_WIDTH` columns."""
-
-    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> typer.Context:
-        """Set the help width, and return the context of TyperGroup.
-
-        Typer reads the width only from this variable.
-        """
-        if not args or {"-h", "--help"} & set(args):
-            from typer import rich_utils
-
-            rich_utils.MAX_WIDTH = min(HELP_WIDTH, shutil.get_terminal_size().columns)
-        return super().make_context(info_name, args, *more, **extra)  # type: ignore[return-value]
-
 
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 the session was cancelled or aborted, review or lint found problems, replay or compare "
@@ -98,7 +77,6 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     """
     app = typer.Typer(
         name="symposia",
-        cls=_NarrowHelp,
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,

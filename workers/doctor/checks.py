@@ -27,6 +27,7 @@ from ...models.errors import (
     UnsuitableRedis,
 )
 from ...models.text.redact import without_password
+from ...models.text.words import count_of
 from ...state.presence import BeatPresence, WorkerPresence
 from ...state.redis.connect import connect
 from ...state.redis.keys import DUE, REVIEWS_DUE
@@ -170,9 +171,12 @@ def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
     counts = {"owed": number, "late": late}
     if not number or (settings.archive and not late):
         return CheckResult(
-            "archive", Grade.GOOD, f"{number} sessions in the archive queue, none late", counts=counts
+            "archive",
+            Grade.GOOD,
+            f"{count_of(number, 'session')} in the archive queue, none late",
+            counts=counts,
         )
-    text = f"{late} of {number} sessions in the archive queue are late: Redis keeps their keys until they are archived"
+    text = f"{late} of {count_of(number, 'session')} in the archive queue are late: Redis keeps their keys until they are archived"
     advice = "start a worker that can reach the database" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
     return CheckResult("archive", Grade.WARNING, text, advice, counts)
 
@@ -182,8 +186,8 @@ def _schedules(client: Redis) -> CheckResult:
     beats, number = BeatPresence(client).list_alive(), len(ScheduleStore(client).names())
     if beats or not number:
         runs = f"{len(beats)} running" if beats else "none is running, none is needed"
-        return CheckResult("beat", Grade.GOOD, f"{runs}; {number} schedules")
-    text = f"no beat is running: {number} schedules depend on the sweep of the workers and start late"
+        return CheckResult("beat", Grade.GOOD, f"{runs}; {count_of(number, 'schedule')}")
+    text = f"no beat is running: {count_of(number, 'schedule depends', 'schedules depend')} on the sweep of the workers and start late"
     return CheckResult("beat", Grade.WARNING, text, "start one: symposia beat, or symposia up")
 
 

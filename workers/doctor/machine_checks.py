@@ -5,13 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings, find_settings_problems
 from ...config.sources import settings_file
 from ...config.telemetry import load_telemetry_settings
-from ...factories.runtime import daily_limits, load_registry
+from ...factories.runtime import agents_file_of, daily_limits, load_registry
 from ...models.errors import RegistryError
 from ...models.sessions.options import AgentBinding
 from ...tasks.planning.limits import format_amount
@@ -71,6 +72,13 @@ def check_agents(settings: Settings) -> Iterator[CheckResult]:
             "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
         )
         return
+    if settings.agents_file is None and not agents_file_of(settings).is_file():
+        yield CheckResult(
+            "agents",
+            Grade.WARNING,
+            f"no agents.toml in {Path.cwd()}: only the built-in agents are known here",
+            "type this in the folder of agents.toml, or set SYMPOSIA_AGENTS_FILE; to make one: symposia init",
+        )
     yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
     for problem in problems:
         yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")

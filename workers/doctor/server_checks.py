@@ -22,6 +22,7 @@ from ...config.settings import Settings
 from ...factories.broker import broker_connection, broker_url_in_use
 from ...models.errors import UnsuitableRedis
 from ...models.text.redact import without_password
+from ...models.text.words import count_of
 from ...state.presence import WorkerEntry, WorkerPresence
 from ...state.redis.cluster import info_by_server
 from ...state.redis.connect import check_reachable
@@ -171,10 +172,12 @@ def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
 def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) -> Iterator[CheckResult]:
     counts = {"ready": ready}
     if not stuck:
-        yield CheckResult("queue", Grade.GOOD, f"{ready} messages are ready", counts=counts)
+        yield CheckResult(
+            "queue", Grade.GOOD, f"{count_of(ready, 'message is', 'messages are')} ready", counts=counts
+        )
     for it in stuck:
         text = (
-            f"{ready} messages are ready, but {it.name} takes none: "
+            f"{count_of(ready, 'message is', 'messages are')} ready, but {it.name} takes none: "
             f"it has free slots and has started no Celery task for {(it.idle_ms or 0) // 1000} s"
         )
         advice = (

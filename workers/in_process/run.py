@@ -22,7 +22,8 @@ from typing import Any
 
 from ...client.sessions import read_session
 from ...jobs.collab import CollabJob
-from ...jobs.notebook import LiveDisplay, is_notebook
+from ...jobs.kernel import is_notebook
+from ...jobs.notebook import LiveDisplay
 from ...jobs.result import JobResult
 from ...models.errors import InvalidInput, ResultTimeout, SymposiaError
 from ...models.protocol.collab import Collab
@@ -108,7 +109,7 @@ class _LocalRun:
         threads: int,
     ) -> None:
         _check_arguments(collab, agents, on_message=on_message, timeout_s=timeout_s)
-        self._collab = _with_participants(collab, agents)
+        self._collab = collab
         self._objects = {name: it for name, it in agents.items() if not isinstance(it, Binding)}
         self._bindings = {name: it if isinstance(it, Binding) else name for name, it in agents.items()}
         self._on_message = on_message
@@ -124,16 +125,21 @@ class _LocalRun:
             job = self._job = client.submit_unattended(submission)
             if self._is_cancelled.is_set():
                 self.cancel()
-            on_message = self._on_message or (LiveDisplay(job.collab().title).add if is_notebook() else None)
-            with _following(job, on_message):
-                try:
-                    return job.result(timeout=self._timeout_s)
-                except ResultTimeout as error:
-                    self._cancel_job(f"not ended within {error.timeout_s:g} s")
-                    raise ResultTimeout(job.id, timeout_s=error.timeout_s, then="it was cancelled") from None
-                except BaseException:  # such as Ctrl-C
-                    self._cancel_job("the call was interrupted")
-                    raise
+            shows = self._on_message is None and is_notebook()
+            display = LiveDisplay(job.collab().title) if shows else None
+            with _following(job, self._on_message if display is None else display.add):
+                result = self._wait(job)
+            return result if display is None else display.finish(result)
+
+    def _wait(self, job: CollabJob) -> JobResult:
+        try:
+            return job.result(timeout=self._timeout_s)
+        except ResultTimeout as error:
+            self._cancel_job(f"not ended within {error.timeout_s:g} s")
+            raise ResultTimeout(job.id, timeout_s=error.timeout_s, then="it was cancelled") from None
+        except BaseException:  # such as Ctrl-C
+            self._cancel_job("the call was interrupted")
+            raise
 
     def cancel(self) -> None:
         self._is_cancelled.set()
@@ -154,15 +160,6 @@ def _check_arguments(collab: object, agents: object, *, on_message: object, time
         raise InvalidInput("on_message", on_message, "must be a function of a message")
     if timeout_s is not None and not (isinstance(timeout_s, int | float) and timeout_s > 0):
         raise InvalidInput("timeout_s", timeout_s, "must be a number greater than 0")
-
-
-def _with_participants(
-    collab: Collab | Mapping[str, Any] | Path, agents: Mapping[str, object]
-) -> Collab | Mapping[str, Any] | Path:
-    if not isinstance(collab, Mapping):
-        return collab
-    everyone = [{"participant_id": name, "kind": "agent"} for name in agents]
-    return {"participants": everyone, **collab}
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from contextlib import ExitStack, contextmanager
 
 from ...config.settings import METRICS_PORT
 from ...models.errors import ServiceEnded
+from ...models.text.words import count_of
 from .services import ProcessService, stop_together
 from .supervisor import Interrupts, Supervisor
 
@@ -78,7 +79,7 @@ def run_workers(
             stack.enter_context(supervisor)
             stack.callback(stop_together, workers, interrupts.shutdown_flag)
             stack.callback(interrupts.disarm)
-            say(f"started {count} worker processes")
+            say(f"started {count_of(count, 'worker process', 'worker processes')}")
             while True:
                 supervisor.check_services()
                 time.sleep(_CHECK_EVERY_S)

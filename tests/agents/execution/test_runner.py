@@ -125,7 +125,9 @@ def test_cancelling_a_finished_turn_changes_nothing(runner, turn):
 @pytest.mark.parametrize("kind", [Speaks, SpeaksNow])
 def test_agent_exception_becomes_one_line(runner, turn, kind):
     error = ValueError("first\nsecond  line")
-    with pytest.raises(AgentFailed, match=r"^ValueError: first second line$") as caught:
+    with pytest.raises(
+        AgentFailed, match=r"^ValueError: first second line \(\S*test_runner.py:\d+\)$"
+    ) as caught:
         runner.run(kind(raising(error)), turn(), timeout_s=patient(5))
     assert caught.value.retryable
     assert caught.value.__cause__ is error

@@ -47,7 +47,7 @@ def test_people(shared: Installation) -> None:
         f"{{title: The autumn letter, purpose: Write it., mode: pair, participants: {PEOPLE}}}",
     )
     write(shared, "answer.txt", "Shorter, please.\n")
-    walk = Walk(shared.terminal, values={"2026-11-28T09:12:44.108Z": "..."})
+    walk = Walk(shared.terminal, values={"Sat 28 Nov 2026, 09:12 UTC": "...", "6 days": "..."})
 
     def ask() -> None:
         session = shared.submit(file)

@@ -290,7 +290,7 @@ NO_PARTICIPANT = "participants: must have at least 1 item (got [])"
         ({"governance": {"locked": "yes"}}, "governance.locked: must be a valid boolean (got 'yes')"),
         (
             {"governance": {"lifecycle_phase": "x"}},
-            "governance.lifecycle_phase: is not a known field (got 'x')",
+            "governance.lifecycle_phase: is not a known field, did you mean lifecyclePhase? (got 'x')",
         ),
         ({"colour": "red"}, "colour: is not a known field (got 'red')"),
         ({"title": None}, "title: is required (got nothing)"),

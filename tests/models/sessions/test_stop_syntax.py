@@ -58,7 +58,10 @@ KEYS = "max_turns, max_rounds, max_tokens, max_cost_usd, deadline_s, text, round
         (None, f"stop: {NOT_A_TABLE} (got None)"),
         ({}, f"stop: {NOT_A_TABLE} (got {{}})"),
         (5, f"stop: {NOT_A_TABLE} (got 5)"),
-        ({"rounds": 3}, f"stop.rounds: is not a stop condition; known: {KEYS} (got 3)"),
+        (
+            {"rounds": 3},
+            f"stop.rounds: is not a stop condition, did you mean max_rounds?; known: {KEYS} (got 3)",
+        ),
         ({"max_rounds": 0}, "stop.max_rounds: must be greater than or equal to 1 (got 0)"),
         ({"max_turns": "ten"}, "stop.max_turns: must be a valid integer (got 'ten')"),
         ({"deadline_s": float("nan")}, "stop.deadline_s: must be a finite number (got nan)"),

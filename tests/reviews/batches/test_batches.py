@@ -75,7 +75,7 @@ def test_failed_item_is_reported_beside_the_findings(shared: ReviewFixture):
     assert run.state is RunState.PARTIAL
     assert states(run) == {"good.txt": "done", "bad.txt": "failed"}
     (bad,) = (it for it in run.results if it.state is ItemState.FAILED)
-    assert bad.error == "fails: RuntimeError: cannot read this"
+    assert bad.error.startswith("fails: RuntimeError: cannot read this (stub_agents/review.py:")
     assert [it.agents for it in bad.findings] == [("finds",)]
     assert shared.calls().count("bad.txt") == 4, "both reviewers, in both attempts"
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-
 import pytest
 
 import live
-from live import result_of, until
+from live import mood, place_of, result_of, until
 from stub_agents import live as live_agents
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
@@ -48,15 +46,13 @@ def test_exception_is_logged_and_journalled(stage):
         "pair", {"ann": "moody", "bob": "say"}, stop=MaxTurns(2), policy=FAST, parameters={"fails": 9}
     )
     result_of(job)
-    line = next(
-        i for i, code in enumerate(inspect.getsourcelines(live_agents)[0], 1) if "RuntimeError(f" in code
-    )
+    place = place_of(live_agents, "RuntimeError(f")
     failures = [event.data for event in job.collab().events if event.event_type == "turn.failed"]
     assert [(it["attempt"], it["type"], it["at"], it["error"]) for it in failures] == [
-        (n, "RuntimeError", f"stub_agents/live.py:{line}", f"RuntimeError: mood {n}") for n in (1, 2)
+        (n, "RuntimeError", place, mood(n)) for n in (1, 2)
     ]
     assert worker.log().count("Traceback (most recent call last)") == 2
-    assert f'stub_agents/live.py", line {line}, in moody' in worker.log()
+    assert f'stub_agents/live.py", line {place.partition(":")[2]}, in moody' in worker.log()
     assert str(live.SUPPORT) not in str(failures), "no path of the machine"
 
 

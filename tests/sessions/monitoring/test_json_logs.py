@@ -7,7 +7,7 @@ import json
 import pytest
 
 from checks.expiry import wrong_keys
-from live import LiveWorker, result_of, until
+from live import LiveWorker, mood, result_of, until
 from servers.flower import FlowerServer
 from symposia.models.sessions.stop_conditions import MaxTurns
 
@@ -45,7 +45,7 @@ def test_lines_of_a_failed_turn_name_it(stage, json_logs):
         "attempt": 1,
         "agent": "moody",
     }
-    assert str(failed["message"]).endswith("RuntimeError: mood 1")
+    assert str(failed["message"]).endswith(mood(1))
     assert str(failed["exception"]).endswith("RuntimeError: mood 1")
     ended = until(
         lambda: [it for it in lines_of(worker) if it.get("task") == "symposia.turn" and it.get("turn") == 2],

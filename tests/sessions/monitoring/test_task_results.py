@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from celery.events.state import State
 
-from live import has_no_message, result_of, until
+from live import has_no_message, mood, result_of, until
 from servers.remote_system import SECRET, RemoteSystem
 from symposia.models.sessions.stop_conditions import MaxTurns
 
@@ -63,8 +63,8 @@ def test_a_turn_is_a_task_with_a_short_result(stage, monitor, pool):
     told = waits(monitor, job, 3)
     assert told[1] == [("SUCCESS", repr(f"said {len(spoken)} characters"))]
     assert told[2] == [
-        ("RETRY", f"TurnRetried({'failed: RuntimeError: mood 1; attempt 1 of 2, retried in 0.05 s'!r})"),
-        ("FAILURE", f"TurnFailed({'failed: RuntimeError: mood 2; the turn is skipped'!r})"),
+        ("RETRY", f"TurnRetried({f'failed: {mood(1)}; attempt 1 of 2, retried in 0.05 s'!r})"),
+        ("FAILURE", f"TurnFailed({f'failed: {mood(2)}; the turn is skipped'!r})"),
     ]
     assert "raised expected: TurnFailed" in worker.log()
     assert worker.log().count("Traceback") == 2, "those of the agent"
@@ -80,7 +80,7 @@ def test_session_ending_failure_is_a_failed_task(stage, monitor):
     )
     assert result_of(job).reason == "failed"
     ((state, text),) = waits(monitor, job, 1)[1]
-    assert (state, "failed: RuntimeError: mood 1; the session is cancelled" in text) == ("FAILURE", True)
+    assert (state, f"failed: {mood(1)}; the session is cancelled" in text) == ("FAILURE", True)
 
 
 def waits_for_state(monitor, job, number, state):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 
-from live import result_of, until
+from live import mood, result_of, until
 from scaling import patient
 from servers.model_stub import StubModel, completion
 from servers.otlp_receiver import OtlpReceiver
@@ -141,10 +141,10 @@ def test_a_retried_turn_links_to_the_failed_attempt(stage, collector):
     result_of(job)
     turns = [it for it in collector.complete_trace(job.id, 4) if it.parent]
     first, second, skipped = turns
-    assert (first.error, first.attributes["symposia.outcome"]) == ("RuntimeError: mood 1", "failed")
+    assert (first.error, first.attributes["symposia.outcome"]) == (mood(1), "failed")
     assert (second.error, second.attributes["symposia.attempt"]) == (None, 2)
     assert second.links == ((first.id, "retry"),)
-    assert (skipped.attributes["symposia.outcome"], skipped.error) == ("skipped", "RuntimeError: mood 1")
+    assert (skipped.attributes["symposia.outcome"], skipped.error) == ("skipped", mood(1))
 
 
 def test_takeover_links_to_the_killed_attempt(stage, collector):
@@ -197,7 +197,7 @@ def test_failed_and_cancelled_sessions_have_a_span(stage, collector):
     )
     result_of(failed)
     root, turn = collector.complete_trace(failed.id, 2)
-    assert root.error == "failed: ann: RuntimeError: mood 1"
+    assert root.error == f"failed: ann: {mood(1)}"
     assert turn.attributes["symposia.outcome"] == "failed"
     gate = stage.folder / "gate"
     cancelled = stage.submit(

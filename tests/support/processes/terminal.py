@@ -152,7 +152,13 @@ class Terminal:
             code = run_command_line(build_app(arguments), arguments)
         return Said(code, out.getvalue(), err.getvalue())
 
-    def start(self, *arguments: str, inside: tuple[str, ...] = (), **environment: str) -> Running:
+    def start(
+        self,
+        *arguments: str,
+        inside: tuple[str, ...] = (),
+        stdin: int = subprocess.DEVNULL,
+        **environment: str,
+    ) -> Running:
         """Starts a command; `inside`: the program that runs it, such as `unshare` with its options."""
         number = len(self._started)
         out, err = self.folder / f"{number}.out", self.folder / f"{number}.err"
@@ -161,7 +167,7 @@ class Terminal:
                 [*inside, PROGRAM, *arguments],
                 env={**self.environment, **environment},
                 cwd=self.folder,
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=to_out,
                 stderr=to_err,
                 start_new_session=True,

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from live import until
+from live import mood, until
 from scaling import patient
 from servers.flower import FlowerServer
 from symposia.client import Client
@@ -80,8 +80,8 @@ def test_task_list_shows_sessions_and_results(start_flower, client, worker):
     ((state, said),) = until(lambda: results_of("ann"), what="the result of ann is shown")
     assert (state, said.startswith("said ")) == ("SUCCESS", True)
     assert until(lambda: results_of("bob"), what="the results of bob are shown") == [
-        ("FAILURE", "failed: RuntimeError: mood 2; the turn is skipped"),
-        ("RETRY", "failed: RuntimeError: mood 1; attempt 1 of 2, retried in 0.05 s"),
+        ("FAILURE", f"failed: {mood(2)}; the turn is skipped"),
+        ("RETRY", f"failed: {mood(1)}; attempt 1 of 2, retried in 0.05 s"),
     ]
     stored = flower.json("/api/tasks?state=AWAITING_HUMAN")
     assert [it["state"] for it in stored.values()] == ["AWAITING_HUMAN"]

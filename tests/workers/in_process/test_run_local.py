@@ -233,7 +233,7 @@ def children() -> set[int]:
         (5, {"ada": ada}, r"collab: must be a Collab, a table of its fields, or the Path of a session file"),
         (COLLAB, [ada], r"agents: must be a table of agents by name"),
         (COLLAB, {1: ada}, r"agents: must have texts as names \(got 1\)"),
-        ({**COLLAB, "participants": ["ada"]}, {"ada": ada}, r"participants\[0\]: must be an object"),
+        ({**COLLAB, "participants": [5]}, {"ada": ada}, r"participants\[0\]: must be an object"),
         (COLLAB, {"ada": "human"}, r"agents: must answer by themselves, but 'human' waits for a person"),
         (
             {**COLLAB, "participants": [{"participant_id": "pat", "kind": "human"}]},

@@ -15,7 +15,7 @@ from ....config.settings import load_settings
 from ....factories.sessions import SHORTEST_ID
 from ....jobs.collab import CollabJob
 from ....models.errors import InvalidInput
-from ....models.schedules.recurrence import read_span
+from ....models.text.durations import read_span
 
 
 def find_job(text: str) -> CollabJob:

@@ -94,9 +94,13 @@ def dialog_line(screen: Console, turn: int | None, name: Text, words: Text) -> T
         name: The speaker's name, already padded.
         words: The text of the message.
     """
-    head = Text.assemble((f"{'' if turn is None else turn:>4} ", "dim"), name, " ")
-    margin = Text(" " * len(head))
-    lines = words.wrap(screen, max(screen.width - len(head), 20), overflow="fold")
+    return hanging(screen, Text.assemble((f"{'' if turn is None else turn:>4} ", "dim"), name, " "), words)
+
+
+def hanging(screen: Console, head: Text, words: Text) -> Text:
+    """Return a text whose further lines begin below the end of its head."""
+    margin = Text(" " * head.cell_len)
+    lines = words.wrap(screen, max(screen.width - head.cell_len, 20), overflow="fold")
     for line in lines:
         line.rstrip()
     return Text("\n").join(

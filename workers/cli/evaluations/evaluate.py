@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..common.options import AsJson
+
 if TYPE_CHECKING:
     from ....jobs.evaluation.cases_file import CasesFile
     from ....models.evaluation.results import EvaluationResult
@@ -32,9 +34,6 @@ Parallel = Annotated[
         help="Maximum number of runs at the same time.", min=1, max=64, show_default="as in the file, else 8"
     ),
 ]
-JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - prints it.")
-]
 HtmlFile = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the result as HTML.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
 
@@ -50,7 +49,7 @@ def evaluate(
     fresh: Fresh = False,
     min_score: MinScore = None,
     parallel: Parallel = None,
-    json_file: JsonFile = None,
+    as_json: AsJson = False,
     html_file: HtmlFile = None,
     verbose: Verbose = False,
 ) -> None:
@@ -59,15 +58,17 @@ def evaluate(
     Each run is a session that runs once: the same command again, also after it was interrupted or killed, reads the
     sessions that exist and submits those that are missing. Starts missing services, as `symposia run`.
 
+    With --json, the table is on standard error.
+
     Exits with 1 if a variant is below --min-score, a scorer failed, or a limit of the file was reached.
 
     Example: [bold]symposia eval examples/eval/cases.yaml --min-score 0.5[/bold]
     """
     from ....jobs.evaluation.cases_file import CasesFile
-    from .output import check_target, print_result, write_html, write_json
+    from ..common.screen import print_json
+    from .output import check_target, print_result, write_html
 
-    for field, target in (("json", json_file), ("html", html_file)):
-        check_target(target, field=field)
+    check_target(html_file)
     cases = CasesFile.open(file)
     if name is not None or fresh:
         cases = cases.renamed(_fresh_name(name or cases.evaluation.name) if fresh else str(name))
@@ -75,8 +76,9 @@ def evaluate(
         cases = cases.with_parallel(parallel)
     result = _run(cases, fresh=fresh, verbose=verbose)
     write_html(result, html_file)
-    write_json(result, json_file)
-    print_result(result, aside=json_file == Path("-"))
+    if as_json:
+        print_json(result.to_json())
+    print_result(result, aside=as_json)
     if not result.reaches(min_score or 0.0):
         raise typer.Exit(1)
 

@@ -16,8 +16,7 @@ from ....jobs.evaluation.report import render_html
 from ....jobs.evaluation.runner import EvaluationProgress
 from ....models.errors import InvalidInput
 from ....models.evaluation.results import EvaluatedRun, EvaluationResult, RunState, VariantSummary, score_text
-from ....models.text.redact import json_text
-from ..common.screen import console, print_json, printable
+from ..common.screen import console, printable
 
 #: Path of standard output.
 _STDOUT = Path("-")
@@ -57,28 +56,20 @@ class EvaluationProgressLine:
             self._screen.print(Text(f"Evaluated {progress}."), soft_wrap=True)
 
 
-def check_target(path: Path | None, *, field: str) -> None:
+def check_target(path: Path | None) -> None:
     """Check that a file can be written, before anything runs.
 
     Raises:
-        InvalidInput: It is a folder, its folder does not exist, or it is `-` and not for JSON.
+        InvalidInput: It is a folder, its folder does not exist, or it is `-`.
     """
-    if path is None or (field == "json" and path == _STDOUT):
+    if path is None:
         return
     if path == _STDOUT:
-        raise InvalidInput(field, str(path), "must be a file; only JSON can be printed")
+        raise InvalidInput("html", str(path), "must be a file; only JSON can be printed")
     if path.is_dir():
-        raise InvalidInput(field, str(path), "must be a file, not a folder")
+        raise InvalidInput("html", str(path), "must be a file, not a folder")
     if not path.parent.is_dir():
-        raise InvalidInput(field, str(path), "must be in a folder that exists")
-
-
-def write_json(result: EvaluationResult, path: Path | None) -> None:
-    """Write the result as JSON to a file, or print it for `-`."""
-    if path == _STDOUT:
-        print_json(result.to_json())
-    elif path is not None:
-        path.write_text(json_text(result.to_json(), indent=2) + "\n", encoding="utf-8")
+        raise InvalidInput("html", str(path), "must be in a folder that exists")
 
 
 def write_html(result: EvaluationResult, path: Path | None) -> None:
@@ -117,7 +108,7 @@ def print_result(result: EvaluationResult, *, aside: bool) -> None:
     for line in lines[:_LISTED]:
         screen.print(printable(line), style="dim", markup=False, soft_wrap=True)
     if len(lines) > _LISTED:
-        screen.print(f"... and {len(lines) - _LISTED} more: --json FILE has all.", style="dim")
+        screen.print(f"... and {len(lines) - _LISTED} more: --json has all.", style="dim")
 
 
 def _cells(it: VariantSummary, scorers: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ....models.text.words import count_of
 from ..common.options import AsJson, SessionId
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def restore(session: SessionId, as_json: AsJson = False) -> None:
         )
     else:
         console().print(
-            f"Session {job.id} restored ({state.status.value}): {state.closed} turns, {state.messages} messages."
+            f"Session {job.id} restored ({state.status.value}): {count_of(state.closed, 'turn')}, {count_of(state.messages, 'message')}."
         )
 
 
@@ -95,8 +96,14 @@ def prune(
 
 
 def _summary(pruned: Pruned, *, dry_run: bool) -> str:
-    what = f"{pruned.sessions} sessions" + (f" and {pruned.tasks} tasks" if pruned.tasks else "")
-    what += f" with {pruned.messages} messages"
-    what += f" and {pruned.reviews} reviews" if pruned.reviews else ""
-    left = f" Kept {pruned.live} sessions that are still in Redis." if pruned.live else ""
+    what = count_of(pruned.sessions, "session") + (
+        f" and {count_of(pruned.tasks, 'task')}" if pruned.tasks else ""
+    )
+    what += f" with {count_of(pruned.messages, 'message')}"
+    what += f" and {count_of(pruned.reviews, 'review')}" if pruned.reviews else ""
+    left = (
+        f" Kept {count_of(pruned.live, 'session that is', 'sessions that are')} still in Redis."
+        if pruned.live
+        else ""
+    )
     return (f"Would delete {what}." if dry_run else f"Deleted {what}.") + left

@@ -11,6 +11,7 @@ from ..common.options import AsJson
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
     from rich.text import Text
 
     from ...doctor.server_checks import CheckResult
@@ -45,23 +46,24 @@ def doctor(
     if as_json:
         print_json({"ok": is_well, "findings": [it.to_json() for it in findings]})
     else:
-        console().print(_report(findings))
+        screen = console()
+        screen.print(_report(screen, findings))
     if not is_well:
         raise typer.Exit(4)
 
 
-def _report(findings: Sequence[CheckResult]) -> Text:
+def _report(screen: Console, findings: Sequence[CheckResult]) -> Text:
     from rich.text import Text
 
     from ...doctor.server_checks import Grade
-    from ..common.screen import printable
+    from ..common.screen import hanging, printable
 
     marks = {Grade.GOOD: ("✓", "green"), Grade.WARNING: ("!", "yellow"), Grade.BAD: ("✗", "red")}
     lines = []
     for it in findings:
-        lines.append(Text.assemble(marks[it.grade], f" {it.subject:<12} {printable(it.text)}"))
+        head = Text.assemble(marks[it.grade], f" {it.subject:<12} ")
+        lines.append(hanging(screen, head, Text(printable(it.text))))
         if it.advice:
-            lines.append(
-                Text(f"  {'':<12} {printable(it.advice)}", style="bold" if it.grade is Grade.BAD else "")
-            )
+            advice = Text(printable(it.advice), style="bold" if it.grade is Grade.BAD else "")
+            lines.append(hanging(screen, Text(" " * len(head)), advice))
     return Text("\n").join(lines)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ....models.text.words import count_of
 from ..common.options import AsJson
 
 if TYPE_CHECKING:
@@ -194,7 +195,9 @@ def _footing(report: MemoryReport) -> str:
 
     by = f", last by {printable(report.last_updated_by)}" if report.last_updated_by else ""
     forgotten = [f"{service}.{name}" for service, names in report.forgotten.items() for name in names]
-    lines = [f"{report.message_count} messages{by}; expires in {_span(report.ttl_s)} without new messages."]
+    lines = [
+        f"{count_of(report.message_count, 'message')}{by}; expires in {_span(report.ttl_s)} without new messages."
+    ]
     if forgotten:
         lines.append(f"Deleted on request: {printable(', '.join(forgotten))}")
     return "\n".join(lines)

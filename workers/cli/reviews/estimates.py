@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rich.table import Table
 
+from ....models.text.words import count_of
 from ....reviews.batches.estimate import ItemEstimate, ReviewEstimate
 from ..common.screen import console, print_json, printable
 
@@ -41,8 +42,8 @@ def _total(estimate: ReviewEstimate) -> str:
     price = "cost not known: the registry has no price of the model"
     if cost is not None:
         price = f"about US$ {cost / 1e6:.4f}"
-    sessions = f"{len(estimate.items)} items, {estimate.sessions} sessions"
-    lines = [f"{sessions}, about {estimate.tokens:,} tokens, {price}."]
+    sessions = f"{count_of(len(estimate.items), 'item')}, {count_of(estimate.sessions, 'session')}"
+    lines = [f"{sessions}, about {count_of(estimate.tokens, 'token', spec=',')}, {price}."]
     if limits.max_tokens is not None and estimate.tokens > limits.max_tokens:
         lines.append(
             f"This is more than the limit of {limits.max_tokens:,} tokens: the review would be partial."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ....models.text.words import count_of
 from ..common.options import AsJson
 from .options import DocumentFormat
 
@@ -145,7 +146,9 @@ def retry(review: ReviewId, as_json: AsJson = False) -> None:
     """
     job = _client().get_review(review)
     count = job.retry()
-    _print_state(job, f"retries {count} items" if count else "has no items to retry", as_json=as_json)
+    _print_state(
+        job, f"retries {count_of(count, 'item')}" if count else "has no items to retry", as_json=as_json
+    )
 
 
 def _client() -> Client:

@@ -130,9 +130,9 @@ def add(  # noqa: PLR0913 - each is an option
     missed: Annotated[
         WhenMissed, typer.Option(help="Policy for missed runs: skip all, or run the latest one once.")
     ] = WhenMissed.SKIP,
-    grace_s: Annotated[
-        int, typer.Option("--grace", help="Delay in seconds after which a run counts as missed.")
-    ] = 60,
+    grace: Annotated[
+        str, typer.Option("--grace", help="Delay after which a run counts as missed: seconds, or 10m.")
+    ] = "60",
     replace: Annotated[bool, typer.Option("--replace", help="Replace the schedule of this name.")] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -163,7 +163,7 @@ def add(  # noqa: PLR0913 - each is an option
             "fail_on": fail_on,
             "against": against,
         }
-    what: dict[str, Any] = {"review": review, "job": job, "grace_s": grace_s}
+    what: dict[str, Any] = {"review": review, "job": job, "grace_s": grace}
     entry = _schedules().add(
         name,
         cron=cron,

@@ -6,6 +6,7 @@ from rich.table import Table
 
 from ....models.review.runs import ReviewRun
 from ....models.review.scores import Evaluation, Score
+from ....models.text.words import count_of
 from ..common.screen import console, print_json, printable
 
 _COLUMNS = ("planted", "found", "recall", "findings", "true", "precision")
@@ -22,7 +23,8 @@ def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, a
     for kind, score in evaluation.kinds.items():
         table.add_row(printable(kind), *_cells(score))
     table.add_row(
-        f"{evaluation.clean_files} files without defects", *_cells(Score(0, 0, evaluation.clean_findings, 0))
+        f"{count_of(evaluation.clean_files, 'file')} without defects",
+        *_cells(Score(0, 0, evaluation.clean_findings, 0)),
     )
     table.add_section()
     for name, score in evaluation.sets.items():
@@ -53,7 +55,9 @@ def _last_line(evaluation: Evaluation, run: ReviewRun, model: str | None) -> str
     """Return panel, model, state, cost, and the files that were not reviewed."""
     usage = run.usage
     words = [f"Panel {run.panel}, {f'model {model}' if model else 'no model'}: {run.state}."]
-    words += [f"{usage.tokens:,} tokens, US$ {usage.cost_micros / 1e6:.4f}. {run.summary}"]
+    words += [
+        f"{count_of(usage.tokens, 'token', spec=',')}, US$ {usage.cost_micros / 1e6:.4f}. {run.summary}"
+    ]
     if evaluation.unreviewed:
         words += [f"Not reviewed, so their defects are missed: {', '.join(evaluation.unreviewed)}."]
     return " ".join([*words, f"See symposia review show {run.id[:8]}."])

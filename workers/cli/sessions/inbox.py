@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from ..common.options import AsJson, By, SessionId, actor_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from rich.text import Text
-
-    from ....models.turns.waiting import Pending
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,15 +24,20 @@ def inbox(
     ] = 100,
     as_json: AsJson = False,
 ) -> None:
-    """List the open questions to people in all sessions, oldest first.
+    """List the open questions to people in all sessions, oldest first, each after the last messages of its session.
 
     Example: [bold]symposia inbox --participant editor[/bold]
     """
+    from contextlib import suppress
+
     from ....client import Client
     from ....config.settings import load_settings
+    from ....models.errors import SessionNotFound
     from ..common.screen import console, print_json
+    from .questions import last_message_lines, question_heading, question_lines, reply_command
 
-    questions = Client(load_settings()).inbox(participant, limit=limit)
+    client = Client(load_settings())
+    questions = client.inbox(participant, limit=limit)
     if as_json:
         print_json([it.model_dump(mode="json") for it in questions])
         return
@@ -47,34 +45,12 @@ def inbox(
         console(stderr=True).print("No open questions.")
     screen = console()
     for it in questions:
-        for line in _lines(it):
+        screen.print(question_heading(it))
+        with suppress(SessionNotFound):  # it has expired since
+            for line in last_message_lines(client.get_job(it.session_id), screen):
+                screen.print(line)
+        for line in (*question_lines(screen, it), reply_command(it)):
             screen.print(line)
-
-
-def _lines(it: Pending) -> Iterator[Text]:
-    from shlex import quote
-
-    from rich.text import Text
-
-    from ....models.text.ids import format_timestamp
-    from ..common.screen import printable
-
-    until = "" if it.until is None else f", until {format_timestamp(it.until)}"
-    whose = "" if it.is_own else f", by {it.participant}"
-    yield Text.assemble(
-        (printable(", ".join(it.asked)), "bold"),
-        f" is asked in turn {it.turn_number} of session {it.session_id[:8]}",
-        printable(f" ({it.title}{whose}){until}"),
-    )
-    if it.question.text:
-        yield Text(f"  {printable(it.question.text)}")
-    if it.question.choices:
-        yield Text(f"  one of: {printable(', '.join(it.question.choices))}")
-    # Users copy this line into a shell, so names are quoted. `--turn` prevents that a late answer reaches a
-    # later question; an agent may ask several questions in one turn, so its question is named by the token.
-    name = quote(it.asked[0])
-    option = f"--turn {it.turn_number}" if it.is_own else f"--token {it.reply_token}"
-    yield Text(printable(f"  symposia reply {it.session_id[:8]} {name} TEXT {option}"), style="dim")
 
 
 def reply(

@@ -16,10 +16,12 @@ from ....models.protocol.base import Event
 from ....models.protocol.collab import Collab
 from ....models.protocol.events import MapEvent, MAPEventType
 from ....models.sessions.spec import SessionSpec
-from ....models.turns.deltas import Delta
+from ....models.text.words import count_of
+from ....models.turns.deltas import Delta, Drafts
 from ....state.following.session_follower import SessionUpdate
 from ....tasks.sessions.task_tree import GrantEnd, GrantOutcome
-from ..common.screen import TO_ALL, ParticipantNames, dialog_line, printable
+from ..common.screen import TO_ALL, ParticipantNames, dialog_line, hanging, printable
+from .answering import PersonAtTerminal
 from .progress import DraftProgress, ProgressCounter, expected_turns
 from .render import message_text
 
@@ -69,14 +71,8 @@ class LiveView:
         self._cast = ParticipantNames(collab.participants)
         self._counter = ProgressCounter()
         self._suspended = False
-        total = expected_turns(collab, spec)
-        bar = (BarColumn(bar_width=24), MofNCompleteColumn()) if total else ()
-        self._progress = DraftProgress(
-            *(SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar),
-            console=console,
-            cast=self._cast,
-        )
-        self._line = self._progress.add_task(self._now(), total=total)
+        self._expected_turns = expected_turns(collab, spec)
+        self._create_progress(Drafts())
 
     def __enter__(self) -> Self:
         self._progress.start()
@@ -84,6 +80,28 @@ class LiveView:
 
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
+
+    def show_progress(self, wanted: bool) -> None:
+        """Show or hide the progress line of a terminal."""
+        if not self._console.is_terminal or wanted == self._progress.live.is_started:
+            return
+        if wanted:  # one that was stopped overwrites the lines that were printed since
+            self._create_progress(self._progress.drafts)
+            self._progress.start()
+        else:
+            self._progress.stop()
+
+    def _create_progress(self, drafts: Drafts) -> None:
+        bar = (BarColumn(bar_width=24), MofNCompleteColumn()) if self._expected_turns else ()
+        self._progress = DraftProgress(
+            *(SpinnerColumn(), TextColumn("{task.description}", markup=False), *bar),
+            console=self._console,
+            cast=self._cast,
+            drafts=drafts,
+        )
+        self._line = self._progress.add_task(
+            self._now(), total=self._expected_turns, completed=self._counter.turns
+        )
 
     def show(self, moment: SessionUpdate | Delta) -> None:
         """Print one update of the session, or show partial output until its message is written."""
@@ -107,7 +125,7 @@ class LiveView:
         verb = "speak" if len(self._counter.speaking) > 1 else "speaks"
         now = f"{names} {verb}" if names else "waiting for a worker"
         now = f"suspended, {now}" if self._suspended else now
-        return f"{now} · {self._counter.tokens} tokens"
+        return f"{now} · {count_of(self._counter.tokens, 'token')}"
 
     def _lines(self, moment: SessionUpdate) -> Iterator[Text]:
         event = moment.event
@@ -176,7 +194,7 @@ class LiveView:
             role=data.get("role"),
             roster=", ".join(map(str, roster)) if isinstance(roster, list) else "",
         )
-        return Text(f"     {printable(sentence)}", style="yellow")
+        return hanging(self._console, Text("     "), Text(printable(sentence), style="yellow"))
 
     def _question_line(self, event: Event, words: str) -> Text:
         data = event.data or {}
@@ -208,13 +226,20 @@ class LiveView:
         )
 
 
-def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> JobResult:
+def follow(
+    job: CollabJob,
+    console: Console,
+    *,
+    between: Callable[[], None],
+    person: PersonAtTerminal | None = None,
+) -> JobResult:
     """Show a session until it ends.
 
     Args:
         job: The session.
         console: Console for the output.
         between: Callback, called repeatedly between events while the session runs.
+        person: Who is asked the questions to them in this terminal.
 
     Returns:
         The result of the session.
@@ -223,8 +248,27 @@ def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> 
         for moment in job.live(deltas=console.is_terminal):
             if moment is not None:
                 view.show(moment)
+            if person is not None:
+                _ask(person, view, may_be_asked=_changes_questions(moment))
             between()
     return job.result()
+
+
+def _changes_questions(moment: SessionUpdate | Delta | None) -> bool:
+    if not isinstance(moment, SessionUpdate) or not isinstance(moment.event, Event):
+        return False
+    return moment.event.event_type in (*_WAIT_TEXTS, "turn.answered")
+
+
+def _ask(person: PersonAtTerminal, view: LiveView, *, may_be_asked: bool) -> None:
+    """Ask a person, without the progress line, which would overwrite what they type."""
+    if may_be_asked or person.is_asked:
+        is_new = person.look_for_question()
+        view.show_progress(not person.is_asked)
+        if is_new:
+            person.show_question()
+        person.send_answer()
+        view.show_progress(not person.is_asked)
 
 
 def moment_json(moment: SessionUpdate | Delta) -> dict[str, JsonValue]:

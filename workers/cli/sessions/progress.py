@@ -77,8 +77,10 @@ _MAX_DRAFTS = 4
 class DraftProgress(Progress):
     """Progress line with the drafts of the open turns above it; shown only on a terminal."""
 
-    def __init__(self, *columns: ProgressColumn, console: Console, cast: ParticipantNames) -> None:
-        self.drafts = Drafts()
+    def __init__(
+        self, *columns: ProgressColumn, console: Console, cast: ParticipantNames, drafts: Drafts
+    ) -> None:
+        self.drafts = drafts
         self._screen = console
         self._cast = cast
         options: dict[str, Any] = {"transient": True, "disable": not console.is_terminal}

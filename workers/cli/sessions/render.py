@@ -18,14 +18,15 @@ from ....jobs.result import JobResult
 from ....models.protocol.collab import Collab, CollabStatus
 from ....models.protocol.dialog import Message
 from ....models.sessions.spec import SessionSpec
-from ....models.text.ids import timestamp_from_ms
+from ....models.text.ids import moment_from_ms, timestamp_from_ms
 from ....models.text.json_text import dump_json
 from ....models.text.redact import excerpt
+from ....models.text.words import count_of, moment_in_words
 from ....state.sessions.records import SessionState
 from ....tasks.sessions.rendering import output_of
 from ....tasks.views.item_results import last_messages
 from ..common.arguments import relative_age, shortest_ids
-from ..common.screen import ParticipantNames, dialog_line, printable
+from ..common.screen import ParticipantNames, dialog_line, hanging, printable
 
 STATUS_STYLE = {
     CollabStatus.ACTIVE: "cyan",
@@ -70,9 +71,9 @@ def result_line(result: JobResult) -> Text:
     mark = ("✓ ", "green") if result.ok else ("✗ ", "red")
     facts = [
         outcome(result.collab.status, result.reason, result.detail),
-        f"{result.turns} turns",
-        f"{result.usage.tokens} tokens",
-        *([f"{result.usage.cost_micros / 1e6:.4f} US dollars"] if result.usage.cost_micros else []),
+        count_of(result.turns, "turn"),
+        count_of(result.usage.tokens, "token"),
+        *([f"{result.usage.cost_usd:.4f} US dollars"] if result.usage.cost_micros else []),
         f"{seconds_of(result):.2f} s",
     ]
     return Text.assemble(mark, " · ".join(facts))
@@ -206,14 +207,14 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     yield heading(collab)
     ended = outcome(state.status, state.reason, state.detail)
     yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
-    yield Text(f"purpose: {printable(collab.purpose)}")
+    yield hanging(screen, Text("purpose: "), Text(printable(collab.purpose)))
     yield from _origin(job.spec)
     for label, names in (("approvers", job.spec.approvers), ("observers", job.spec.observers)):
         if names:
-            yield Text(f"{label}: {printable(', '.join(names))}")
+            yield hanging(screen, Text(f"{label}: "), Text(printable(", ".join(names))))
     if inputs := job.spec.inputs:
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
-        yield Text(f"inputs: {printable(given)}")
+        yield hanging(screen, Text("inputs: "), Text(printable(given)))
     holder = job.turn_state().current_turn_holder
     if not state.is_final:
         speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
@@ -227,11 +228,11 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield _item(screen, item, cast)
     yield from _family(job)
     if len(messages) > last:
-        yield Text(f"     … {len(messages) - last} earlier messages", style="dim")
+        yield Text(f"     … {count_of(len(messages) - last, 'earlier message')}", style="dim")
     for message in messages[len(messages) - last :] if last else ():
         yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
     if (output := output_of(state, messages)) is not None:
-        yield Text(f"output: {printable(dump_json(output))}")
+        yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
 
 
 def message_text(message: Message) -> Text:
@@ -244,7 +245,7 @@ def message_text(message: Message) -> Text:
 
 def size_of(size: int) -> str:
     """Return a number of bytes for people."""
-    return f"{size} bytes" if size < 10_000 else f"{size / 1_000:,.0f} kB"
+    return count_of(size, "byte") if size < 10_000 else f"{size / 1_000:,.0f} kB"
 
 
 def _family(job: CollabJob) -> Iterator[Text]:
@@ -297,12 +298,12 @@ def _origin(spec: SessionSpec) -> Iterator[Text]:
 def _facts(state: SessionState) -> Iterator[str]:
     if state.stop_requested and not state.is_final:
         yield "stops after the turns in flight"
-    yield f"{state.closed} turns"
-    yield f"{state.rounds} rounds"
-    yield f"{state.usage.tokens} tokens ({state.usage.input_tokens} in, {state.usage.output_tokens} out)"
+    yield count_of(state.closed, "turn")
+    yield count_of(state.rounds, "round")
+    yield f"{count_of(state.usage.tokens, 'token')} ({state.usage.input_tokens} in, {state.usage.output_tokens} out)"
     if state.usage.cost_micros:
-        yield f"{state.usage.cost_micros / 1e6:.4f} US dollars"
-    yield f"opened {timestamp_from_ms(state.opened_ms)}"
+        yield f"{state.usage.cost_usd:.4f} US dollars"
+    yield f"opened {moment_in_words(moment_from_ms(state.opened_ms))}"
 
 
 def _item(screen: Console, item: Item, cast: ParticipantNames) -> Text:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ....models.text.words import count_of
 from ..common.options import AsJson, SessionId
 
 if TYPE_CHECKING:
@@ -102,8 +103,8 @@ def _difference_json(error: ReplayDiffers) -> dict[str, object]:
 
 def _result_lines(result: ReplayResult) -> Iterator[str]:
     yield (
-        f"✓ {result.turns} turns are the same; {result.requests} model requests and {result.tool_calls} tool calls"
-        " were answered from the record"
+        f"✓ {count_of(result.turns, 'turn is', 'turns are')} the same; "
+        f"{count_of(result.requests, 'model request')} and {count_of(result.tool_calls, 'tool call')} were answered from the record"
     )
     if result.taken:
         numbers = ", ".join(map(str, result.taken))

@@ -38,6 +38,15 @@ Record = Annotated[
         show_default="as in the file, else SYMPOSIA_RECORD_CALLS",
     ),
 ]
+AnswerAs = Annotated[
+    str | None,
+    typer.Option(
+        "--as",
+        metavar="NAME",
+        help="Person who is asked in this terminal.",
+        show_default="the only human participant, or human",
+    ),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
 
 
@@ -58,12 +67,16 @@ def run(  # noqa: PLR0913 - each is an option
     attach: Attach = None,
     approvers: Approvers = None,
     observers: Observers = None,
+    answer_as: AnswerAs = None,
     verbose: Verbose = False,
 ) -> None:
-    """Run a session, follow it live, and exit with a code for its outcome.
+    """Run a session, follow it live, ask you what it asks you, and exit with a code for its outcome.
 
     Starts missing services and stops them when the session ends: the embedded server if no Redis
     is configured, a worker if none is running, the local model if an agent uses it.
+
+    A question to you is answered in this terminal, or by the next line of standard input. Ctrl-C leaves the session
+    running.
 
     An alignment session writes its transcript to ID.dialogue.md in the current folder.
 
@@ -85,7 +98,8 @@ def run(  # noqa: PLR0913 - each is an option
     (submission,) = InputOptions(values or (), input_file, messages or ()).read([source])
     submission = _with_attachments(_with_record(submission, record), attach, settings)
     submission = _with_people(submission, approvers, observers)
-    result = _run(source, submission, settings, console(stderr=as_json), verbose=verbose)
+    screen = console(stderr=as_json)
+    result = _run(source, submission, settings, screen, answer_as=answer_as, verbose=verbose)
     if as_json:
         print_json(result_json(result))
     else:
@@ -122,7 +136,13 @@ def _with_attachments(submission: Submission, files: list[Path] | None, settings
 
 
 def _run(
-    source: SessionFile, submission: Submission, settings: Settings, screen: Console, *, verbose: bool
+    source: SessionFile,
+    submission: Submission,
+    settings: Settings,
+    screen: Console,
+    *,
+    answer_as: str | None,
+    verbose: bool,
 ) -> JobResult:
     from ....client import installation_of
     from ....factories.runtime import load_registry
@@ -130,6 +150,7 @@ def _run(
     from ...local.code_check import registered_names
     from ...local.local_runtime import needs_local_model, start_local_runtime
     from ..common.screen import console, printable
+    from .answering import PersonAtTerminal, person_to_ask
     from .live_render import follow
     from .render import heading, save_transcript
 
@@ -137,6 +158,7 @@ def _run(
     # Check before any service starts: a wrong file must not start one.
     with source.name_file_in_errors():
         prepared = prepare(submission, max_message_bytes=limit)
+    asked = person_to_ask(submission, answer_as)
     registry, aside = load_registry(settings), console(stderr=True)
     local_model = needs_local_model(registry, prepared)
 
@@ -153,13 +175,15 @@ def _run(
             job = installation_of(local_runtime.client).sessions.submit(submission)
         screen.print(heading(job.collab()))
         try:
-            result = follow(job, screen, between=local_runtime.check_services)
+            person = None if source.is_standard_input else PersonAtTerminal(job, asked, aside)
+            result = follow(job, screen, between=local_runtime.check_services, person=person)
             if submission.protocol is not None:
                 save_transcript(job)
             return result
         except KeyboardInterrupt:
             aside.print(
-                f"Interrupted. Session {job.id} continues when a worker is running. To follow it: symposia watch {job.id}"
+                f"Interrupted. Session {job.id} continues when a worker is running. To follow it: symposia watch {job.id}. "
+                f"To cancel it: symposia cancel {job.id}"
             )
             raise
 

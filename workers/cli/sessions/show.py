@@ -89,7 +89,9 @@ def watch(
             screen.print(heading(job.collab()))
             screen.print(result_line(follow(job, screen, between=lambda: None)))
     except KeyboardInterrupt:
-        console(stderr=True).print(f"Stopped watching. Session {job.id} continues.")
+        console(stderr=True).print(
+            f"Stopped watching. Session {job.id} continues. To cancel it: symposia cancel {job.id}"
+        )
         raise
     if not job.result().ok:
         raise typer.Exit(1)

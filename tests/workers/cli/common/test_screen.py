@@ -17,7 +17,7 @@ from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSe
 from symposia.models.text.ids import new_id, role_uuid, utcnow
 from symposia.models.turns.deltas import Delta
 from symposia.state.following.session_follower import SessionUpdate
-from symposia.workers.cli.common.screen import printable
+from symposia.workers.cli.common.screen import hanging, printable
 from symposia.workers.cli.sessions.live_render import LiveView, moment_json
 from symposia.workers.cli.sessions.progress import expected_turns
 
@@ -88,6 +88,11 @@ def test_long_text_stays_in_its_column():
         "   2 Bob    one two three four five six",
         "            seven eight",
     ]
+
+
+def test_further_lines_hang_below_the_first():
+    lines = hanging(Console(width=40), Text("purpose: "), Text("Find a name for the reading room. " * 2))
+    assert [len(it) - len(it.lstrip()) for it in lines.plain.split("\n")] == [0, 9, 9]
 
 
 def test_paragraphs_are_separated():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -41,18 +40,17 @@ def test_variants_are_scored_and_compared(busy: Terminal, cases_file, tmp_path):
         "--name",
         "compared",
         "--json",
-        str(tmp_path / "r.json"),
         "--html",
         str(tmp_path / "r.html"),
     )
-    assert (said.code, said.err.splitlines()[-1]) == (0, "Evaluated 4 of 4 runs, 0 tokens, US$ 0.0000.")
-    rows = [line.split()[:4] for line in said.out.splitlines()]
-    assert rows == [
+    *progress, title, plain, both = said.err.splitlines()
+    assert (said.code, progress[-1]) == (0, "Evaluated 4 of 4 runs, 0 tokens, US$ 0.0000.")
+    assert [line.split()[:4] for line in (title, plain, both)] == [
         ["variant", "score", "spread", "contains"],
         ["plain", "0.500", "0.707", "0.500"],
         ["both", "1.000", "0.000", "1.000"],
     ]
-    written = json.loads((tmp_path / "r.json").read_text())
+    written = said.json()
     assert [(it["variant"], it["score"]) for it in written["variants"]] == [("plain", 0.5), ("both", 1.0)]
     assert [(it["case"], it["variant"], it["answer"]) for it in written["runs"]] == [
         ("door", "plain", "Close the door."),
@@ -64,12 +62,12 @@ def test_variants_are_scored_and_compared(busy: Terminal, cases_file, tmp_path):
 
 
 def test_the_same_command_again_runs_nothing_again(busy: Terminal, cases_file):
-    first = busy.call("eval", str(cases_file), "--name", "again", "--json", "-")
+    first = busy.call("eval", str(cases_file), "--name", "again", "--json")
     before = sessions_of(busy)
-    second = busy.call("eval", str(cases_file), "--name", "again", "--json", "-")
+    second = busy.call("eval", str(cases_file), "--name", "again", "--json")
     assert (second.json(), sessions_of(busy)) == (first.json(), before)
     assert "4 of 4 runs, 4 of them run before" in second.err
-    third = busy.call("eval", str(cases_file), "--name", "again", "--fresh", "--json", "-")
+    third = busy.call("eval", str(cases_file), "--name", "again", "--fresh", "--json")
     assert third.json()["name"].startswith("again-")
     assert f"--name {third.json()['name']}" in third.err
     assert len(sessions_of(busy) - before) == 4
@@ -84,7 +82,7 @@ def test_exit_code_follows_the_threshold(busy: Terminal, cases_file):
 def test_a_failed_session_scores_0_and_is_listed(busy: Terminal, cases_file):
     changes = "{agents: {writer: {agent: moody, parameters: {fails: 9}}}, policy: {attempts: 1}}"
     cases_file.write_text(cases_file.read_text().replace("plain: {}", f"plain: {changes}"))
-    said = busy.call("eval", str(cases_file), "--name", "failing", "--min-score", "0.1", "--json", "-")
+    said = busy.call("eval", str(cases_file), "--name", "failing", "--min-score", "0.1", "--json")
     assert said.code == 1
     plain, both = said.json()["variants"]
     assert (plain["score"], plain["failed"], both["score"]) == (0.0, 2, 1.0)
@@ -95,12 +93,12 @@ def test_a_limit_stops_submitting_and_a_higher_one_continues(busy: Terminal, cas
     text = cases_file.read_text().replace("variants:", "limits: {max_tokens: 1}\nparallel: 1\nvariants:")
     text = text.replace('{agent: echo, parameters: {replies: ["Close the door."]}}', "spender")
     cases_file.write_text(text)
-    said = busy.call("eval", str(cases_file), "--name", "limited", "--json", "-")
+    said = busy.call("eval", str(cases_file), "--name", "limited", "--json")
     assert said.code == 1
     states = [it["state"] for it in said.json()["runs"]]
     assert states == ["completed", "not_run", "not_run", "not_run"]
     cases_file.write_text(text.replace("max_tokens: 1", "max_tokens: 1000"))
-    more = busy.call("eval", str(cases_file), "--name", "limited", "--json", "-")
+    more = busy.call("eval", str(cases_file), "--name", "limited", "--json")
     assert {it["state"] for it in more.json()["runs"]} == {"completed"}
     assert more.json()["runs"][0] == said.json()["runs"][0]
 
@@ -150,15 +148,15 @@ def test_bad_input_gets_one_line_and_submits_nothing(busy: Terminal, cases_file,
     assert said.err.count("\n") == 1
 
 
-@pytest.mark.parametrize(("option", "path"), [("--json", "no/r.json"), ("--html", "."), ("--html", "-")])
-def test_a_file_that_cannot_be_written_is_refused_first(busy: Terminal, cases_file, option, path):
-    said = busy.call("eval", str(cases_file), option, path)
+@pytest.mark.parametrize("path", ["no/r.html", ".", "-"])
+def test_a_file_that_cannot_be_written_is_refused_first(busy: Terminal, cases_file, path):
+    said = busy.call("eval", str(cases_file), "--html", path)
     assert said.code == 2
-    assert f"{option[2:]}: must be " in said.err
+    assert "html: must be " in said.err
 
 
 def test_the_example_runs_with_a_program_and_a_judge(busy: Terminal):
-    said = busy.call("eval", str(EXAMPLE), "--min-score", "0.5", "--json", "-")
+    said = busy.call("eval", str(EXAMPLE), "--min-score", "0.5", "--json")
     assert said.code == 0
     assert [it["scorers"] for it in said.json()["variants"]] == [
         {"contains": 0.5, "short": 1.0, "words": 0.8, "polite": 0.8},
@@ -172,7 +170,7 @@ def test_the_python_interface_gives_the_same(busy: Terminal, cases_file):
         result = client.evaluate(cases_file, name="python", on_progress=seen.append)
     assert [(it.variant, it.score) for it in result.summaries] == [("plain", 0.5), ("both", 1.0)]
     assert (seen[-1].done, seen[-1].runs) == (4, 4)
-    again = busy.call("eval", str(cases_file), "--name", "python", "--json", "-")
+    again = busy.call("eval", str(cases_file), "--name", "python", "--json")
     assert again.json() == result.to_json()
 
 
@@ -182,7 +180,7 @@ def test_cases_give_values_to_inputs(busy: Terminal, cases_file):
     for name in ("door", "lamp"):
         text = text.replace(f"message: A {name}.", f"inputs: {{topic: {name}}}")
     cases_file.write_text(text)
-    said = busy.call("eval", str(cases_file), "--name", "inputs", "--json", "-").json()
+    said = busy.call("eval", str(cases_file), "--name", "inputs", "--json").json()
     answers = [(it["variant"], it["answer"]) for it in said["runs"]]
     both = ("both", "Close the door under the lamp.")
     assert answers == [("plain", "Close the door."), both, ("plain", "Close the lamp."), both]
@@ -191,7 +189,7 @@ def test_cases_give_values_to_inputs(busy: Terminal, cases_file):
 
 
 def test_archived_sessions_are_read_and_not_run_again(busy: Terminal, cases_file):
-    first = busy.call("eval", str(cases_file), "--name", "archived", "--json", "-")
+    first = busy.call("eval", str(cases_file), "--name", "archived", "--json")
     ids = [run["session"] for run in first.json()["runs"]]
     with client_of(busy) as client, connect(busy.settings["redis_url"]) as redis:
         until(
@@ -199,6 +197,6 @@ def test_archived_sessions_are_read_and_not_run_again(busy: Terminal, cases_file
             what="the sessions are archived",
         )
         redis.delete(*(key for it in ids for key in redis.scan_iter(f"symposia:{{{it}}}:*")))
-        second = busy.call("eval", str(cases_file), "--name", "archived", "--json", "-")
+        second = busy.call("eval", str(cases_file), "--name", "archived", "--json")
         assert second.json() == first.json()
         assert not any(client.get_job(it).is_live for it in ids)

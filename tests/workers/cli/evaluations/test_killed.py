@@ -76,12 +76,12 @@ def test_60_cases_survive_a_killed_worker_and_a_killed_command(terminal, workers
         running.process.kill()
         running.process.wait(patient(10))
         assert 0 < len(list(client.each_job())) < 2 * CASES, "killed in the middle"
-        again = terminal.start("eval", "cases.json", "--json", "result.json").ended(timeout_s=120)
+        again = terminal.start("eval", "cases.json", "--json").ended(timeout_s=120)
 
         assert again.code == 0, again.err
         jobs = list(client.each_job())
         titles = Counter(job.collab().title for job in jobs)
-        runs = json.loads((tmp_path / "result.json").read_text())["runs"]
+        runs = json.loads(again.out)["runs"]
         assert [it["case"] for it in runs] == NAMES
         assert {it["score"] for it in runs} == {0.75}
         assert titles == Counter(
@@ -111,6 +111,6 @@ def test_ctrl_c_ends_the_command_and_the_same_command_continues(terminal, worker
     said = terminal.start("eval", "cases.json").until(" of 60 runs").interrupt().ended()
     assert said.code == 130
     assert "To continue: the same command again." in said.err
-    again = terminal.start("eval", "cases.json", "--json", "-").ended(timeout_s=120)
+    again = terminal.start("eval", "cases.json", "--json").ended(timeout_s=120)
     assert (again.code, len(json.loads(again.out)["runs"])) == (0, CASES)
     assert "of them run before" in again.err

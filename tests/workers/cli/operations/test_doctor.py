@@ -126,6 +126,13 @@ def test_doctor_warns_of_a_nearly_full_server(terminal: Terminal, limited: Redis
     assert grades == ["warning"]
 
 
+def test_doctor_says_that_the_folder_has_no_agents_file(bare: Terminal):
+    (warning, _) = findings(bare, "agents")
+    assert (warning["grade"], "no agents.toml in" in warning["text"]) == ("warning", True)
+    (bare.folder / "agents.toml").write_text("")
+    assert len(findings(bare, "agents")) == 1
+
+
 def test_doctor_accepts_the_embedded_server(bare: Terminal):
     with EmbeddedServer(bare.folder / "data", bound=True):
         assert [it["grade"] for it in findings(bare, "Redis")] == ["ok"]

@@ -136,11 +136,11 @@ def test_second_ctrl_c_ends_a_running_turn(terminal: Terminal, gated_file):
 def test_beat_command_runs_and_stops(terminal: Terminal):
     assert terminal.call("schedule", "add", "tick", "--cron", "@daily", "--job", "standup").code == 0
     beat = terminal.start("beat")
-    until(lambda: "1 running; 1 schedules" in terminal.call("doctor").out, timeout_s=40, what="it is there")
+    until(lambda: "1 running; 1 schedule" in terminal.call("doctor").out, timeout_s=40, what="it is there")
     beat.process.terminate()
     assert beat.ended().code == 0
     terminal.wait_until_nothing_runs()
-    assert "no beat is running: 1 schedules depend on the sweep" in terminal.call("doctor").out
+    assert "no beat is running: 1 schedule depends on the sweep" in terminal.call("doctor").out
 
 
 @pytest.mark.long

@@ -138,4 +138,4 @@ def test_missing_tool_is_named_once(worked: Terminal, project, monkeypatch):
     monkeypatch.setenv("PATH", str(empty))
     said = worked.call("review", str(project), "--json")
     assert said.code == 0, said
-    assert said.json()["summary"] == "1 items: 1 done. Not installed: shellcheck (2 files)."
+    assert said.json()["summary"] == "1 item: 1 done. Not installed: shellcheck (2 files)."

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import pty
+import re
 import shlex
 
 import pytest
@@ -40,6 +43,8 @@ def test_inbox_names_the_person_and_the_reply_command(busy, session):
     said = busy.call("inbox", "-p", "editor", "--limit", "1000")
     assert said.code == 0
     assert f"editor is asked in turn 2 of session {session[:8]} (A line above the door)" in said.out
+    assert "   1 ann        Write one line that stands above the door." in said.out
+    assert re.search(r"within 6 days \(until \w{3} \d+ \w{3} \d{4}, \d\d:\d\d \w+\)", said.out)
     assert f"symposia reply {session[:8]} editor TEXT --turn 2" in said.out
     (question,) = _questions(busy, session)
     assert (question["expects"], question["is_own"], question["asked"]) == ("review", True, ["editor"])
@@ -111,3 +116,57 @@ def test_unexpected_answer_is_refused_in_one_line(busy, session):
 def test_show_marks_a_parked_turn(busy, session):
     assert "The Editor (parked)" in busy.call("show", session).out
     busy.call("cancel", session)
+
+
+@pytest.fixture
+def file(tmp_path):
+    (tmp_path / "session.yaml").write_text(SESSION)
+    return str(tmp_path / "session.yaml")
+
+
+def test_run_asks_the_only_person_and_reads_lines(busy, file):
+    """A blank line is no answer."""
+    said = busy.run("run", file, stdin="Shorter, please.\n\nAPPROVED: fine\n")
+    assert (said.code, "completed: approved (fine)" in said.out) == (0, True), said
+    assert "Shorter, please." in said.out
+    assert said.err.count("editor is asked in turn") == 2
+
+
+def test_an_answer_that_is_refused_is_asked_again(busy, file):
+    said = busy.run("run", file, stdin=f"{'x' * 2_000_000}\nAPPROVED: fine\n")
+    assert (said.code, said.err.count("Type another answer:")) == (0, 1), said
+
+
+def test_end_of_input_leaves_the_question_open(busy, file):
+    running = busy.start("run", file).until("Standard input has ended")
+    (command,) = [line for line in running.err.splitlines() if "symposia reply" in line]
+    assert busy.call(*shlex.split(command.replace("TEXT", "APPROVED:"))[1:]).code == 0
+    assert running.ended().code == 0
+
+
+def test_person_types_at_the_terminal_and_leaves(busy, file):
+    typing, terminal = pty.openpty()
+    running = busy.start("run", file, "--as", "editor", stdin=terminal).until("Type the answer of editor")
+    os.write(typing, b"Shorter, please.\n")
+    running.until("is asked in turn 4")
+    said = running.interrupt().ended()
+    (session,) = re.findall(r"To cancel it: symposia cancel (\S+)", said.err)
+    assert (said.code, busy.call("cancel", session).code) == (130, 0)
+
+
+def test_only_the_named_person_is_asked(busy, file, tmp_path):
+    said = busy.call("run", file, "--as", "nobody")
+    assert (
+        said.code,
+        "--as: must be a participant, an approver or an observer: ann, editor" in said.err,
+    ) == (2, True)
+    path = tmp_path / "two.yaml"
+    path.write_text(SESSION.replace("agent: echo", "kind: human"))
+    running = busy.start("run", str(path), "--as", "editor", stdin=os.open(os.devnull, os.O_RDONLY))
+    running.until("waiting for an answer from ann")
+    session = busy.call("inbox", "-p", "ann", "--limit", "1000", "--json").json()[-1]["session_id"]
+    assert "is asked" not in running.err
+    busy.call("reply", session, "ann", "A line.")
+    running.until("editor is asked in turn 2")
+    busy.call("cancel", session)
+    running.ended()

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from live import REGISTRY
+from live import REGISTRY, mood
 from processes.gone import command_of
 from processes.terminal import Terminal
 from symposia.state.presence import WorkerPresence
@@ -79,8 +79,8 @@ def test_failed_run_exits_with_1_and_its_reason(terminal: Terminal, pair_file):
         "run", "-", stdin=f"{failing}\nparameters: {{fails: 9}}\npolicy: {{attempts: 2, backoff_s: 0}}\n"
     )
     assert said.code == 1
-    assert "RuntimeError: mood 1; will retry" in said.out
-    assert "cancelled: failed (ann: RuntimeError: mood 2)" in said.out
+    assert f"{mood(1)}; will retry" in said.out
+    assert f"cancelled: failed (ann: {mood(2)})" in said.out
     assert "Traceback" not in said.err
 
 

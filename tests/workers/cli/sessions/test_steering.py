@@ -153,7 +153,11 @@ def test_watching_a_cancelled_session_exits_with_1(busy, waiting, gate):
 
 def test_ctrl_c_leaves_a_watched_session_running(busy, waiting, gate):
     said = busy.start("watch", waiting).until("ann").interrupt().ended()
-    assert (said.code, said.err) == (130, f"Stopped watching. Session {waiting} continues.\n")
+    assert said.code == 130
+    assert (
+        said.err
+        == f"Stopped watching. Session {waiting} continues. To cancel it: symposia cancel {waiting}\n"
+    )
     assert busy.call("show", waiting, "--json").json()["status"] == "active"
     gate.touch()
     assert busy.call("watch", waiting).code == 0
