@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from ..models.errors import StateError
 from ..models.review.readers import ReaderModel
+from ..models.sessions.known_agents import KnownAgents
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
 
@@ -26,7 +27,7 @@ class WorkerEntry:
     """A worker as it announced itself."""
 
     name: str
-    agents: tuple[str, ...]
+    agents: KnownAgents
     #: Milliseconds since its last announcement.
     age_ms: int
     #: Names that schedules may use: `roots`, `jobs` and `panels` of its settings.
@@ -63,7 +64,7 @@ class WorkerPresence:
 
         Args:
             name: The worker's name.
-            agents: Names of the agents it knows.
+            agents: Names of the agents it knows; `KnownAgents` say which are people or built in.
             offers: Names that schedules may use, by kind: `roots`, `jobs`, `panels`.
             models: Its model agents by name, for reviews.
             programs: Identities of its agents that run programs, by name.
@@ -73,9 +74,12 @@ class WorkerPresence:
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
         described = {agent: it.model_dump(mode="json") for agent, it in sorted((models or {}).items())}
+        known = KnownAgents.read(agents)
         entry = {
             "at": now,
-            "agents": sorted(agents),
+            "agents": sorted(known),
+            "people": sorted(known.people),
+            "built_in": sorted(known.built_in),
             "offers": offered,
             "models": described,
             "programs": dict(programs or {}),
@@ -100,7 +104,7 @@ class WorkerPresence:
         entry = _entry(name, raw, server_ms(self._client)) if raw else None
         return (entry is not None and entry.age_ms <= SILENT_MS) or bool(self.list_alive())
 
-    def known_agents(self) -> frozenset[str]:
+    def known_agents(self) -> KnownAgents:
         """Return `common_agents` of the live workers."""
         return common_agents(self.list_alive())
 
@@ -147,10 +151,9 @@ def parse_entries(known: Mapping[str, str], now_ms: int) -> list[WorkerEntry]:
     return [entry for entry in entries if entry is not None]
 
 
-def common_agents(workers: Iterable[WorkerEntry]) -> frozenset[str]:
+def common_agents(workers: Iterable[WorkerEntry]) -> KnownAgents:
     """Return the agents that every worker knows, because any worker may get a turn. Empty without a worker."""
-    known = [frozenset(worker.agents) for worker in workers]
-    return frozenset.intersection(*known) if known else frozenset()
+    return KnownAgents.common([worker.agents for worker in workers])
 
 
 def _smallest(models: Sequence[ReaderModel]) -> ReaderModel:
@@ -162,7 +165,11 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
     """Return the announcement of a worker; None: it has the format of another release."""
     try:
         data = json.loads(raw)
-        agents = tuple(map(str, data["agents"]))
+        known, people, built_in = (
+            [str(it) for it in names]
+            for names in (data["agents"], data.get("people", ()), data.get("built_in", ()))
+        )
+        agents = KnownAgents(known, people=people, built_in=built_in)
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
         models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
         idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))

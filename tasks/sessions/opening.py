@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,7 @@ from ...models.errors import (
     SessionNotFound,
 )
 from ...models.protocol.base import Trace
+from ...models.sessions.known_agents import KnownAgents
 from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
@@ -40,6 +42,8 @@ from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..runtime.tracing import active_span
 from ..views.session_views import SessionFacts
 from ..workspace.base import normalize_id
+
+log = logging.getLogger(__name__)
 
 #: Milliseconds after a session is added to the index, in which readers do not report it as missing.
 _SOON_MS = 60_000
@@ -61,6 +65,17 @@ def prepare(
     )
     _check_subsessions(prepared, known_agents=known_agents, max_message_bytes=max_message_bytes)
     return prepared
+
+
+def _warn_of_built_in(submission: Submission, prepared: Submission, known_agents: frozenset[str]) -> None:
+    """Log each participant that has a built-in agent only because it has the agent's name."""
+    for name in KnownAgents.read(known_agents).built_in & (prepared.agents.keys() - submission.agents.keys()):
+        if prepared.agents[name].agent == name:
+            log.warning(
+                "participant %s uses the built-in agent of this name; if that is meant, say agents={%r: %r},"
+                " else register an agent %s",
+                *(name, name, name, name),
+            )
 
 
 def _check_subsessions(
@@ -160,6 +175,7 @@ class SessionOpener:
         self._check_depth(submission)
         check_attachments(submission.attachments, max_bytes=self.max_attachment_bytes)
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
+        _warn_of_built_in(submission, prepared, known_agents)
         prepared = self._assign(prepared)
         if prepared.record is None:
             prepared = replace(prepared, record=self.records)
