@@ -16,7 +16,7 @@ from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..jobs.reading import facts_of
 from ..models.attachments.attachment import Attachment
-from ..models.errors import InvalidInput, NewerFormat, NotRestorable, SessionNotFound, SymposiaError
+from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
 from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab
 from ..models.protocol.dialog import Message
@@ -26,6 +26,7 @@ from ..models.sessions.stop_conditions import StopCondition
 from ..models.sessions.submission import HowToRun, Submission, check_no_inputs
 from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
+from ..state.redis.unreadable import Unreadable
 from .base import BaseClient
 
 if TYPE_CHECKING:
@@ -223,7 +224,7 @@ class SessionMethods(BaseClient):
             offset: Number of sessions to skip. They are read, too.
 
         Returns:
-            The sessions, without those that have expired, and those that a newer version wrote, which is logged.
+            The sessions, without those that have expired or cannot be read.
 
         Raises:
             RedisUnavailable: Redis does not answer.
@@ -233,7 +234,7 @@ class SessionMethods(BaseClient):
     def each_job(self) -> Iterator[CollabJob]:
         """Iterate over all live sessions, newest first. Each is read when the iterator gets to it.
 
-        Sessions that a newer version wrote are left out, which is logged.
+        Sessions that cannot be read are left out, such as those that a newer version wrote; each is logged once.
 
         Yields:
             The next session.
@@ -241,17 +242,8 @@ class SessionMethods(BaseClient):
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        sessions = self._parts.sessions
-        index = sessions.connections.index
-        for session_id, listed_ms in index.iterate_listed():
-            try:
-                job = sessions.get_live(session_id)
-            except SessionNotFound:
-                index.unlist(session_id, listed_ms)
-            except NewerFormat as error:
-                log.warning("leaving out a session: %s", error)
-            else:
-                yield job
+        jobs = (job for job, _ in self._parts.sessions.iterate_live())
+        yield from (job for job in jobs if not isinstance(job, Unreadable))
 
     def find_thread(self, thread_id: str) -> str:
         """Return the id of a thread.
@@ -282,7 +274,7 @@ class SessionMethods(BaseClient):
             RedisUnavailable: Redis does not answer.
         """
         wanted, sessions = self.find_thread(thread_id), self._parts.sessions
-        live = {job.id: job for job in self.each_job() if wanted in (job.id, job.spec.thread_id)}
+        live = {job.id: job for job in self.each_job() if wanted in (job.id, facts_of(job).spec.thread_id)}
         archived = [it for it in sessions.iterate_archived(SessionFilter(thread_id=wanted)) if it not in live]
         jobs = [*live.values(), *map(sessions.get, archived)]
         return sorted(jobs, key=lambda job: facts_of(job).opened_ms)

@@ -273,4 +273,5 @@ class BeatPresence:
 
     def _heard(self) -> tuple[dict[str, int], int]:
         heard = cast("dict[str, str]", self._client.hgetall(BEATS))
-        return {name: int(at) for name, at in heard.items()}, server_ms(self._client)
+        times = {name: int(at) for name, at in heard.items() if at.isascii() and at.isdigit()}
+        return times, server_ms(self._client)
