@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, JsonValue
 
 from ..archive.results import ResultPage, SessionFilter
+from ..config.settings import Settings
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..jobs.reading import facts_of
@@ -126,7 +127,7 @@ class SessionMethods(BaseClient):
             RedisUnavailable: Nothing was written, or the same submission may be repeated.
         """
         arguments = HowToRun(
-            agents=_with_session_files(agents),
+            agents=_with_session_files(agents, self.settings),
             approvers=approvers,
             observers=observers,
             stop=stop,
@@ -156,7 +157,7 @@ class SessionMethods(BaseClient):
             defaults=defaults,
         )
         if collab is not None:
-            return self._parts.sessions.submit(_read_submission(collab, arguments))
+            return self._parts.sessions.submit(_read_submission(collab, arguments, self.settings))
         return self._continue(arguments)
 
     def _continue(self, arguments: HowToRun) -> CollabJob:
@@ -194,7 +195,7 @@ class SessionMethods(BaseClient):
         submissions = []
         for index, given in enumerate(sessions):
             with _name_index(index):
-                submissions.append(read_session(given))
+                submissions.append(read_session(given, self.settings))
         return self._parts.sessions.submit_many(submissions, name_in_errors=_name_index)
 
     def get_job(self, session_id: str) -> CollabJob:
@@ -385,7 +386,7 @@ class SessionMethods(BaseClient):
         return sessions.get_live(found)
 
 
-def _with_session_files(agents: Any) -> Any:
+def _with_session_files(agents: Any, settings: Settings) -> Any:
     """Return the agents of a session, with the session files that they name in their places."""
     if not isinstance(agents, Mapping) or not any(
         isinstance(it, Mapping) and "session" in it for it in agents.values()
@@ -393,14 +394,14 @@ def _with_session_files(agents: Any) -> Any:
         return agents
     from ..jobs.session_file import with_session_files
 
-    return with_session_files(agents)
+    return with_session_files(agents, root=settings.session_root)
 
 
 #: Arguments of `submit`, for the tables of `submit_many`.
 _ARGUMENTS = frozenset({"collab", *HowToRun.__annotations__, *MemoryChoices.__annotations__})
 
 
-def read_session(given: object) -> Submission:
+def read_session(given: object, settings: Settings) -> Submission:
     """Return the submission of a Collab, or of a table of arguments of `submit`.
 
     Raises:
@@ -415,16 +416,18 @@ def read_session(given: object) -> Submission:
             raise InvalidInput(str(name)[:50], given[name], "must be an argument of `submit`")
     how = {name: value for name, value in given.items() if name != "collab"}
     if "agents" in how:
-        how["agents"] = _with_session_files(how["agents"])
-    return _read_submission(given["collab"], cast("HowToRun", how))
+        how["agents"] = _with_session_files(how["agents"], settings)
+    return _read_submission(given["collab"], cast("HowToRun", how), settings)
 
 
-def _read_submission(collab: Collab | Mapping[str, Any] | Path, how: HowToRun) -> Submission:
+def _read_submission(
+    collab: Collab | Mapping[str, Any] | Path, how: HowToRun, settings: Settings
+) -> Submission:
     if not isinstance(collab, Path):
         return Submission.build(collab, **how)
     from ..jobs.session_file import read_submission
 
-    return read_submission(collab, how)
+    return read_submission(collab, how, root=settings.session_root)
 
 
 @contextmanager
