@@ -37,7 +37,7 @@ def dialog_html(title: str, messages: Iterable[Message], *, status: str) -> str:
     left_out = len(said) - SHOWN
     rows = [
         f'<tr><th style="{_NAME}">{escape(it.author or it.role.value)}</th>'
-        f'<td style="{_TEXT}">{escape(it.content)}</td></tr>'
+        f'<td style="{_TEXT}">{escape(_shown(it))}</td></tr>'
         for it in said[-SHOWN:]
     ]
     if left_out > 0:
@@ -73,3 +73,7 @@ class _Html:
 
     def __init__(self, html: str) -> None:
         self._repr_html_ = lambda: html
+
+
+def _shown(message: Message) -> str:
+    return "\n".join(filter(None, (message.content, message.cut_line)))

@@ -64,7 +64,7 @@ class WorkerPresence:
 
         Args:
             name: The worker's name.
-            agents: Names of the agents it knows; `KnownAgents` say which are people or built in.
+            agents: Names of the agents it knows; `KnownAgents` say more about them.
             offers: Names that schedules may use, by kind: `roots`, `jobs`, `panels`.
             models: Its model agents by name, for reviews.
             programs: Identities of its agents that run programs, by name.
@@ -80,6 +80,7 @@ class WorkerPresence:
             "agents": sorted(known),
             "people": sorted(known.people),
             "built_in": sorted(known.built_in),
+            "unpriced": sorted(known.unpriced),
             "offers": offered,
             "models": described,
             "programs": dict(programs or {}),
@@ -165,11 +166,8 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
     """Return the announcement of a worker; None: it has the format of another release."""
     try:
         data = json.loads(raw)
-        known, people, built_in = (
-            [str(it) for it in names]
-            for names in (data["agents"], data.get("people", ()), data.get("built_in", ()))
-        )
-        agents = KnownAgents(known, people=people, built_in=built_in)
+        named = {it: [str(name) for name in data.get(it, ())] for it in ("people", "built_in", "unpriced")}
+        agents = KnownAgents(map(str, data["agents"]), **named)
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
         models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
         idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))

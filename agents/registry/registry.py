@@ -161,9 +161,12 @@ class Registry:
         return tuple(sorted(self._entries))
 
     def known(self) -> KnownAgents:
-        """Return all names, with those of people and those of built-in agents."""
+        """Return all names, with those of people, of built-in agents and of models without a price."""
         people = [name for name, entry in self._entries.items() if isinstance(entry, HumanEntry)]
-        return KnownAgents(self._entries, people=people, built_in=self._entries.keys() - self._own)
+        unpriced = [name for name, entry in self._entries.items() if self._factory.lacks_price(entry)]
+        return KnownAgents(
+            self._entries, people=people, built_in=self._entries.keys() - self._own, unpriced=unpriced
+        )
 
     def knows(self, name: str) -> bool:
         """Return whether there is an agent of that name."""

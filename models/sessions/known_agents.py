@@ -7,30 +7,44 @@ from typing import Self
 
 
 class KnownAgents(frozenset[str]):
-    """Names of agents; `people` are those of kind human, `built_in` those that no agents file or code replaced."""
+    """Names of agents.
+
+    Attributes:
+        people: Those of kind human.
+        built_in: Those that no agents file or code replaced.
+        unpriced: Those with a model that has no price.
+    """
 
     people: frozenset[str]
     built_in: frozenset[str]
+    unpriced: frozenset[str]
 
     def __new__(
-        cls, names: Iterable[str] = (), *, people: Iterable[str] = (), built_in: Iterable[str] = ()
+        cls,
+        names: Iterable[str] = (),
+        *,
+        people: Iterable[str] = (),
+        built_in: Iterable[str] = (),
+        unpriced: Iterable[str] = (),
     ) -> Self:
         """Make the set of `names`."""
         known = super().__new__(cls, names)
         known.people, known.built_in = frozenset(people), frozenset(built_in)
+        known.unpriced = frozenset(unpriced)
         return known
 
     @classmethod
     def read(cls, names: Iterable[str]) -> Self:
-        """Return `names` as such a set; plain names are neither of people nor built in."""
+        """Return `names` as such a set; of plain names nothing else is known."""
         return names if isinstance(names, cls) else cls(names)
 
     @classmethod
     def common(cls, sets: Iterable[KnownAgents]) -> Self:
-        """Return what all sets have; empty without a set."""
+        """Return what all sets have, and as unpriced what any has; empty without a set."""
         first, *others = sets or (cls(),)
         return cls(
             first.intersection(*others),
             people=first.people.intersection(*(it.people for it in others)),
             built_in=first.built_in.intersection(*(it.built_in for it in others)),
+            unpriced=first.unpriced.union(*(it.unpriced for it in others)),
         )

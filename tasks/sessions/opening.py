@@ -78,6 +78,18 @@ def _warn_of_built_in(submission: Submission, prepared: Submission, known_agents
             )
 
 
+def _warn_of_unpriced(prepared: Submission, known_agents: frozenset[str]) -> None:
+    """Log each participant whose turns a cost budget does not count."""
+    unpriced = KnownAgents.read(known_agents).unpriced
+    for name, binding in prepared.agents.items():
+        if binding.agent in unpriced:
+            log.warning(
+                "the cost budget does not count the turns of %s: the model of agent %s has no price; set"
+                " input_usd_per_million and output_usd_per_million in its [models] table, 0 for a free model",
+                *(name, binding.agent),
+            )
+
+
 def _check_subsessions(
     submission: Submission, *, known_agents: frozenset[str], max_message_bytes: int
 ) -> None:
@@ -181,6 +193,8 @@ class SessionOpener:
             prepared = replace(prepared, record=self.records)
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
+        if stop.remaining(Totals()).cost_micros is not None:
+            _warn_of_unpriced(prepared, known_agents)
         spec = prepared.spec(stop).model_copy(update={"submitted_in": submitted_in or active_span()})
         opening = Opening(
             collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),

@@ -113,4 +113,8 @@ def registered_names(
     report = check_code(child_environment(settings), finds_working_folder=finds_working_folder)
     for problem in report.problems:
         log.warning("problem in the agents file, its agents are unknown: %s", problem)
-    return KnownAgents((*registry.names(), *report.names), people=registry.known().people)
+    return KnownAgents(
+        (*registry.names(), *report.names),
+        people=registry.known().people,
+        unpriced=registry.known().unpriced,
+    )

@@ -272,6 +272,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
 def message_text(message: Message) -> Text:
     """Return the text of a message, followed by the names of its attachments."""
     text = Text(printable(message.content))
+    if message.cut_line:
+        text.append(f"\n{message.cut_line}", style="yellow")
     for it in message.attachments:
         text.append(f"\n[{printable(it.name)}, {it.media_type}, {size_of(it.size)}]", style="dim")
     return text
