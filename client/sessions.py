@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel, JsonValue
 
 from ..archive.results import ResultPage, SessionFilter
+from ..config.settings import Settings
 from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..jobs.completed import as_completed
 from ..jobs.reading import facts_of
 from ..models.attachments.attachment import Attachment
-from ..models.errors import InvalidInput, NewerFormat, NotRestorable, SessionNotFound, SymposiaError
+from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
 from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab
 from ..models.protocol.dialog import Message
@@ -28,6 +29,7 @@ from ..models.sessions.submission import HowToRun, Submission, check_no_inputs
 from ..models.text.nearest import did_you_mean
 from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
+from ..state.redis.unreadable import Unreadable
 from .base import BaseClient
 
 if TYPE_CHECKING:
@@ -127,7 +129,7 @@ class SessionMethods(BaseClient):
             RedisUnavailable: Nothing was written, or the same submission may be repeated.
         """
         arguments = HowToRun(
-            agents=_with_session_files(agents),
+            agents=_with_session_files(agents, self.settings),
             approvers=approvers,
             observers=observers,
             stop=stop,
@@ -157,7 +159,7 @@ class SessionMethods(BaseClient):
             defaults=defaults,
         )
         if collab is not None:
-            return self._parts.sessions.submit(_read_submission(collab, arguments))
+            return self._parts.sessions.submit(_read_submission(collab, arguments, self.settings))
         return self._continue(arguments)
 
     def _continue(self, arguments: HowToRun) -> CollabJob:
@@ -195,7 +197,7 @@ class SessionMethods(BaseClient):
         submissions = []
         for index, given in enumerate(sessions):
             with _name_index(index):
-                submissions.append(read_session(given))
+                submissions.append(read_session(given, self.settings))
         return self._parts.sessions.submit_many(submissions, name_in_errors=_name_index)
 
     def get_job(self, session_id: str) -> CollabJob:
@@ -225,7 +227,7 @@ class SessionMethods(BaseClient):
             offset: Number of sessions to skip. They are read, too.
 
         Returns:
-            The sessions, without those that have expired, and those that a newer version wrote, which is logged.
+            The sessions, without those that have expired or cannot be read.
 
         Raises:
             RedisUnavailable: Redis does not answer.
@@ -235,7 +237,7 @@ class SessionMethods(BaseClient):
     def each_job(self) -> Iterator[CollabJob]:
         """Iterate over all live sessions, newest first. Each is read when the iterator gets to it.
 
-        Sessions that a newer version wrote are left out, which is logged.
+        Sessions that cannot be read are left out, such as those that a newer version wrote; each is logged once.
 
         Yields:
             The next session.
@@ -243,17 +245,8 @@ class SessionMethods(BaseClient):
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        sessions = self._parts.sessions
-        index = sessions.connections.index
-        for session_id, listed_ms in index.iterate_listed():
-            try:
-                job = sessions.get_live(session_id)
-            except SessionNotFound:
-                index.unlist(session_id, listed_ms)
-            except NewerFormat as error:
-                log.warning("leaving out a session: %s", error)
-            else:
-                yield job
+        jobs = (job for job, _ in self._parts.sessions.iterate_live())
+        yield from (job for job in jobs if not isinstance(job, Unreadable))
 
     def as_completed(
         self, jobs: Iterable[CollabJob], *, timeout: float | None = None, progress: bool | None = None
@@ -304,7 +297,7 @@ class SessionMethods(BaseClient):
             RedisUnavailable: Redis does not answer.
         """
         wanted, sessions = self.find_thread(thread_id), self._parts.sessions
-        live = {job.id: job for job in self.each_job() if wanted in (job.id, job.spec.thread_id)}
+        live = {job.id: job for job in self.each_job() if wanted in (job.id, facts_of(job).spec.thread_id)}
         archived = [it for it in sessions.iterate_archived(SessionFilter(thread_id=wanted)) if it not in live]
         jobs = [*live.values(), *map(sessions.get, archived)]
         return sorted(jobs, key=lambda job: facts_of(job).opened_ms)
@@ -415,7 +408,7 @@ class SessionMethods(BaseClient):
         return sessions.get_live(found)
 
 
-def _with_session_files(agents: Any) -> Any:
+def _with_session_files(agents: Any, settings: Settings) -> Any:
     """Return the agents of a session, with the session files that they name in their places."""
     if not isinstance(agents, Mapping) or not any(
         isinstance(it, Mapping) and "session" in it for it in agents.values()
@@ -423,14 +416,14 @@ def _with_session_files(agents: Any) -> Any:
         return agents
     from ..jobs.session_file import with_session_files
 
-    return with_session_files(agents)
+    return with_session_files(agents, root=settings.session_root)
 
 
 #: Arguments of `submit`, for the tables of `submit_many`.
 _ARGUMENTS = frozenset({"collab", *HowToRun.__annotations__, *MemoryChoices.__annotations__})
 
 
-def read_session(given: object) -> Submission:
+def read_session(given: object, settings: Settings) -> Submission:
     """Return the submission of a Collab, or of a table of arguments of `submit`.
 
     Raises:
@@ -446,16 +439,18 @@ def read_session(given: object) -> Submission:
             raise InvalidInput(str(name)[:50], given[name], rule)
     how = {name: value for name, value in given.items() if name != "collab"}
     if "agents" in how:
-        how["agents"] = _with_session_files(how["agents"])
-    return _read_submission(given["collab"], cast("HowToRun", how))
+        how["agents"] = _with_session_files(how["agents"], settings)
+    return _read_submission(given["collab"], cast("HowToRun", how), settings)
 
 
-def _read_submission(collab: Collab | Mapping[str, Any] | Path, how: HowToRun) -> Submission:
+def _read_submission(
+    collab: Collab | Mapping[str, Any] | Path, how: HowToRun, settings: Settings
+) -> Submission:
     if not isinstance(collab, Path):
         return Submission.build(collab, **how)
     from ..jobs.session_file import read_submission
 
-    return read_submission(collab, how)
+    return read_submission(collab, how, root=settings.session_root)
 
 
 @contextmanager

@@ -50,7 +50,12 @@ _log = logging.getLogger(__name__)
 #: Variable of `metrics_port`.
 METRICS_PORT = variable_of("metrics_port")
 #: The settings whose values are paths.
-PATHS = frozenset({"data_dir", "agents_file", "jobs", "review_roots", "deliveries_file", "schedules_file"})
+PATHS = frozenset(
+    {
+        *("agents_file", "data_dir", "deliveries_file", "jobs", "review_roots"),
+        *("schedules_file", "session_root"),
+    }
+)
 
 
 def default_data_dir() -> Path:
@@ -86,6 +91,13 @@ class Settings(BaseModel):
     agents_file: Annotated[
         ExpandedPath | None, Unset("`agents.toml` in the working folder, if it exists")
     ] = Field(default=None, description="The [agents file](agents.md).")
+    session_root: Annotated[ExpandedPath | None, Unset("no other folder")] = Field(
+        default=None,
+        description=(
+            "Folder below which [session files](modes.md#session-files) may name files (`session`, `output_schema`,"
+            " `attachments`), besides the folder of the session file."
+        ),
+    )
 
     lease_s: Duration = Field(
         default=30,

@@ -5,11 +5,14 @@ Separate from `connection.py`, because it imports kombu, and a process that only
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from kombu import Connection
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
 from ..config.celery import broker_tls, to_celery_url, transport_options
+from ..config.secrets import KnownSecrets
 from ..config.settings import Settings
 from ..config.urls import is_redis
 from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis
@@ -30,6 +33,12 @@ def urls_in_use(settings: Settings) -> tuple[str, ...]:
         *(redis_url_in_use(settings), broker_url_in_use(settings)),
         *(it.get_secret_value() for it in (memory, settings.database_url) if it is not None),
     )
+
+
+def secrets_in_use(settings: Settings) -> KnownSecrets:
+    """Return the secrets of this process, which its output must not contain."""
+    files = settings.agents_file or Path("agents.toml"), settings.deliveries_file or Path("deliveries.toml")
+    return KnownSecrets(urls_in_use(settings), files)
 
 
 def broker_url_in_use(settings: Settings) -> str:

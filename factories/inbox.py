@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import logging
+from functools import partial
+from typing import Literal
 
 from ..archive.results import ResultPage, decode_cursor, encode_cursor
-from ..models.errors import InvalidInput, NewerFormat, SessionNotFound
+from ..models.errors import InvalidInput, SessionNotFound
 from ..models.turns.waiting import Pending
+from ..state.redis.unreadable import read_record
 from ..state.turns.parked import Inbox, InboxEntry
 from .sessions import Sessions
-
-log = logging.getLogger(__name__)
 
 
 def question_page(
@@ -18,7 +18,7 @@ def question_page(
 ) -> ResultPage[Pending]:
     """Return open questions, oldest first. Removes entries of closed questions.
 
-    Questions of sessions that a newer version wrote are left out, which is logged.
+    Questions that cannot be read are left out, which is logged once.
 
     Args:
         sessions: The sessions of the installation.
@@ -36,15 +36,12 @@ def question_page(
         if len(found) >= limit:
             break
         cursor = encode_cursor(repr(at_ms), inbox_entry.member())
-        try:
-            question = _question(sessions, inbox_entry)
-        except NewerFormat as error:
-            log.warning("leaving out a question: %s", error)
-            continue
+        question = read_record(
+            "a question of session", inbox_entry.session_id, partial(_look_up, sessions, inbox_entry)
+        )
         if question is None:
-            if _is_over(sessions, inbox_entry):
-                inbox.remove_closed(inbox_entry, at_ms)
-        else:
+            inbox.remove_closed(inbox_entry, at_ms)
+        elif isinstance(question, Pending):
             found[question.session_id, question.turn_number] = question
     else:
         cursor = None
@@ -61,6 +58,13 @@ def _position(cursor: str | None) -> tuple[float, str] | None:
         return float(at_ms), member
     except ValueError:
         raise InvalidInput("cursor", cursor, "must be a cursor from a previous page") from None
+
+
+def _look_up(sessions: Sessions, inbox_entry: InboxEntry) -> Pending | Literal["not asked yet"] | None:
+    """Return the question of an entry; None: it is closed."""
+    if (question := _question(sessions, inbox_entry)) is not None:
+        return question
+    return None if _is_over(sessions, inbox_entry) else "not asked yet"
 
 
 def _is_over(sessions: Sessions, inbox_entry: InboxEntry) -> bool:

@@ -7,6 +7,7 @@ from redis import Redis
 from ..config.settings import Settings
 from ..state.memory.rooms import DialogMemory
 from ..state.memory.store import MemoryStore
+from ..state.memory.unstored import UnstoredStatements
 from ..state.memory.values import MemoryRules
 from ..state.redis.connect import connect
 from ..tasks.runtime.memory import TurnMemory
@@ -33,8 +34,12 @@ def memory_rules(settings: Settings) -> MemoryRules:
 
 def turn_memory(settings: Settings) -> TurnMemory:
     """Return the memory of a worker's turns. Connects lazily."""
-    client = connect(memory_url(settings), retries=0, timeout_s=_MEMORY_TIMEOUT_S)
-    return TurnMemory(MemoryStore(client, memory_rules(settings)))
+    url = memory_url(settings)
+    client = connect(url, retries=0, timeout_s=_MEMORY_TIMEOUT_S)
+    # Without a server of its own, the memory is unavailable only when the sessions are.
+    sessions = None if url == redis_url_in_use(settings) else connect(redis_url_in_use(settings))
+    unstored = None if sessions is None else UnstoredStatements(sessions)
+    return TurnMemory(MemoryStore(client, memory_rules(settings)), unstored)
 
 
 def dialog_memory(

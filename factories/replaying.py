@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..config.secrets import known_secrets
 from ..config.settings import Settings, read_variable
 from ..jobs.replaying import replay_job
-from .broker import urls_in_use
+from .broker import secrets_in_use
 from .runtime import load_registry
 from .sessions import Sessions
 
@@ -29,6 +28,4 @@ def replay(
         local_model=lambda: "http://127.0.0.1",
         import_modules=True,
     )
-    return replay_job(
-        job, sessions.reader(), registry, secrets=known_secrets(urls_in_use(settings)), rerun=rerun
-    )
+    return replay_job(job, sessions.reader(), registry, secrets=secrets_in_use(settings), rerun=rerun)

@@ -20,7 +20,6 @@ from ..agents.local_model.server import recorded_local_model
 from ..agents.registry.registry import DEFAULT_FILE, Registry
 from ..agents.registry.source import OnRead, RegistrySource
 from ..agents.sessions import SessionFiles
-from ..config.secrets import known_secrets
 from ..config.settings import Settings, read_variable
 from ..jobs.session_file import ignore_path, read_session_document
 from ..models.sessions.limits import DailyLimits
@@ -41,7 +40,7 @@ from ..tasks.runtime.tracing import Tracing
 from ..tasks.runtime.turn_services import GrantServicesFactory
 from ..tasks.views.session_views import SessionFacts
 from ..tasks.waiting.subsessions.ending import ParentsAndChildren
-from .broker import check_servers, urls_in_use
+from .broker import check_servers, secrets_in_use
 from .memory import turn_memory
 from .sessions import session_opener
 from .storage import build_archiver
@@ -172,7 +171,7 @@ def build_runtime(
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")
     index = SessionIndex(client)
-    secrets = known_secrets(urls_in_use(settings))
+    secrets = secrets_in_use(settings)
     archiver = build_archiver(settings, client)
     return Runtime(
         store=store,

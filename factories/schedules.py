@@ -53,7 +53,7 @@ class ScheduledSession:
         if path is None:
             known = ", ".join(sorted(self._settings.jobs)) or "none"
             raise InvalidInput("job", schedule.job, f"must be a job of SYMPOSIA_JOBS (known: {known})")
-        source = SessionFile.open(str(path))
+        source = SessionFile.open(str(path), root=self._settings.session_root)
         run_parameters = {"schedule": schedule.name, "due": timestamp_from_ms(schedule_run.due_ms)}
         with source.name_file_in_errors():
             asked = source.submission()

@@ -27,6 +27,7 @@ from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4
 from ..state.presence import WorkerPresence, WorkerWatch, common_agents
 from ..state.redis.connect import connect
+from ..state.redis.unreadable import Unreadable, read_record
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
@@ -295,6 +296,18 @@ class Sessions:
                 raise
             return archived
         return list(dict.fromkeys([*listed, *archived]))
+
+    def iterate_live(self) -> Iterator[tuple[CollabJob | Unreadable, int]]:
+        """Yield all live sessions with the time at which they were listed, newest first, and the unreadable ones.
+
+        The time is in milliseconds since the epoch. Entries of sessions that have expired are removed.
+        """
+        index = self.connections.index
+        for session_id, listed_ms in index.iterate_listed():
+            try:
+                yield read_record("session", session_id, partial(self.get_live, session_id)), int(listed_ms)
+            except SessionNotFound:
+                index.unlist(session_id, listed_ms)
 
     def get_live(self, session_id: str, *, output_type: type[BaseModel] | None = None) -> CollabJob:
         """Return a session that Redis holds, with one lookup.

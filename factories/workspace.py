@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..config.secrets import known_secrets
 from ..config.settings import Settings
 from ..models.errors import ArchiveError
 from ..state.notifications import NotificationStreams
@@ -42,12 +41,10 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
         # Imported here: only a request for a task needs agents.
         from ..agents.execution.runner import AgentRunner
         from ..tasks.workspace.task_managers import AgentVerdicts
-        from .broker import urls_in_use
+        from .broker import secrets_in_use
         from .runtime import load_registry
 
-        runner = AgentRunner(
-            max_message_bytes=settings.max_message_bytes, secrets=known_secrets(urls_in_use(settings))
-        )
+        runner = AgentRunner(max_message_bytes=settings.max_message_bytes, secrets=secrets_in_use(settings))
         return AgentVerdicts(load_registry(settings, import_modules=True), runner)
 
     return WorkspaceService(archive, NotificationStreams(client), agents=judge)

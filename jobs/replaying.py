@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -28,7 +28,7 @@ def replay_job(
     reader: ArchiveReader | None,
     registry: Registry,
     *,
-    secrets: Sequence[str],
+    secrets: Iterable[str],
     rerun: Collection[str] = (),
 ) -> ReplayResult:
     """Replay the session of a job in this process.
@@ -50,14 +50,14 @@ def replay_job(
         if name not in session.facts.roster:
             known = ", ".join(session.facts.roster)
             raise InvalidInput("rerun", name, f"must be the id of a participant: {known}")
-    runner = AgentRunner(secrets=tuple(secrets))
+    runner = AgentRunner(secrets=secrets)
     try:
         turns = TurnReplay(
             session.facts,
             registry,
             runner,
             session.dialog,
-            secrets,
+            tuple(secrets),
             frozenset(rerun),
             attachments_in_turns(job, reader),
         )

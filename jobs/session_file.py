@@ -17,8 +17,10 @@ of the first message; the program that submits the session reads them.
 from __future__ import annotations
 
 import json
+import os
+import stat
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -34,7 +36,7 @@ from ..models.sessions.submission import Submission
 from ..models.text.json_text import depth_of
 from .strict_json import read_json
 from .strict_yaml import MAX_DEPTH, NotYaml, OverLimit, line_of, read_yaml
-from .subsession_files import FileResolver
+from .subsession_files import FileResolver, locate
 
 #: Maximum bytes of a session file.
 MAX_BYTES = 16 * 1024 * 1024
@@ -52,13 +54,17 @@ class SessionFile:
     #: Name of the file in messages.
     name: str
     text: str
+    #: Folder below which it may name files, besides its own folder; None: no other one.
+    root: Path | None = None
 
     @classmethod
-    def open(cls, path: str) -> SessionFile:
+    def open(cls, path: str, *, root: Path | None = None) -> SessionFile:
         """Read a file, or standard input for `-`.
 
+        `root`: folder below which it may name files, besides its own; None: no other one.
+
         Raises:
-            InvalidSessionFile: The file cannot be read, is not UTF-8 text, or is too large.
+            InvalidSessionFile: The file cannot be read, is no regular file, is not UTF-8 text, or is too large.
         """
         name = STDIN_NAME if path == STDIN else path
         try:
@@ -70,7 +76,7 @@ class SessionFile:
             raise InvalidSessionFile(name, rule="must be valid UTF-8 text") from None
         if len(raw) > MAX_BYTES:
             raise InvalidSessionFile(name, rule=f"must be at most {MAX_BYTES} bytes")
-        return cls(name, text.removeprefix("\ufeff"))
+        return cls(name, text.removeprefix("\ufeff"), root)
 
     @property
     def is_standard_input(self) -> bool:
@@ -90,15 +96,16 @@ class SessionFile:
         document = self.document()
         folder = Path() if self.is_standard_input else Path(self.name).parent
         above = () if self.is_standard_input else (Path(self.name).resolve(),)
+        roots = _roots(folder, self.root)
         with self.name_file_in_errors():
             filled, values = fill_inputs(document, inputs)
             filled.pop(ATTACHMENTS, None)
             # Not with the values of inputs: those may come from outside, and would open a file.
-            own = _read_attachments(document.get(ATTACHMENTS), folder)
+            own = _read_attachments(document.get(ATTACHMENTS), folder, roots)
             given = read_given(options.get(ATTACHMENTS))
             attachments = read_given((*own, *given)) if own and given else own or given
             rest = {name: value for name, value in options.items() if name != ATTACHMENTS}
-            whole = FileResolver(read_table, read_schema, above).resolve(filled, folder)
+            whole = FileResolver(read_table, read_schema, above, roots).resolve(filled, folder)
             submission = Submission.from_document(_with_options(whole, rest))
             return replace(submission, inputs=values, attachments=attachments)
 
@@ -183,28 +190,34 @@ class SessionFile:
         raise InvalidSessionFile(place, rule=rule) from cause
 
 
-def _read_attachments(paths: object, folder: Path) -> tuple[Attachment, ...]:
+def _roots(folder: Path, root: Path | None) -> tuple[Path, ...]:
+    return (folder,) if root is None else (folder, root)
+
+
+def _read_attachments(paths: object, folder: Path, roots: Sequence[Path]) -> tuple[Attachment, ...]:
     """Return the files that a session file names, relative to its folder."""
     if paths is None:
         return ()
     if not isinstance(paths, list) or not all(isinstance(it, str) and it.strip() for it in paths):
         raise InvalidInput(ATTACHMENTS, paths, "must be a list of paths")
-    return read_given([folder / path for path in paths])
+    found = [locate(folder, path, field=f"{ATTACHMENTS}[{at}]", roots=roots) for at, path in enumerate(paths)]
+    return read_given(found)
 
 
-def read_submission(path: Path, how: Mapping[str, Any]) -> Submission:
+def read_submission(path: Path, how: Mapping[str, Any], *, root: Path | None = None) -> Submission:
     """Return the submission of a session file.
 
     Args:
         path: The file; `-` is a file of this name.
         how: Options of `submit`, which replace those of the file, and `inputs`; None: not given.
+        root: Folder below which it may name files, besides its own.
 
     Raises:
         InvalidSessionFile: The file, or a value for it, breaks a rule.
     """
     options = {name: value for name, value in how.items() if name != FIELD and value is not None}
     name = f"./{path}" if str(path) == STDIN else str(path)
-    return SessionFile.open(name).submission(how.get(FIELD), options)
+    return SessionFile.open(name, root=root).submission(how.get(FIELD), options)
 
 
 def _with_options(document: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
@@ -241,26 +254,30 @@ def read_session_document(path: Path, *, on_read: Callable[[Path], object] = ign
     return FileResolver(read_session, read_output_schema).read_file(path)
 
 
-def resolve_session_files(document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def resolve_session_files(
+    document: Mapping[str, Any], folder: Path, *, root: Path | None = None
+) -> dict[str, Any]:
     """Return the document of a session, with the files that it names, relative to `folder`, in their places.
+
+    `root`: folder below which they may be, besides `folder`.
 
     Raises:
         InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
-    return FileResolver(read_table, read_schema).resolve(document, folder)
+    return FileResolver(read_table, read_schema, roots=_roots(folder, root)).resolve(document, folder)
 
 
-def with_session_files(agents: object) -> Any:
+def with_session_files(agents: object, *, root: Path | None = None) -> Any:
     """Return the agents of a submission, with the session files that they name in their places.
 
-    Names are relative to the working folder.
+    Names are relative to the working folder; the files must be below it or `root`.
 
     Raises:
         InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
     if not isinstance(agents, Mapping):
         return agents
-    return resolve_session_files({"agents": agents}, Path())["agents"]
+    return resolve_session_files({"agents": agents}, Path(), root=root)["agents"]
 
 
 def read_table(path: Path) -> dict[str, Any]:
@@ -274,5 +291,9 @@ def read_schema(path: Path) -> object:
 
 
 def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
+    # Without waiting for the writer of a pipe.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise InvalidSessionFile(str(path), rule="must be a regular file; `-` is standard input")
         return file.read(MAX_BYTES + 1)

@@ -5,17 +5,43 @@ A job contains the content of these files, never their names: workers open no fi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from ..models.errors import InvalidInput, InvalidSessionFile
+from ..models.outputs.schema import read_schema
+from ..models.sessions.submission import Submission
 from ..models.sessions.subsession_limits import DEEPEST, TOO_DEEP
 from ..models.sessions.subsessions import check_document, session_holders
 
 #: Field with the path of a JSON schema, relative to the session file.
 SCHEMA_FILE = "output_schema"
+
+
+def locate(folder: Path, name: str, *, field: str, roots: Sequence[Path]) -> Path:
+    """Return the path of a file that a session names, with symbolic links resolved.
+
+    A session may come from outside, and must not read any file of this machine.
+
+    Args:
+        folder: The folder to which the name is relative.
+        name: The path as the session names it.
+        field: Field for the error.
+        roots: Folders below which the file must be; empty: anywhere.
+
+    Raises:
+        InvalidInput: The file is in another folder.
+    """
+    try:
+        path = (folder / name).resolve()
+    except (OSError, ValueError, RuntimeError):
+        raise InvalidInput(field, name, "must be the path of a file") from None
+    if roots and not any(path.is_relative_to(root.resolve()) for root in roots):
+        rule = "must be a file below the folder of the session file, or below SYMPOSIA_SESSION_ROOT"
+        raise InvalidInput(field, name, rule)
+    return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +54,8 @@ class FileResolver:
     read_schema: Callable[[Path], object]
     #: The files that contain the current one, the outermost first.
     above: tuple[Path, ...] = ()
+    #: Folders below which the files must be; empty: anywhere.
+    roots: tuple[Path, ...] = ()
 
     def read_file(self, path: Path) -> dict[str, Any]:
         """Return the content of a session file, with the files that it names in their places.
@@ -41,7 +69,7 @@ class FileResolver:
             raise InvalidSessionFile(str(path), rule=f"must not contain itself: {circle}")
         if len(self.above) > DEEPEST:
             raise InvalidSessionFile(str(path), rule=TOO_DEEP)
-        inside = FileResolver(self.read, self.read_schema, (*self.above, whole))
+        inside = replace(self, above=(*self.above, whole))
         return inside.resolve(self.read(path), path.parent)
 
     def resolve(self, document: Mapping[str, Any], folder: Path) -> dict[str, Any]:
@@ -76,9 +104,23 @@ class FileResolver:
             raise InvalidInput(SCHEMA_FILE, path, "must be the path of a JSON file")
         if is_given:
             raise InvalidInput(SCHEMA_FILE, path, "must not be set together with `output`")
-        return self.read_schema(folder / path)
+        file = locate(folder, path, field=SCHEMA_FILE, roots=self.roots)
+        schema = self.read_schema(file)
+        try:
+            read_schema(cast("Mapping[str, Any]", schema))
+        except InvalidInput:  # its rule repeats values
+            raise InvalidSessionFile(str(file), rule="must contain a valid JSON schema") from None
+        return schema
 
     def _document(self, session: Any, where: str, folder: Path) -> Any:
         if isinstance(session, str):
-            return dict(check_document(self.read_file(folder / session), where))
+            file = locate(folder, session, field=where, roots=self.roots)
+            try:
+                document = dict(check_document(self.read_file(file), where))
+                Submission.of_subsession(document, where)
+            except InvalidSessionFile:
+                raise
+            except InvalidInput as error:  # without the value
+                raise InvalidSessionFile(str(file), rule=error.rule) from None
+            return document
         return self.resolve(check_document(session, where), folder)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 from redis.exceptions import RedisError
@@ -12,11 +13,14 @@ from redis.exceptions import RedisError
 from ..archive.results import MAX_PAGE_SIZE, ListedRun, PagePosition, ResultPage, decode_cursor, encode_cursor
 from ..models.errors import ReviewNotFound, StateError
 from ..models.text.ids import timestamp_from_ms
+from ..state.redis.unreadable import Unreadable, read_record
 from ..state.reviews.records import BatchView
 from .batches.context import ReviewContext
 
 #: Further reviews that are read for a page, because some of the same millisecond may be on the page before.
 _EXTRA = 20
+#: State of a review that cannot be read.
+UNREADABLE = "unreadable"
 #: Greatest row of the archive.
 _LAST_ROW = 2**62
 
@@ -112,22 +116,30 @@ def _live(context: ReviewContext, limit: int, last: _Key | None) -> list[tuple[_
     found, expired = [], []
     for batch_id, listed_ms in context.index.listed(limit, until_ms=None if last is None else last[0]):
         try:
-            view, head = context.store.view(batch_id), context.store.head(batch_id)
+            row = read_record("review", batch_id, partial(_of_batch, context, batch_id))
         except ReviewNotFound:
             expired.append(batch_id)
             continue
-        row = ListedReview(
-            id=batch_id,
-            root_name=head.root_name,
-            panel=head.panel.name,
-            state=view.state,
-            started=timestamp_from_ms(view.started_ms),
-            items=_items(view),
-            findings={},
-        )
+        if isinstance(row, Unreadable):
+            row = ListedReview(
+                batch_id, "", "", UNREADABLE, timestamp_from_ms(listed_ms), items={}, findings={}
+            )
         found.append(((listed_ms, batch_id), row))
     context.index.unlist(expired)
     return found
+
+
+def _of_batch(context: ReviewContext, batch_id: str) -> ListedReview:
+    view, head = context.store.view(batch_id), context.store.head(batch_id)
+    return ListedReview(
+        id=batch_id,
+        root_name=head.root_name,
+        panel=head.panel.name,
+        state=view.state,
+        started=timestamp_from_ms(view.started_ms),
+        items=_items(view),
+        findings={},
+    )
 
 
 def _items(view: BatchView) -> dict[str, int]:

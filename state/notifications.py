@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from redis import Redis
@@ -18,6 +19,7 @@ from ..models.errors import InvalidInput, StateError
 from ..models.workspace.task import Notification
 from .redis.keys import notifications_key
 from .redis.readers import read_entries
+from .redis.unreadable import Unreadable, read_record
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +70,8 @@ class NotificationStreams:
             raise InvalidInput("cursor", after, "must be the cursor of a notification, or 0")
         low = "-" if after == BEGINNING else f"({after}"
         entries = read_entries(self._client.xrange(notifications_key(agent), min=low, count=limit))
-        return [
-            ReceivedNotification(cursor, Notification.model_validate_json(text)) for cursor, text in entries
-        ]
+        found = (
+            (cursor, read_record("notification", cursor, partial(Notification.model_validate_json, text)))
+            for cursor, text in entries
+        )
+        return [ReceivedNotification(cursor, it) for cursor, it in found if not isinstance(it, Unreadable)]

@@ -14,6 +14,7 @@ from redis.exceptions import RedisError
 
 from ..models.errors import StateError
 from ..models.review.readers import ReaderModel
+from ..models.sessions.known_agents import KnownAgents
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
 from .worker_leases import WorkerLeases
@@ -27,7 +28,7 @@ class WorkerEntry:
     """A worker as it announced itself."""
 
     name: str
-    agents: tuple[str, ...]
+    agents: KnownAgents
     #: Milliseconds since its last announcement.
     age_ms: int
     #: Names that schedules may use: `roots`, `jobs` and `panels` of its settings.
@@ -68,7 +69,7 @@ class WorkerPresence:
 
         Args:
             name: The worker's name.
-            agents: Names of the agents it knows.
+            agents: Names of the agents it knows; `KnownAgents` say more about them.
             offers: Names that schedules may use, by kind: `roots`, `jobs`, `panels`.
             models: Its model agents by name, for reviews.
             programs: Identities of its agents that run programs, by name.
@@ -79,9 +80,13 @@ class WorkerPresence:
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
         described = {agent: it.model_dump(mode="json") for agent, it in sorted((models or {}).items())}
+        known = KnownAgents.read(agents)
         entry = {
             "at": now,
-            "agents": sorted(agents),
+            "agents": sorted(known),
+            "people": sorted(known.people),
+            "built_in": sorted(known.built_in),
+            "unpriced": sorted(known.unpriced),
             "offers": offered,
             "models": described,
             "programs": dict(programs or {}),
@@ -111,7 +116,7 @@ class WorkerPresence:
             return bool(self.list_alive())
         return True
 
-    def known_agents(self) -> frozenset[str]:
+    def known_agents(self) -> KnownAgents:
         """Return `common_agents` of the live workers."""
         return common_agents(self.list_alive())
 
@@ -165,10 +170,9 @@ def parse_entries(known: Mapping[str, str], now_ms: int) -> list[WorkerEntry]:
     return [entry for entry in entries if entry is not None]
 
 
-def common_agents(workers: Iterable[WorkerEntry]) -> frozenset[str]:
+def common_agents(workers: Iterable[WorkerEntry]) -> KnownAgents:
     """Return the agents that every worker knows, because any worker may get a turn. Empty without a worker."""
-    known = [frozenset(worker.agents) for worker in workers]
-    return frozenset.intersection(*known) if known else frozenset()
+    return KnownAgents.common([worker.agents for worker in workers])
 
 
 def _smallest(models: Sequence[ReaderModel]) -> ReaderModel:
@@ -180,7 +184,8 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
     """Return the announcement of a worker; None: it has the format of another release."""
     try:
         data = json.loads(raw)
-        agents = tuple(map(str, data["agents"]))
+        named = {it: [str(name) for name in data.get(it, ())] for it in ("people", "built_in", "unpriced")}
+        agents = KnownAgents(map(str, data["agents"]), **named)
         offers = {kind: tuple(map(str, names)) for kind, names in data.get("offers", {}).items()}
         models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
         idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))
@@ -285,4 +290,5 @@ class BeatPresence:
 
     def _heard(self) -> tuple[dict[str, int], int]:
         heard = cast("dict[str, str]", self._client.hgetall(BEATS))
-        return {name: int(at) for name, at in heard.items()}, server_ms(self._client)
+        times = {name: int(at) for name, at in heard.items() if at.isascii() and at.isdigit()}
+        return times, server_ms(self._client)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import sys
 
+from ..agents.programs.process import hide_environment
 from ..config.settings import load_settings
 from .logs import configure_logging, install_log_setup
 from .worker_app import create_worker_app
 
+hide_environment()
 settings = load_settings()
 app = create_worker_app(settings)
 install_log_setup(settings)

@@ -20,10 +20,9 @@ from typing import Any
 from celery.signals import after_setup_logger, after_setup_task_logger
 from celery.utils.log import ColorFormatter
 
-from ..config.secrets import known_secrets
 from ..config.settings import Settings
 from ..config.telemetry import load_telemetry_settings
-from ..factories.broker import urls_in_use
+from ..factories.broker import secrets_in_use
 from ..models.text.ids import attempt_span_id, format_timestamp, moment_from_ms, trace_id, utcnow
 from ..models.text.redact import HIDDEN, json_text, without_password
 from ..tasks.runtime.log_context import current_log_context
@@ -40,7 +39,7 @@ class Redaction(logging.Filter):
 
     def __init__(self, secrets: Iterable[str]) -> None:
         super().__init__()
-        self._secrets = tuple(secrets)
+        self._secrets = secrets
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Redact the record, and accept it."""
@@ -174,7 +173,7 @@ _TEXT = "[%(asctime)s: %(levelname)s/%(name)s] %(message)s"
 
 def install_log_setup(settings: Settings) -> None:
     """Apply the settings to the log that Celery sets up in this process."""
-    redaction = Redaction(known_secrets(urls_in_use(settings)))
+    redaction = Redaction(secrets_in_use(settings))
     formatter = _json_formatter(redaction) if settings.log_format == "json" else None
 
     def apply(*, logger: logging.Logger, loglevel: int | None = None, **_: Any) -> None:
@@ -191,7 +190,7 @@ def install_log_setup(settings: Settings) -> None:
 
 def configure_logging(settings: Settings) -> None:
     """Write the log of this process to standard error, with level, format and redaction of the settings."""
-    redaction = Redaction(known_secrets(urls_in_use(settings)))
+    redaction = Redaction(secrets_in_use(settings))
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         _json_formatter(redaction) if settings.log_format == "json" else logging.Formatter(_TEXT)

@@ -9,7 +9,7 @@ A valid answer is a turn outcome, not empty, and within the size limit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
 from typing import Protocol, cast
 
@@ -126,7 +126,7 @@ class AgentRunner:
         secrets: Texts that errors of agents must not contain.
     """
 
-    def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES, secrets: tuple[str, ...] = ()) -> None:
+    def __init__(self, *, max_message_bytes: int = MAX_MESSAGE_BYTES, secrets: Iterable[str] = ()) -> None:
         self._max_message_bytes = max_message_bytes
         self._secrets = secrets
         self._loop = LoopThread()
@@ -233,7 +233,7 @@ async def _call_agent(
     turn: TurnContext,
     turn_services: TurnServices,
     attachments: AttachmentReader | None,
-    secrets: tuple[str, ...],
+    secrets: Iterable[str],
 ) -> object:
     try:
         with in_turn(turn.session_id), reading_with(attachments):
@@ -246,7 +246,7 @@ async def _call_agent(
         raise to_agent_error(error, secrets=secrets) from error
 
 
-def _call_instant_agent(agent: InstantAgent, turn: TurnContext, secrets: tuple[str, ...]) -> object:
+def _call_instant_agent(agent: InstantAgent, turn: TurnContext, secrets: Iterable[str]) -> object:
     try:
         with in_turn(turn.session_id):
             return agent.speak_now(turn)

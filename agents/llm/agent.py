@@ -18,7 +18,7 @@ from pydantic_ai.messages import AgentStreamEvent, PartDeltaEvent, PartStartEven
 from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from ...models.errors import AgentError, AgentFailed
-from ...models.protocol.dialog import Message, message_digest
+from ...models.protocol.dialog import CUT_LINES, CutReason, Message, message_digest
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ..agent import Listener, TurnServices
@@ -50,6 +50,7 @@ MAX_OUTPUT_RETRIES = 2
 _CUT = "the review was cut at the token limit of the answer (finish reason: length): raise max_tokens of the model"
 
 #: Fields of the context that are no part of the request key: they may differ between two attempts of a turn.
+_CUT_REASONS = {"length": CutReason.LENGTH, "content_filter": CutReason.FILTER}
 _VOLATILE_FIELDS = {"messages", "memory", "attempt", "remaining", "timeout_s", "approvers", "observers"}
 
 
@@ -119,6 +120,7 @@ class LLMAgent:
             max_tries=llm_settings.retries + 1,
             deadline=time.monotonic() + turn.timeout_s,
             spent=Usage.model_validate_json(spent) if spent else Usage(),
+            has_cost_budget=turn.remaining.cost_micros is not None,
             secrets=self._secrets(sources),
         )
 
@@ -180,7 +182,10 @@ class LLMAgent:
         if REVIEW_PARAMETER in turn.parameters and answer.response.finish_reason == "length":
             raise AgentFailed(_CUT, retryable=False)
         outcome = _outcome(answer, turn, calls.spent)
-        return outcome.model_copy(update={"left_out": shown.left_out})
+        cut = _CUT_REASONS.get(answer.response.finish_reason or "")
+        if cut is not None and self._settings.fails_if_cut:
+            raise AgentFailed(f"the answer was {CUT_LINES[cut]}", retryable=False)
+        return outcome.model_copy(update={"left_out": shown.left_out, "cut": cut})
 
     def _toolsets(self, turn: TurnContext, calls: ModelCallHooks) -> Sequence[Toolset] | None:
         services = calls.services

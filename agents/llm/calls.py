@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -42,10 +44,14 @@ from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from .approvals import needs_approval
 from .approved_calls import ApprovedCall, store_result
+from .clean_answers import clean_response
 from .errors import retry_pause_s
 from .observing import describe_prompt
+from .prices import ADVICE
 from .settings import DecisionForm, PricedModel, usage_of
 from .tools import ToolContext, use_effect_id
+
+log = logging.getLogger(__name__)
 
 #: Prefixes of call names in the journal.
 REQUESTS, TOOLS = "model:", "tool:"
@@ -73,6 +79,8 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
     deadline: float
     #: Usage of this attempt so far.
     spent: Usage = field(default_factory=Usage)
+    #: Whether the session has a cost budget, which a model without a price does not use up.
+    has_cost_budget: bool = False
     #: Texts that questions to people must not contain.
     secrets: Sequence[str] = ()
     _model_index: int = 0
@@ -111,8 +119,11 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         response = await handler(request_context)
         _check_end(response, request_context)
         # The text of a provider's error may contain an API key.
-        response = replace(response, failed_attempts=None)
-        self.spent += usage_of(response, self.chain[self._model_index].price)
+        response = replace(clean_response(response), failed_attempts=None)
+        source = self.chain[self._model_index]
+        self.spent += usage_of(response, source.price)
+        if self.has_cost_budget and source.price is None and response.usage.cost is None:
+            _warn_of_unpriced(source.entry or response.model_name or "")
         answer = _RESPONSE.dump_json(response).decode()
         await self.services.journal.store_answers(
             {name: answer, self.services.usage_key: self.spent.model_dump_json()}
@@ -214,6 +225,12 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
             if self.services.observer is not None and isinstance(error.__cause__, ModelRetry):
                 self.services.observer.observe_tool_retry(call, error.__cause__.message)
             raise
+
+
+@lru_cache(maxsize=1_024)  # the cache makes each warning unique
+def _warn_of_unpriced(model: str) -> None:
+    """Log, once in this process, that cost budgets do not count a model."""
+    log.warning("model %s has no price, so cost budgets do not count its requests: %s", model, ADVICE)
 
 
 def _mark_replayed() -> None:

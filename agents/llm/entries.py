@@ -129,6 +129,9 @@ class ModelEntry(EntryBase):
         return self
 
 
+CutAnswers = Literal["keep", "fail"]
+
+
 class LLMEntry(GuardedEntry):
     """`[agents.NAME] kind = "llm"`."""
 
@@ -153,6 +156,9 @@ class LLMEntry(GuardedEntry):
     #: Override of the model's `context_tokens`.
     context_tokens: Tokens | None = None
     structured: bool | None = None
+    #: What happens with an answer that the token limit or a content filter cut off: it is kept and marked, or the
+    #: attempt fails. Left out if it is the default, so that the identity of an agent stays the same.
+    cut_answers: CutAnswers = Field(default="keep", exclude_if=lambda it: it == "keep")
     #: Whether messages that no longer fit `context_tokens` are kept in a rolling summary by the model.
     summary: bool = False
     #: Maximum number of dialog messages in its context.

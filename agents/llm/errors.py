@@ -84,6 +84,10 @@ def model_failure(error: Exception, *, secrets: tuple[str, ...] = ()) -> AgentEr
         secrets: Texts to remove from the message.
     """
     retryable = is_transient(error)
+    if isinstance(error, ContentFilterError):  # its body repeats the whole response
+        return AgentFailed(
+            scrub_text(f"{type(error).__name__}: {error.message}", secrets=secrets), retryable=False
+        )
     if not isinstance(error, ModelAPIError):
         failed = to_agent_error(error, retryable=retryable, secrets=secrets)
         if isinstance(error, AgentRunError):  # caused by the model's answer, not by code

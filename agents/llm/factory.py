@@ -166,6 +166,7 @@ class ModelAgentFactory:
             request_timeout_s=model.request_timeout_s,
             retries=model.retries,
             max_requests=entry.max_requests,
+            fails_if_cut=entry.cut_answers == "fail",
             attachments=tuple(self.find_model(it).attachments for it in (entry.model, *entry.fallback)),
         )
         return LLMAgent(lambda: self._sources(entry), llm_settings, toolbox=self._toolbox(entry))

@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from ..programs.process import hide_environment
 from .server import CONTEXT_TOKENS, MODEL_NAME, PidFile, PidRecord, default_threads, find_weights
 
 #: Errors only: the engine logs every request at the levels below.
@@ -24,6 +25,7 @@ _VERBOSITY = 1
 
 def main() -> None:
     """Serve until a signal arrives or standard input ends."""
+    hide_environment()
     options = _options()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, _stop)

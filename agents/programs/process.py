@@ -11,6 +11,7 @@ after exec and then executes the program in the same process, with the same proc
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import errno
 import os
 import resource
@@ -22,6 +23,20 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
+
+_PR_SET_DUMPABLE = 4
+
+
+def hide_environment() -> None:
+    """Hide environment and memory of this process from other processes of its user, such as programs of agents.
+
+    They could read `/proc/PID/environ`, which holds the keys of all models. Only Linux supports this. Forked children
+    inherit it; a program that is executed does not, and gets the variables that its entry names. The process then
+    writes no core dump, and a debugger or profiler needs the capability CAP_SYS_PTRACE, which root has.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+
 
 _LAUNCH = str(Path(__file__).with_name("launcher.py"))
 

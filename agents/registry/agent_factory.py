@@ -23,6 +23,7 @@ from ..entry_base import FieldProblem
 from ..execution.threads import DaemonThreadPool
 from ..llm.entries import LLMEntry, ModelEntry
 from ..llm.factory import ModelAgentFactory, check_import
+from ..llm.prices import lacks_price
 from ..objects import ObjectEntry
 from ..programs.agent import CommandAgent, CommandEntry, check_command_entry
 from ..python import PythonAgent, load_callable
@@ -95,6 +96,12 @@ class AgentFactory:
     def uses_local_model(self, entry: Entry) -> bool:
         """Return whether the agent of an entry uses the local model."""
         return isinstance(entry, LLMEntry) and self._llm.uses_local_model(entry)
+
+    def lacks_price(self, entry: Entry) -> bool:
+        """Return whether a model of the agent of an entry has no price, so that its cost counts as 0."""
+        if not isinstance(entry, LLMEntry) or self.uses_local_model(entry):
+            return False
+        return any(lacks_price(self.find_model(name)) for name in (entry.model, *entry.fallback))
 
     def check_entry(self, entry: Entry) -> Iterator[FieldProblem]:
         """Yield the problems of an entry, before a turn fails."""

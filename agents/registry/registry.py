@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from ...models.errors import InvalidInput, UnknownAgent
 from ...models.review.readers import ReaderModel
+from ...models.sessions.known_agents import KnownAgents
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.guard_holds import GuardTime
@@ -31,7 +32,7 @@ from ..programs.identity import program_identity
 from ..scripted import messages_needed
 from ..sessions import SessionEntry, SessionFiles
 from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
-from .agents_file import AgentsFile, ScriptedEntry, check_not_planted, read_agents_file
+from .agents_file import AgentsFile, HumanEntry, ScriptedEntry, check_not_planted, read_agents_file
 from .binding_keys import BindingKey, binding_of, key_of
 from .built_in import BUILT_IN
 from .descriptions import AgentInfo, entry_detail
@@ -158,6 +159,14 @@ class Registry:
     def names(self) -> tuple[str, ...]:
         """Return all names, sorted."""
         return tuple(sorted(self._entries))
+
+    def known(self) -> KnownAgents:
+        """Return all names, with those of people, of built-in agents and of models without a price."""
+        people = [name for name, entry in self._entries.items() if isinstance(entry, HumanEntry)]
+        unpriced = [name for name, entry in self._entries.items() if self._factory.lacks_price(entry)]
+        return KnownAgents(
+            self._entries, people=people, built_in=self._entries.keys() - self._own, unpriced=unpriced
+        )
 
     def knows(self, name: str) -> bool:
         """Return whether there is an agent of that name."""

@@ -34,6 +34,24 @@ _PROVENANCE = ("participant_id", _ASKED_BY, "turn_number", "token_id", "fence")
 _HISTORY = "history"
 #: Key in a message's event for the data beside its text.
 _OUTPUT = "output"
+#: Key in a message's event for the reason why its text is incomplete.
+_CUT = "cut"
+
+
+class CutReason(StrEnum):
+    """Reason why the text of a message is incomplete."""
+
+    #: The model reached its limit of tokens.
+    LENGTH = "length"
+    #: A filter of the provider removed the rest.
+    FILTER = "content_filter"
+
+
+#: What is shown of an incomplete message.
+CUT_LINES = {
+    CutReason.LENGTH: "cut off: the model reached its token limit",
+    CutReason.FILTER: "cut off: a content filter removed the rest",
+}
 
 
 class Role(StrEnum):
@@ -96,14 +114,25 @@ class Message(ProtocolObject):
         return (data or {}).get(_OUTPUT)
 
     @property
+    def cut(self) -> CutReason | None:
+        """Why its text is incomplete; None: it is not known to be."""
+        reason = self._event_field(_CUT, str)
+        return next((it for it in CutReason if it == reason), None)
+
+    @property
+    def cut_line(self) -> str:
+        """Line that says that the text is incomplete, and why; empty: it is not known to be."""
+        return "" if self.cut is None else f"[{CUT_LINES[self.cut]}]"
+
+    @property
     def attachments(self) -> tuple[Attachment, ...]:
         """Files of the message, without their data."""
         return read_references(self._event_field(ATTACHMENTS, list))
 
     @property
     def text(self) -> str:
-        """Text of the message, followed by a line for each attachment."""
-        return "\n".join((self.content, *(it.line for it in self.attachments)))
+        """Text of the message, followed by a line if it is incomplete, and by one for each attachment."""
+        return "\n".join(filter(None, (self.content, self.cut_line, *(it.line for it in self.attachments))))
 
     @property
     def history(self) -> Mapping[str, JsonValue]:
@@ -141,8 +170,15 @@ class Message(ProtocolObject):
 
     def with_output(self, output: JsonValue) -> Message:
         """Return the message of a turn with data beside its text."""
+        return self._with_data(_OUTPUT, output)
+
+    def with_cut(self, reason: CutReason) -> Message:
+        """Return the message of a turn whose text is incomplete."""
+        return self._with_data(_CUT, reason.value)
+
+    def _with_data(self, name: str, value: JsonValue) -> Message:
         assert self.event is not None  # noqa: S101 - `build_turn_message` has set it
-        return self.changed(event=self.event.changed(data={**(self.event.data or {}), _OUTPUT: output}))
+        return self.changed(event=self.event.changed(data={**(self.event.data or {}), name: value}))
 
     def with_attachments(self, attachments: Sequence[Attachment]) -> Message:
         """Return the message with these files instead of its own; a message without an event gets one."""
@@ -284,5 +320,7 @@ def group_by_thread(dialogs: Iterable[Dialog]) -> dict[str | None, list[Dialog]]
 
 def dialog_html(title: str, messages: Iterable[Message], *, status: str) -> str:
     """Return messages as HTML, with a title above and a status below."""
-    texts = ((it.author or it.role.value, it.content) for it in messages)
+    texts = (
+        (it.author or it.role.value, "\n".join(filter(None, (it.content, it.cut_line)))) for it in messages
+    )
     return named_texts_html(title, texts, status=status)

@@ -19,7 +19,7 @@ from .limits import check_sizes
 from .options import AgentBinding
 from .spec import SessionSpec
 from .stop_conditions import Converged
-from .submission import HUMAN_AGENT
+from .submission import agent_of_person
 
 #: Accepted forms of a binding: a registered agent's name, or a name with overrides.
 AnyBinding = str | AgentBinding | Mapping[str, Any]
@@ -132,14 +132,14 @@ def read_binding(data: AnyBinding) -> AgentBinding:
 def binding_for(
     participant: Participant, agent: AnyBinding | None, *, known_agents: frozenset[str]
 ) -> AgentBinding:
-    """Return the agent of a participant: the given one, else the agent of the same name; `human` for a person.
+    """Return the agent of a participant: the given one, else the agent of the same name; for a person one of kind human.
 
     Raises:
         UnknownAgent: No worker knows the agent; `known_agents` is empty if no worker is known.
     """
     name = participant.participant_id
-    is_person = participant.kind is ParticipantKind.HUMAN and name not in known_agents
-    binding = read_binding(agent if agent is not None else HUMAN_AGENT if is_person else name)
+    own = agent_of_person(name, known_agents) if participant.kind is ParticipantKind.HUMAN else name
+    binding = read_binding(agent if agent is not None else own)
     if known_agents and binding.agent not in known_agents:
         raise UnknownAgent(binding.agent, known=known_agents)
     return binding

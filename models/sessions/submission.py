@@ -28,6 +28,7 @@ from ..turns.items import NewItem
 from ..turns.waiting import TimeoutAction
 from .history import History
 from .inputs import InputValue
+from .known_agents import KnownAgents
 from .limits import MAX_MESSAGES, TurnLimits, check_sizes
 from .options import MAX_ITEMS, AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .spec import SessionSpec
@@ -70,6 +71,16 @@ _DOCUMENT_FIELDS = (*Collab.model_fields, *_RUN_FIELDS, "inputs", "output_schema
 _PARTICIPANT_FIELDS = (*Participant.model_fields, "agent", "session")
 #: Built-in agent of human participants without an agent of their own; it waits for an answer.
 HUMAN_AGENT = "human"
+
+
+def agent_of_person(name: str, known_agents: frozenset[str]) -> str:
+    """Return the agent of a person without a binding: that of their name if it is of kind human, else `human`.
+
+    A program or a model that has the same name by chance must not answer for them.
+    """
+    return name if name in KnownAgents.read(known_agents).people else HUMAN_AGENT
+
+
 #: Text of the first message of a session that is submitted with attachments only.
 _NO_TEXT = "See the attached files."
 #: Rule for attachments in a session file of a sub-session or a schedule.
@@ -456,7 +467,7 @@ class Submission:
         if name in self.agents:
             return self.agents[name]
         if participant.kind is ParticipantKind.HUMAN:
-            return AgentBinding(agent=name if name in known_agents else HUMAN_AGENT)
+            return AgentBinding(agent=agent_of_person(name, known_agents))
         if participant.kind is not ParticipantKind.AGENT:
             raise InvalidInput(f"participants.{name}.kind", participant.kind.value, _NAME_ONE.format(name))
         return _read(AgentBinding, {"agent": name}, f"agents.{name[:50]}")

@@ -20,7 +20,8 @@ from ..attachments.limits import MOST_PER_MESSAGE
 from ..memory.learned import Learned, MemoryUpdate
 from ..memory.recall import MemoryView
 from ..protocol.collab import CollabMode, Participant
-from ..protocol.dialog import Message, Role
+from ..protocol.dialog import CutReason, Message, Role
+from ..text.clean import CleanText
 from ..text.ids import format_timestamp, utcnow
 from ..text.json_text import to_json_data
 from ..text.words import count_of
@@ -144,7 +145,7 @@ class Decision(Frozen):
 class DraftMessage(Frozen):
     """A message an agent wants written; the commit adds speaker, turn, token and time."""
 
-    content: str = Field(min_length=1)
+    content: CleanText = Field(min_length=1)
     role: Role = Role.AGENT
     #: Files of the message: new ones (`Attachment.of`), or files of messages that the turn sees.
     attachments: tuple[Attachment, ...] = Field(default=(), max_length=MOST_PER_MESSAGE)
@@ -278,6 +279,8 @@ class TurnOutcome(Frozen):
     #: None: no data. Without a message, the text of the turn is this data as JSON.
     output: OutputValue = None
     usage: TurnUsage = Usage()
+    #: Why the text of the last message is incomplete. Left out if it is not, so that workers of earlier versions read it.
+    cut: CutReason | None = Field(default=None, exclude_if=lambda it: it is None)
     #: Number of shown messages that the agent left out because of the size limit.
     left_out: int = Field(default=0, ge=0)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from ...models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
@@ -29,6 +30,7 @@ from ...models.schedules.schedule import (
 from ...models.text.ids import moment_from_ms, new_id
 from ...models.text.nearest import nearest_names
 from ...state.presence import WorkerPresence
+from ...state.redis.unreadable import Unreadable, read_record
 from ...state.schedule_store import ScheduleState, ScheduleStore
 from ...tasks.runtime.graph import broker_error
 from ..reports.formats import format_of
@@ -176,7 +178,12 @@ class Schedules:
             self._store.put(schedule, mode="sync", source=FROM_SETTINGS)
         for name in self._store.names():
             with suppress(ScheduleNotFound):  # another beat has removed it
-                if name not in wanted and self._store.get(name).source == FROM_SETTINGS:
+                stored = read_record("schedule", name, partial(self._store.get, name))
+                if (
+                    name not in wanted
+                    and not isinstance(stored, Unreadable)
+                    and stored.source == FROM_SETTINGS
+                ):
                     self._store.remove(name)
 
     def entries(self) -> list[ScheduleEntry]:
@@ -200,8 +207,8 @@ class Schedules:
         found = []
         for name in [it for it in self._store.names() if it > after][:limit]:
             with suppress(ScheduleNotFound):  # removed at the same time
-                found.append(self.get(name))
-        return found
+                found.append(read_record("schedule", name, partial(self.get, name)))
+        return [it for it in found if not isinstance(it, Unreadable)]
 
     def get(self, name: str) -> ScheduleEntry:
         """Return one schedule.

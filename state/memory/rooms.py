@@ -19,9 +19,19 @@ from collections.abc import Mapping
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput
-from ...models.memory.merge import StatementOrigin, WriteMetadata, apply_statement, parse_statement
+from ...models.memory.capping import cap_state
+from ...models.memory.merge import (
+    Statement,
+    StatementOrigin,
+    WriteMetadata,
+    apply_statement,
+    parse_statement,
+    with_write_metadata,
+)
+from ...models.memory.parameters import to_compact_json
 from ...models.memory.recall import MemoryView, RecallContext, recall, view_without_service
 from ...models.memory.services import find_service
+from ...models.memory.state import MemoryState
 from ...models.memory.wire_form import to_document
 from .management import MemoryManagement, new_mark
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
@@ -148,7 +158,8 @@ class DialogMemory(MemoryManagement):
             Whether it was stored: False without user or room, with nothing to store, or without Redis.
 
         Raises:
-            InvalidInput: No service, an unknown one, a bad id, or a value of the wrong type: nothing was stored.
+            InvalidInput: No service, an unknown one, a bad id, or a value that has the wrong type or is too large
+                (`memory_max_bytes`): nothing was stored.
         """
         owner = Owner.from_ids(user_id, room_id)
         look = self._read(owner)
@@ -161,6 +172,7 @@ class DialogMemory(MemoryManagement):
         if owner is None or look.degraded or not statement.parameters:
             return False
         writer = WriteMetadata(look.now_ms, mark=new_mark(), by=updated_by, conversation_id=conversation_id)
+        self._check_size(statement, writer)
         try:
             written = self.kept.write(owner, [statement], writer, look=look)
         except REDIS_ERRORS as error:
@@ -170,6 +182,16 @@ class DialogMemory(MemoryManagement):
             return False
         log_stored(owner, self.kept.rules)
         return True
+
+    def _check_size(self, statement: Statement, writer: WriteMetadata) -> None:
+        """Refuse parameters that do not fit even into an empty memory: some of them would be dropped."""
+        alone = with_write_metadata(apply_statement(MemoryState(), statement), writer)
+        if cap_state(alone, max_bytes=self.kept.rules.max_bytes).evicted:
+            sizes = {name: len(to_compact_json(it.value)) for name, it in statement.parameters.items()}
+            largest = max(sizes, key=lambda name: sizes[name])
+            self.kept.counts.count(MemoryEvent.TOO_LARGE)
+            rule = f"must fit, with all parameters, into a memory of {self.kept.rules.max_bytes} bytes"
+            raise InvalidInput(largest, statement.parameters[largest].value, rule)
 
     def _read(self, owner: Owner | None) -> MemorySnapshot:
         """Return the memory; an empty one without an owner or without Redis."""

@@ -13,7 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import NamedTuple, cast
+from functools import partial
+from typing import NamedTuple, Self, cast
 
 from pydantic import JsonValue
 from pydantic_core import to_json
@@ -22,6 +23,7 @@ from redis import Redis
 from ..redis.due_index import add_or_renew, drop
 from ..redis.keys import INBOX
 from ..redis.scripts import ScriptValue, call_on_session
+from ..redis.unreadable import read_record
 from ..sessions.records import Grant, ScriptAnswer, read_answer
 from ..sessions.requests import JournalNote, TurnOutput, format_notes
 from ..sessions.turn_records import Accounts, ParkedBy, format_accounts
@@ -189,6 +191,12 @@ class InboxEntry(NamedTuple):
     turn_number: int
     name: str
 
+    @classmethod
+    def parse(cls, member: str) -> Self:
+        """Return the entry of a member. Raises ValueError for one that another program wrote."""
+        session_id, number, name = member.split("|", 2)
+        return cls(session_id, int(number), name)
+
     def member(self) -> str:
         """Return the member of the sorted set for this question."""
         return f"{self.session_id}|{self.turn_number}|{self.name}"
@@ -231,9 +239,9 @@ class Inbox:
             tied = 0 if new else tied + len(page)
             for at_ms, member in new:
                 last = at_ms, member
-                session_id, number, to = member.split("|", 2)
-                if name in (None, to):
-                    yield InboxEntry(session_id, int(number), to), at_ms
+                entry = read_record("entry of the inbox", member, partial(InboxEntry.parse, member))
+                if isinstance(entry, InboxEntry) and name in (None, entry.name):
+                    yield entry, at_ms
             if len(page) < _PAGE:
                 return
 

@@ -6,7 +6,8 @@ turn leaves no statements, a worker may die at any moment, and the memory has al
 the next turn begins or the session has ended. This costs two round trips per turn, and none in a
 session without memory.
 
-No function here raises: during a Redis outage a turn runs without memory, and its view says so.
+No function here raises: during an outage of the memory's Redis a turn runs without memory, and its view says so. It still
+sees what its session has learned (`unstored.py`).
 
 Source: dialog state document, section 2 (`execute`).
 """
@@ -35,7 +36,9 @@ from ...models.memory.state import MemoryState
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ...state.memory.monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
 from ...state.memory.store import REDIS_ERRORS, MemoryStore
+from ...state.memory.unstored import UnstoredStatements
 from ...state.memory.values import MemorySnapshot, Owner, SnapshotCache
+from ...state.redis.unreadable import Unreadable, read_record
 from ...state.sessions.records import SessionState
 from ..views.session_views import SessionFacts, decode_turn_result
 
@@ -59,11 +62,24 @@ class RecalledMemory:
     service: str | None = None
 
 
-class TurnMemory:
-    """Dialog memory for the turns of a worker."""
+def _read_result(session_id: str, text: str) -> TurnResult | Unreadable:
+    return read_record(
+        "unstored statements of session", session_id, lambda: TurnResult.model_validate_json(text)
+    )
 
-    def __init__(self, store: MemoryStore) -> None:
+
+class TurnMemory:
+    """Dialog memory for the turns of a worker.
+
+    Args:
+        store: The memories.
+        unstored: Keeps what sessions learn while the server of the memories is unavailable; None: it is that of the
+            sessions.
+    """
+
+    def __init__(self, store: MemoryStore, unstored: UnstoredStatements | None = None) -> None:
         self._store = store
+        self._unstored = unstored
         self._seen = SnapshotCache()
         self._away_until = 0.0
 
@@ -112,18 +128,43 @@ class TurnMemory:
         owner = None if options is None else Owner.from_ids(options.user_id, options.room_id)
         if options is None or owner is None:
             return
-        for record in state.unconsumed():
-            if record.result and '"remember"' in record.result:
-                result = decode_turn_result(state, record)
-                try:
-                    self._store_statements(facts, options, owner, result, now_ms=state.now_ms)
-                except REDIS_ERRORS as error:
-                    self._handle_outage(error)
-                except Exception:
-                    log.exception(
-                        "session %s: storing dialog memory of turn %d failed", facts.session_id, result.number
-                    )
-                    self._store.counts.count_locally(MemoryEvent.DEGRADED)
+        found = [it for it in state.unconsumed() if it.result and '"remember"' in it.result]
+        kept = self._read_unstored(facts.session_id)
+        results = {**kept, **{it.number: decode_turn_result(state, it) for it in found}}
+        is_away = False
+        for number, result in results.items():
+            # In this order: a later statement replaces an earlier one.
+            is_away = is_away or not self._store_result(facts, options, owner, result, now_ms=state.now_ms)
+            if self._unstored is None:
+                continue
+            if not is_away and number in kept:
+                self._unstored.drop(facts.session_id, number)
+            elif is_away and number not in kept:
+                self._unstored.keep(facts.session_id, number, result.model_dump_json(exclude_none=True))
+
+    def _store_result(
+        self, facts: SessionFacts, options: MemoryOptions, owner: Owner, result: TurnResult, *, now_ms: int
+    ) -> bool:
+        """Store the statements of a turn; return False if the memory is unavailable."""
+        try:
+            return self._store_statements(facts, options, owner, result, now_ms=now_ms)
+        except REDIS_ERRORS as error:
+            self._handle_outage(error)
+            return False
+        except Exception:
+            log.exception(
+                "session %s: storing dialog memory of turn %d failed", facts.session_id, result.number
+            )
+            self._store.counts.count_locally(MemoryEvent.DEGRADED)
+            return True
+
+    def _read_unstored(self, session_id: str) -> dict[int, TurnResult]:
+        """Return the results of turns whose statements are not stored yet."""
+        if self._unstored is None:
+            return {}
+        kept = self._unstored.read(session_id)
+        read = {number: _read_result(session_id, text) for number, text in kept.items()}
+        return {number: it for number, it in read.items() if not isinstance(it, Unreadable)}
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -134,6 +175,11 @@ class TurnMemory:
         about = options.service or before.service_of_session(facts.session_id) or before.service
         said = self._opening_statements(facts, options, about)
         state = before if said is None else apply_statement(before, said.statement)
+        for result in self._read_unstored(facts.session_id).values():
+            learned = self._learned(
+                facts, state, options, result, result.remember or MemoryUpdate(at_ms=now_ms)
+            )
+            state = state if learned is None else apply_statement(state, learned.statement)
         view = self._view(facts, options, look, state)
         if said is not None and view.service is not None:
             new = {name: known.value for name, known in said.statement.parameters.items()}
@@ -180,11 +226,12 @@ class TurnMemory:
 
     def _store_statements(
         self, facts: SessionFacts, options: MemoryOptions, owner: Owner, result: TurnResult, *, now_ms: int
-    ) -> None:
+    ) -> bool:
+        """Store the statements of a turn; return False if the memory could not be read."""
         # The last known memory of this process may be outdated: then the write returns the current one.
         look, it = self._seen.get(owner) or self._read(owner, now_ms), result.remember
         if look.degraded or it is None:
-            return
+            return not look.degraded
         said = self._opening_statements(
             facts, options, it.about or options.service or look.room.value.service
         )
@@ -202,6 +249,7 @@ class TurnMemory:
         self._seen.put(owner, written)
         if written is not look:
             log_stored(owner, self._store.rules)
+        return True
 
     def _opening_statements(
         self, facts: SessionFacts, options: MemoryOptions, about: str | None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from redis import Redis
@@ -111,7 +111,7 @@ class GrantServicesFactory:
         client: Redis,
         *,
         model_instrumentation: Callable[[], object] | None = None,
-        secrets: tuple[str, ...] = (),
+        secrets: Iterable[str] = (),
         renew: Callable[[str, Grant], bool],
     ) -> None:
         self.client = client
@@ -125,7 +125,7 @@ class GrantServicesFactory:
         self, session_id: str, grant: Grant, participant: str, *, records: bool = False
     ) -> GrantServices:
         """Return the turn services of one grant; `records`: the session records its calls."""
-        recorder = TurnRecorder(self.secrets) if records else None
+        recorder = TurnRecorder(tuple(self.secrets)) if records else None
         return GrantServices(self, session_id, grant, participant, recorder)
 
 

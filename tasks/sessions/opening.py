@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +23,7 @@ from ...models.errors import (
     SessionNotFound,
 )
 from ...models.protocol.base import Trace
+from ...models.sessions.known_agents import KnownAgents
 from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import MaxTurns
@@ -40,6 +42,8 @@ from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..runtime.tracing import active_span
 from ..views.session_views import SessionFacts
 from ..workspace.base import normalize_id
+
+log = logging.getLogger(__name__)
 
 #: Milliseconds after a session is added to the index, in which readers do not report it as missing.
 _SOON_MS = 60_000
@@ -61,6 +65,29 @@ def prepare(
     )
     _check_subsessions(prepared, known_agents=known_agents, max_message_bytes=max_message_bytes)
     return prepared
+
+
+def _warn_of_built_in(submission: Submission, prepared: Submission, known_agents: frozenset[str]) -> None:
+    """Log each participant that has a built-in agent only because it has the agent's name."""
+    for name in KnownAgents.read(known_agents).built_in & (prepared.agents.keys() - submission.agents.keys()):
+        if prepared.agents[name].agent == name:
+            log.warning(
+                "participant %s uses the built-in agent of this name; if that is meant, say agents={%r: %r},"
+                " else register an agent %s",
+                *(name, name, name, name),
+            )
+
+
+def _warn_of_unpriced(prepared: Submission, known_agents: frozenset[str]) -> None:
+    """Log each participant whose turns a cost budget does not count."""
+    unpriced = KnownAgents.read(known_agents).unpriced
+    for name, binding in prepared.agents.items():
+        if binding.agent in unpriced:
+            log.warning(
+                "the cost budget does not count the turns of %s: the model of agent %s has no price; set"
+                " input_usd_per_million and output_usd_per_million in its [models] table, 0 for a free model",
+                *(name, binding.agent),
+            )
 
 
 def _check_subsessions(
@@ -160,11 +187,14 @@ class SessionOpener:
         self._check_depth(submission)
         check_attachments(submission.attachments, max_bytes=self.max_attachment_bytes)
         prepared = prepare(submission, known_agents=known_agents, max_message_bytes=self.max_message_bytes)
+        _warn_of_built_in(submission, prepared, known_agents)
         prepared = self._assign(prepared)
         if prepared.record is None:
             prepared = replace(prepared, record=self.records)
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
+        if stop.remaining(Totals()).cost_micros is not None:
+            _warn_of_unpriced(prepared, known_agents)
         spec = prepared.spec(stop).model_copy(update={"submitted_in": submitted_in or active_span()})
         opening = Opening(
             collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),

@@ -76,8 +76,11 @@ class MessageBuilder:
         last = len(outcome.messages) - 1
         for index, draft in enumerate(outcome.messages):
             message = self._message(self.planned.participant, draft, now)
-            has_data = index == last and outcome.output is not None
-            yield message.with_output(outcome.output) if has_data else message
+            if index == last and outcome.output is not None:
+                message = message.with_output(outcome.output)
+            if index == last and outcome.cut is not None:
+                message = message.with_cut(outcome.cut)
+            yield message
 
     def _message(self, speaker: str, draft: DraftMessage, now: datetime) -> Message:
         message = build_turn_message(

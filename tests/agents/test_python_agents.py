@@ -38,6 +38,10 @@ def test_outcome_is_returned_unchanged(speak):
     assert speak("outcome") == TurnOutcome(hand_off="bob")
 
 
+def test_half_a_character_is_replaced(speak):
+    assert speak("half_a_character") == TurnOutcome.say("\ufffd")
+
+
 def test_returning_none_is_a_pass(speak):
     assert speak("nothing") == TurnOutcome.skip_turn()
 
@@ -47,7 +51,6 @@ def test_returning_none_is_a_pass(speak):
     [
         ("blank", "outcome: must not be blank; return None to pass (got '  ')"),
         ("number", "outcome: must be text, a TurnOutcome, a model, a dict, a list or None (got 7)"),
-        ("half_a_character", "outcome: must be valid UTF-8 text (got '\\ud800')"),
     ],
 )
 def test_answer_of_a_wrong_type_is_refused(speak, name, said):

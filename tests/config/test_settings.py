@@ -148,6 +148,7 @@ def test_every_setting_reaches_a_child_process() -> None:
         tenant_daily_turns=1,
         deliveries_file="deliveries.toml",
         schedules_file="schedules.toml",
+        session_root="sessions",
         metrics_port=1,
         worker_processes=1,
     )

@@ -24,6 +24,10 @@ AGENTS = """
 kind = "python"
 callable = "stub_agents.security:telltale"
 
+[agents.dumpable]
+kind = "python"
+callable = "stub_agents.security:dumpable"
+
 [models.house]
 model = "m"
 base_url = "http://127.0.0.1:1/v1"

@@ -14,8 +14,9 @@ from checks.everything_kept import everything_kept
 from live import result_of
 from processes.gone import command_of
 from scaling import patient
+from symposia import run_local_sync
 from symposia.client import Client
-from symposia.config.secrets import known_secrets
+from symposia.config.secrets import KnownSecrets, known_secrets
 from symposia.models.sessions.options import AfterRetries
 from symposia.state.redis.connect import connect
 from symposia.workers.cli.app import build_app
@@ -115,6 +116,39 @@ def test_process_arguments_have_no_secret(guarded):
     assert [secret for secret in guarded.secrets if secret in arguments] == []
 
 
+_READ = """
+import os, subprocess, sys
+from symposia.agents.programs.process import hide_environment
+if sys.argv[1] == "hidden":
+    hide_environment()
+subprocess.run(["cat", f"/proc/{os.getpid()}/environ"])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the environment of a process")
+@pytest.mark.parametrize(("state", "seen"), [("shown", True), ("hidden", False)])
+def test_program_cannot_read_the_environment_of_its_parent(tmp_path, state, seen):
+    """Root may read any process, so the test uses another user if it runs as root."""
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] if os.geteuid() == 0 else []
+    environment = {**os.environ, "HOUSE": "hunter2x", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [*user, sys.executable, "-c", _READ, state],
+        env=environment,
+        capture_output=True,
+        cwd="/",
+        check=False,
+    )
+    if b"Traceback" in done.stderr or (seen and done.returncode):
+        pytest.skip("this user cannot run the interpreter")
+    assert (b"hunter2x" in done.stdout) is seen
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux hides the environment of a process")
+def test_workers_hide_their_environment(guarded):
+    result = result_of(guarded.submit("dumpable", stop={"max_turns": 1}))
+    assert result.text == "0"
+
+
 def test_messages_and_tracebacks_are_redacted_in_logs():
     redaction = Redaction(["hunter2"])
     log, record = logging.getLogger("redacted"), None
@@ -141,3 +175,35 @@ def test_secrets_are_known_from_variables_and_urls(monkeypatch):
     found = known_secrets(["redis://:hunt%2Fer@host/0", "redis://host/0"])
     assert {"value-1", "value-2", "value-4", "hunt%2Fer", "hunt/er"} <= set(found)
     assert not {"value-3", "abc"} & set(found)
+
+
+def test_secrets_named_by_files_are_known(monkeypatch, tmp_path):
+    """Variables with any name, also those of a file that changes while a worker runs."""
+    agents, deliveries = tmp_path / "agents.toml", tmp_path / "deliveries.toml"
+    for name in ("HOUSE", "BOARD", "LATER"):
+        monkeypatch.setenv(name, f"value of {name}")
+    secrets = KnownSecrets([], [agents, deliveries])
+    assert "value of HOUSE" not in list(secrets)
+    agents.write_text('[models.m]\napi_key_env = "HOUSE"\n')
+    deliveries.write_text("broken = [\n{ secret_env = 'BOARD' }")
+    redaction = Redaction(secrets)
+    assert redaction.redact_text("value of HOUSE, value of BOARD") == "***, ***"
+    agents.write_text('[models.m]\n"api_key_env" = "LATER"\n')
+    assert redaction.redact_text("value of HOUSE, value of LATER") == "***, ***"
+
+
+def test_key_of_any_name_is_not_in_an_agents_error(monkeypatch, tmp_path, caplog):
+    def ada(turn):
+        raise ValueError(f"the server refused {os.environ['HOUSE']}")
+
+    (tmp_path / "agents.toml").write_text(
+        '[models.m]\nmodel = "x"\nbase_url = "http://127.0.0.1:9/v1"\napi_key_env = "HOUSE"\n'
+    )
+    monkeypatch.setenv("SYMPOSIA_AGENTS_FILE", str(tmp_path / "agents.toml"))
+    monkeypatch.setenv("SYMPOSIA_DATA_DIR", str(tmp_path / "data"))
+    monkeypatch.setenv("HOUSE", "hunter2x")
+    collab = {"title": "t", "purpose": "p", "mode": "round_robin"}
+    result = run_local_sync(collab, agents={"ada": ada}, policy={"attempts": 1}, timeout_s=patient(30))
+    events = " ".join(map(str, result.collab.events))
+    assert "the server refused ***" in events + result.detail
+    assert "hunter2x" not in events + result.detail + caplog.text

@@ -17,7 +17,7 @@ def test_worker_announces_the_agents_it_knows(client):
     book.announce("w2", ["b", "a"])
     book.announce("w1", [])
     first, second = book.list_alive()
-    assert (first.name, first.agents, second.name, second.agents) == ("w1", (), "w2", ("a", "b"))
+    assert (first.name, first.agents, second.name, second.agents) == ("w1", set(), "w2", {"a", "b"})
     assert 0 <= second.age_ms < 5_000
 
 
@@ -27,7 +27,7 @@ def test_silent_worker_is_not_alive(client):
     silent_for(client, "w", workers_module.SILENT_MS + 1_000)
     assert book.list_alive() == []
     book.announce("w", ["a", "b"])
-    assert [worker.agents for worker in book.list_alive()] == [("a", "b")]
+    assert [worker.agents for worker in book.list_alive()] == [{"a", "b"}]
 
 
 def test_silent_workers_are_removed_by_the_next_writer(client):

@@ -112,7 +112,7 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
             "workers", Grade.BAD, "no worker is running", "start one: symposia worker, or symposia up"
         )
     for it in alive:
-        yield CheckResult("workers", Grade.GOOD, f"{it.name} has the agents {', '.join(it.agents)}")
+        yield CheckResult("workers", Grade.GOOD, f"{it.name} has the agents {', '.join(sorted(it.agents))}")
     known = [frozenset(it.agents) for it in alive]
     if known and (apart := frozenset.union(*known) - frozenset.intersection(*known)):
         text = f"not every worker has {', '.join(sorted(apart))}: sessions that use them are refused"

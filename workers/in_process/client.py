@@ -161,7 +161,7 @@ def _server(folder: Path) -> Iterator[str]:
 def _sweeping(runtime: Runtime) -> Iterator[None]:
     """Announce this process as a worker, and sweep its sessions in a thread."""
     presence = WorkerPresence(runtime.store.client)
-    announce = partial(presence.announce, f"local-{os.getpid()}@local", runtime.registry.names())
+    announce = partial(presence.announce, f"local-{os.getpid()}@local", runtime.registry.known())
     is_over = threading.Event()
     announce()
 

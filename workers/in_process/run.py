@@ -21,6 +21,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ...client.sessions import read_session
+from ...config.settings import load_settings
 from ...jobs.collab import CollabJob
 from ...jobs.kernel import is_notebook
 from ...jobs.notebook import LiveDisplay
@@ -120,7 +121,8 @@ class _LocalRun:
 
     def result(self, options: Mapping[str, Any]) -> JobResult:
         # Wrong input is refused before the server starts.
-        submission = read_session({"collab": self._collab, "agents": self._bindings, **options})
+        given = {"collab": self._collab, "agents": self._bindings, **options}
+        submission = read_session(given, load_settings())
         with LocalClient(self._objects, threads=self._threads) as client:
             job = self._job = client.submit_unattended(submission)
             if self._is_cancelled.is_set():

@@ -15,6 +15,7 @@ from pydantic import ValidationError
 
 from ...agents.registry.registry import Registry
 from ...config.settings import Settings, child_environment
+from ...models.sessions.known_agents import KnownAgents
 from .code_probe import CodeReport
 from .processes import end_process, end_with_parent
 
@@ -99,7 +100,7 @@ def check_code(environment: Mapping[str, str], *, finds_working_folder: bool = T
 
 def registered_names(
     registry: Registry, settings: Settings, *, finds_working_folder: bool = True
-) -> frozenset[str]:
+) -> KnownAgents:
     """Return the names of the agents of a registry that was loaded without its modules, with those of the modules.
 
     Logs a warning for each module that cannot be imported.
@@ -108,8 +109,12 @@ def registered_names(
         RegistryError: Workers would refuse the agents file.
     """
     if not registry.modules:
-        return frozenset(registry.names())
+        return registry.known()
     report = check_code(child_environment(settings), finds_working_folder=finds_working_folder)
     for problem in report.problems:
         log.warning("problem in the agents file, its agents are unknown: %s", problem)
-    return frozenset((*registry.names(), *report.names))
+    return KnownAgents(
+        (*registry.names(), *report.names),
+        people=registry.known().people,
+        unpriced=registry.known().unpriced,
+    )

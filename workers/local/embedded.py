@@ -26,6 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Self
 
+from ...config.settings import read_variable
 from ...factories.connection import Health, ServerRecord, check_health, find_embedded_server, server_folder
 from ...models.errors import EmbeddedServerError, PortTaken
 from ...models.extras import Needed
@@ -57,6 +58,12 @@ daemonize no
 #: Detached servers: started here, used by other processes. Python warns about a running child process whose
 #: `Popen` object is garbage-collected.
 _detached: list[subprocess.Popen[bytes]] = []
+
+
+def _environment() -> dict[str, str]:
+    """Return the environment of the server: programs of agents can read it, so it holds no secret."""
+    found = {name: read_variable(name) for name in ("LANG", "LD_LIBRARY_PATH", "PATH", "TZ")}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 class EmbeddedServer:
@@ -214,6 +221,7 @@ class EmbeddedServer:
             return subprocess.Popen(
                 end_with_parent(command) if self._bound else command,
                 cwd=self._folder,
+                env=_environment(),
                 stdin=stdin,
                 stdout=log,
                 stderr=log,

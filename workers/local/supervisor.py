@@ -17,6 +17,7 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Protocol, Self
 
+from ...agents.programs.process import hide_environment
 from ...models.errors import ServiceEnded, SymposiaError
 
 
@@ -209,6 +210,7 @@ class Supervisor:
         self._next_look = 0.0
 
     def __enter__(self) -> Self:
+        hide_environment()
         try:
             for kept in self._states:
                 self._start(kept)

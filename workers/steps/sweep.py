@@ -102,7 +102,7 @@ def make_sweep_thread(
             taken = len(state.reserved_requests)
             book.announce(
                 worker,
-                runtime.registry.names(),
+                runtime.registry.known(),
                 offers(),
                 models=runtime.registry.reader_models(),
                 programs=runtime.registry.program_identities(),

@@ -19,7 +19,7 @@ from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.errors import LONGEST_PAUSE_S, MAX_RETRY_AFTER_S, retry_pause_s
 from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
 from symposia.models.errors import AgentFailed, AgentTimeout
-from symposia.models.turns.turn import Usage
+from symposia.models.turns.turn import TurnOutcome, Usage
 
 pytestmark = pytest.mark.real_models
 
@@ -218,3 +218,64 @@ def test_request_error_keeps_the_finished_calls(speak, model, turn):
         speak(context, retries=0)
     assert speak(context, retries=0).usage.requests == 2
     assert len(model.asked) == 3
+
+
+# -- incomplete and broken answers ---------------------------------------------------------------
+
+
+def ended(text, finish_reason, **message):
+    """A completion that ends with this finish reason."""
+    answer = completion(text)
+    answer.body["choices"][0]["finish_reason"] = finish_reason
+    answer.body["choices"][0]["message"].update(message)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("finish_reason", "cut"),
+    [("length", "length"), ("content_filter", "content_filter"), ("stop", None), (None, None), ("eos", None)],
+)
+def test_incomplete_answer_is_marked_or_fails(speak, model, journal, finish_reason, cut):
+    model.answers(ended("The first step is", finish_reason))
+    assert speak().cut == cut
+    if cut is not None:
+        with pytest.raises(AgentFailed, match="the answer was cut off: ") as failed:
+            speak(fails_if_cut=True)
+        assert not failed.value.retryable
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (ended(None, "stop", refusal="I cannot help."), "Refusal: 'I cannot help.'"),
+        (ended("", "content_filter"), "Finish reason: 'content_filter'"),
+        (refusal(400, "filtered by the policy", code="content_filter"), "filtered by the policy"),
+    ],
+)
+def test_refusal_is_one_line_and_not_repeated(speak, model, answer, reason):
+    model.answers(answer)
+    with pytest.raises(AgentFailed) as failed:
+        speak(retries=3)
+    assert str(failed.value).endswith(reason)
+    assert not failed.value.retryable
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        ("half \ud83d", "half \ufffd"),
+        ("\udc97 low", "\ufffd low"),
+        ("a\0b\x1b[31m", "a\ufffdb\ufffd[31m"),
+        ("\ud83c\udf78 both\r\n", "\U0001f378 both"),
+        ("\ufeff\U0001f469\u200d\U0001f467\u202e", "\ufeff\U0001f469\u200d\U0001f467\u202e"),
+    ],
+)
+def test_broken_text_is_replaced_and_paid_once(speak, model, text, clean):
+    model.answers(completion(text))
+    said = speak()
+    assert said.messages[0].content == clean
+    assert said.usage.tokens == 18
+    assert TurnOutcome.say(text.strip()).messages[0].content == clean
+    assert len(model.asked) == 1

@@ -208,9 +208,15 @@ def test_a_value_of_the_wrong_type_stores_nothing(memory):
 def test_parameter_over_the_cap_is_refused(client, memory):
     memory.store(*HERE, TRIP, service="travel")
     before = client.get(KEY)
-    assert not memory.store(*HERE, {"to": "x" * 20_000})
+    with pytest.raises(
+        InvalidInput, match=r"^to: must fit, with all parameters, into a memory of 10000 bytes"
+    ):
+        memory.store(*HERE, {"from": "Rome", "to": "x" * 20_000})
+    many = {f"p{number}": "x" * 1_000 for number in range(20)}
+    with pytest.raises(InvalidInput, match="must fit, with all parameters, into a memory of 10000 bytes"):
+        memory.store(*HERE, many, service="search")
     assert client.get(KEY) == before
-    assert memory.counts() == {"too_large": 1}
+    assert memory.counts() == {"too_large": 2}
 
 
 def test_memory_never_exceeds_its_cap(client, memory):

@@ -116,7 +116,10 @@ def test_lists_leave_out_a_session_of_a_newer_version(
     assert [it.id for it in office.client.jobs()] == [other.id]
     assert [it.session_id for it in office.client.inbox()] == [other.id]
     lines = [it.message for it in caplog.records if it.message.startswith("leaving out")]
-    assert [line.split(":")[0] for line in lines] == ["leaving out a session", "leaving out a question"]
+    assert [line.split(", which")[0] for line in lines] == [
+        f"leaving out session '{asked.id}'",
+        f"leaving out a question of session '{asked.id}'",
+    ]
     redis.hset(session_key(asked.id, "session"), "format", FORMATS["session"])
     assert {it.session_id for it in office.client.inbox()} == {asked.id, other.id}
 

@@ -14,7 +14,6 @@ from symposia.models.errors import InvalidInput, MessageTooLarge, ReplyRefused
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import moment_from_ms
 from symposia.models.turns.turn import Expects
-from symposia.state.presence import WorkerPresence
 from symposia.state.turns.parked import Inbox, ParkedTurnStore
 from symposia.tasks.waiting.parked_turn import read_all_questions
 from symposia.tasks.waiting.replies import end_wait
@@ -54,6 +53,30 @@ def test_pending_names_person_question_and_deadline(asked):
     (event,) = notes(asked, "turn.parked")
     assert event["asked"] == ["ben"]
     assert question.reply_token not in str(asked.collab().to_wire())
+
+
+@pytest.mark.parametrize("name", ["judge", "echo", "ruff", "ada", "editor"])
+def test_no_machine_answers_for_a_person_by_name(make_office, caplog, name):
+    office = make_office(
+        '[agents.ada]\nkind = "scripted"\nreplies = ["hi"]\n[agents.editor]\nkind = "human"\ndeadline_s = 60'
+    )
+    office.client._installation.sessions.workers.announce("w", office.runtime.registry.known())
+    job = office.submit("round_robin", {}, people=[name])
+    office.work()
+    (question,) = job.pending()
+    is_own = (question.until - question.asked_at).seconds == 60
+    assert (question.asked, is_own) == ((name,), name == "editor")
+    assert "uses the built-in agent" not in caplog.text
+
+
+def test_built_in_agent_of_the_name_is_reported(office, caplog):
+    office.client._installation.sessions.workers.announce("w", office.runtime.registry.known())
+    both = [{"participant_id": name} for name in ("noop", "echo")]
+    office.client.submit(
+        {"title": "t", "purpose": "p", "mode": "round_robin", "participants": both}, agents={"echo": "echo"}
+    )
+    (warning,) = caplog.records
+    assert "participant noop uses the built-in agent of this name" in warning.getMessage()
 
 
 def test_reply_becomes_the_message_of_the_turn(office, asked):
@@ -268,17 +291,6 @@ def test_inbox_is_ordered_by_time_of_the_question(make_office):
         assert speaking.result(patient(20)) == "parked"
     assert [question.session_id for question in office.client.inbox()] == [quick.id, slow.id]
     assert [question.session_id for question in office.client.inbox(limit=1)] == [quick.id]
-
-
-def test_person_with_an_agent_name_is_that_agent(make_office):
-    office = make_office('[agents.ben]\nkind = "human"\ndeadline_s = 60\n')
-    WorkerPresence(office.client._installation.sessions.connections.redis).announce(
-        "w", office.runtime.registry.names()
-    )
-    job = office.submit("pair", {"ann": "noop"}, people=["ben"])
-    office.work()
-    (question,) = job.pending()
-    assert (question.until - question.asked_at).total_seconds() == 60
 
 
 def test_ambiguous_reply_lists_the_questions(office):

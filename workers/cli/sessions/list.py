@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from ....archive.results import FoundMessage, ListedSession, SessionFilter
     from ....client import Client
-    from .render import SessionListRow
+    from ....jobs.collab import CollabJob
+    from .render import SessionListRow, UnreadableRow
 
 #: Sessions per page that is read from the archive.
 _PAGE = 100
@@ -140,7 +141,7 @@ def search(  # noqa: PLR0913 - the options of a command
         console(stderr=True).print(f"More results: --after {page.cursor}")
 
 
-def _sessions(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]:
+def _sessions(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow | UnreadableRow]:
     """Yield live and archived sessions, newest first; without Redis, only archived ones that have ended."""
     from heapq import merge
 
@@ -160,42 +161,76 @@ def _sessions(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]
         )
         return _archived(client, wanted, is_live=lambda it: it.fields.get("ended_ms") is None)
     archived = _archived(client, wanted, is_live=lambda it: is_live(redis, it.session_id, it.opened_ms))
-    return merge(_live(client, wanted), archived, key=lambda it: it.state.opened_ms, reverse=True)
+    return merge(_live(client, wanted), archived, key=lambda it: it.opened_ms, reverse=True)
 
 
-def _live(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow]:
+def _live(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow | UnreadableRow]:
+    from functools import partial
+
+    from ....archive.results import SessionFilter
+    from ....client.client import installation_of
+    from ....models.errors import SessionNotFound
+    from ....state.redis.unreadable import Unreadable, read_record
+    from .render import SessionListRow, UnreadableRow
+
+    for job, listed_ms in installation_of(client).sessions.iterate_live():
+        try:
+            row = job if isinstance(job, Unreadable) else read_record("session", job.id, partial(_row, job))
+        except SessionNotFound:  # it has expired since
+            continue
+        if isinstance(row, SessionListRow):
+            if _fits(row, wanted):
+                yield row
+        elif wanted == SessionFilter():
+            yield UnreadableRow(row.name, listed_ms, row.why)
+
+
+def _row(job: CollabJob) -> SessionListRow:
     from .render import SessionListRow
 
-    for job in client.each_job():
-        parent = job.parent.session_id if job.parent else None
-        it = SessionListRow(job.collab(), job.state(), parent, job.spec.thread_id)
-        if _fits(it, wanted):
-            yield it
+    parent = job.parent.session_id if job.parent else None
+    row = SessionListRow(job.collab(), job.state(), parent, job.spec.thread_id)
+    row.to_json()  # reads each field
+    return row
 
 
 def _archived(
     client: Client, wanted: SessionFilter, *, is_live: Callable[[ListedSession], bool]
-) -> Iterator[SessionListRow]:
-    from ....jobs.archived import parent_of, state_of
-    from ....models.protocol.collab import Collab
-    from ....models.text.json_text import parse_json
-    from .render import SessionListRow
+) -> Iterator[SessionListRow | UnreadableRow]:
+    from functools import partial
+
+    from ....state.redis.unreadable import read_record
+    from .render import SessionListRow, UnreadableRow
 
     reader, cursor = client.archived(), None
     while reader is not None:
         page = reader.page(wanted, after=cursor, limit=_PAGE)
         for it in page.items:
-            if not is_live(it):
-                spec = parse_json(it.documents.spec)
-                yield SessionListRow(
-                    Collab.model_validate_json(it.documents.collab),
-                    state_of(it.session_id, it.fields, {}),
-                    parent_of(spec),
-                    spec.get("thread_id"),
+            if read_record("session", it.session_id, partial(is_live, it)) is False:
+                row = read_record("archived session", it.session_id, partial(_archived_row, it))
+                yield (
+                    row if isinstance(row, SessionListRow) else UnreadableRow(row.name, it.opened_ms, row.why)
                 )
         cursor = page.cursor
         if cursor is None:
             return
+
+
+def _archived_row(it: ListedSession) -> SessionListRow:
+    from ....jobs.archived import parent_of, state_of
+    from ....models.protocol.collab import Collab
+    from ....models.text.json_text import parse_json
+    from .render import SessionListRow
+
+    spec = parse_json(it.documents.spec)
+    row = SessionListRow(
+        Collab.model_validate_json(it.documents.collab),
+        state_of(it.session_id, it.fields, {}),
+        parent_of(spec),
+        spec.get("thread_id"),
+    )
+    row.to_json()  # reads each field
+    return row
 
 
 def _fits(it: SessionListRow, wanted: SessionFilter) -> bool:

@@ -104,6 +104,27 @@ class SessionListRow:
     #: Id of the thread; None: the session is the first of its thread, or in none.
     thread_id: str | None = None
 
+    @property
+    def id(self) -> str:
+        """Id of the session."""
+        return self.collab.collab_id
+
+    @property
+    def opened_ms(self) -> int:
+        """Opening time, in milliseconds since the epoch."""
+        return self.state.opened_ms
+
+    def cells(self, depth: int) -> tuple[str | Text, ...]:
+        """Return the cells after the id and the opening time; `depth` is that in the tree of sessions."""
+        status = self.state.status
+        return (
+            self.collab.mode.value,
+            _cut(outcome(status, self.state.reason), style=STATUS_STYLE.get(status, "")),
+            str(self.state.closed),
+            str(self.state.usage.tokens),
+            _cut(_indented(depth, printable(self.collab.title))),
+        )
+
     def to_json(self) -> dict[str, JsonValue]:
         """Return the row as JSON data."""
         state, ended_ms = self.state, self.state.ended_ms
@@ -123,26 +144,49 @@ class SessionListRow:
         }
 
 
-def _in_tree_order(sessions: Sequence[SessionListRow]) -> Iterator[tuple[int, SessionListRow]]:
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    """Row of a session whose stored form cannot be read."""
+
+    id: str
+    #: Time at which it was listed, in milliseconds since the epoch.
+    opened_ms: int
+    error: str
+    parent: None = None
+
+    def cells(self, _depth: int) -> tuple[str | Text, ...]:
+        """Return the cells, as those of a `SessionListRow`."""
+        return "", _cut("unreadable", style="red"), "", "", _cut(printable(self.error))
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the row as JSON data."""
+        opened_at = timestamp_from_ms(self.opened_ms)
+        return {"id": self.id, "status": "unreadable", "opened_at": opened_at, "error": self.error}
+
+
+AnyRow = SessionListRow | UnreadableRow
+
+
+def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
     """Yield the sessions with their depth: sub-sessions follow their parent, if it is among them, oldest first."""
-    ids = {it.collab.collab_id for it in sessions}
-    below: dict[str | None, list[SessionListRow]] = {}
+    ids = {it.id for it in sessions}
+    below: dict[str | None, list[AnyRow]] = {}
     for it in sessions:
         below.setdefault(it.parent if it.parent in ids else None, []).append(it)
 
-    def visit(parent: str, depth: int) -> Iterator[tuple[int, SessionListRow]]:
+    def visit(parent: str, depth: int) -> Iterator[tuple[int, AnyRow]]:
         for it in reversed(below.get(parent, ())):
             yield depth, it
-            yield from visit(it.collab.collab_id, depth + 1)
+            yield from visit(it.id, depth + 1)
 
     for it in below.get(None, ()):
         yield 0, it
-        yield from visit(it.collab.collab_id, 1)
+        yield from visit(it.id, 1)
 
 
-def session_table(sessions: Sequence[SessionListRow]) -> Table:
+def session_table(sessions: Sequence[AnyRow]) -> Table:
     """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
-    ids = shortest_ids([it.collab.collab_id for it in sessions])
+    ids = shortest_ids([it.id for it in sessions])
     table = Table(box=None, header_style="bold", pad_edge=False)
     for name in ("id", "opened", "mode", "status", "turns", "tokens", "title"):
         can_shrink = name in ("status", "title")
@@ -150,16 +194,7 @@ def session_table(sessions: Sequence[SessionListRow]) -> Table:
             name, justify="right" if name in ("turns", "tokens") else "left", no_wrap=not can_shrink
         )
     for depth, it in _in_tree_order(sessions):
-        status = it.state.status
-        table.add_row(
-            ids[it.collab.collab_id],
-            relative_age(it.state.opened_ms),
-            it.collab.mode.value,
-            _cut(outcome(status, it.state.reason), style=STATUS_STYLE.get(status, "")),
-            str(it.state.closed),
-            str(it.state.usage.tokens),
-            _cut(_indented(depth, printable(it.collab.title))),
-        )
+        table.add_row(ids[it.id], relative_age(it.opened_ms), *it.cells(depth))
     return table
 
 
@@ -238,6 +273,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
 def message_text(message: Message) -> Text:
     """Return the text of a message, followed by the names of its attachments."""
     text = Text(printable(message.content))
+    if message.cut_line:
+        text.append(f"\n{message.cut_line}", style="yellow")
     for it in message.attachments:
         text.append(f"\n[{printable(it.name)}, {it.media_type}, {size_of(it.size)}]", style="dim")
     return text

@@ -89,12 +89,12 @@ def run(  # noqa: PLR0913 - each is an option
     from ..common.screen import console, print_json
     from .render import result_json, result_line
 
-    source = SessionFile.open(file)
+    settings = load_settings()
+    source = SessionFile.open(file, root=settings.session_root)
     if list_inputs:
         declared = source.inputs()
         print_json(inputs_json(declared)) if as_json else console().print(inputs_table(declared))
         return
-    settings = load_settings()
     (submission,) = InputOptions(values or (), input_file, messages or ()).read([source])
     submission = _with_attachments(_with_record(submission, record), attach, settings)
     submission = _with_people(submission, approvers, observers)
@@ -228,9 +228,9 @@ def submit(  # noqa: PLR0913 - each is an option
     from ....jobs.session_file import SessionFile
     from ..common.screen import print_json
 
-    sources = [SessionFile.open(file) for file in files]
-    options = InputOptions(values or (), input_file, messages or ())
     settings = load_settings()
+    sources = [SessionFile.open(file, root=settings.session_root) for file in files]
+    options = InputOptions(values or (), input_file, messages or ())
     submissions = [
         _with_people(_with_attachments(_with_record(it, record), attach, settings), approvers, observers)
         for it in options.read(sources)

@@ -71,6 +71,13 @@ def test_turn_runs_without_memory_during_an_outage(forlorn):
     assert "Traceback" not in forlorn.worker.log()
 
 
+def test_later_turn_sees_what_its_session_learned_during_an_outage(forlorn):
+    job = forlorn.submit("parser", "viewer", turns=2, user_id=7, room_id="r")
+    view = json.loads(forlorn.said(job)[-1])
+    assert view["degraded"] is True
+    assert {"from": "Nairobi", "to": "London"}.items() <= view["parameters"].items()
+
+
 def test_memory_is_used_again_after_an_outage(tmp_path: Path):
     folder = tmp_path / "elsewhere"
     (tmp_path / "room").mkdir()
@@ -84,9 +91,14 @@ def test_memory_is_used_again_after_an_outage(tmp_path: Path):
             os.kill(server.pid, signal.SIGSTOP)  # connections are taken and nothing is said
             try:
                 assert seen(room, user_id=1, room_id="r")["degraded"] is True
+                job = room.submit("parser", "human", turns=2, user_id=2, room_id="r")
+                (asked,) = until(job.pending, timeout_s=30)
             finally:
                 os.kill(server.pid, signal.SIGCONT)
             until(lambda: seen(room, user_id=1, room_id="r")["parameters"] == TRIP, timeout_s=30)
+            job.reply(asked.participant, "yes")
+            result_of(job, timeout_s=30)
+            assert room.client.memory.get(2, "r")["parameters"]["to"] == "London"
         finally:
             rooms.close()
 

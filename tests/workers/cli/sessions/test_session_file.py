@@ -172,8 +172,8 @@ def test_schema_is_read_from_a_file_beside_the_session_file(tmp_path):
     ("text", "more", "said"),
     [
         ("{", "", "report.json:1: is not JSON"),
-        ('{"type": "x"}', "", "session.yaml: output.type: must be a JSON schema"),
-        ("[]", "", "session.yaml: output: must be a pydantic model class or a JSON schema"),
+        ('{"type": "x"}', "", "report.json: must contain a valid JSON schema"),
+        ("[]", "", "report.json: must contain a valid JSON schema"),
         ("{}", "output: {}\n", "session.yaml:9: output_schema: must not be set together with `output`"),
     ],
 )

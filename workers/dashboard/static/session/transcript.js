@@ -95,7 +95,8 @@ export class TranscriptView {
     const body = make("div", { class: "message-text" }, ...buildNodes(message.nodes));
     const kind = message.participant ? "message" : "message message-outside";
     return make("li", { class: kind }, this.head(name, message.turn, time, message.is_history), body,
-      message.is_cut ? this.wholeButton(message, body) : null, this.fileList(message.attachments));
+      message.is_cut ? this.wholeButton(message, body) : null,
+      message.cut_line ? make("div", { class: "text-warning-emphasis" }, message.cut_line) : null, this.fileList(message.attachments));
   }
 
   fileList(files) {

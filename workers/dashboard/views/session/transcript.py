@@ -50,6 +50,7 @@ def message_json(entry_id: str, message: Message) -> Json:
         "role": message.role.value,
         "characters": len(message.content),
         "is_cut": is_cut,
+        "cut_line": message.cut_line,
         "nodes": nodes,
         "attachments": [_attachment_json(it) for it in message.attachments],
     }

@@ -1,0 +1,50 @@
+"""Names of registered agents, with what a submission must know of them besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+
+class KnownAgents(frozenset[str]):
+    """Names of agents.
+
+    Attributes:
+        people: Those of kind human.
+        built_in: Those that no agents file or code replaced.
+        unpriced: Those with a model that has no price.
+    """
+
+    people: frozenset[str]
+    built_in: frozenset[str]
+    unpriced: frozenset[str]
+
+    def __new__(
+        cls,
+        names: Iterable[str] = (),
+        *,
+        people: Iterable[str] = (),
+        built_in: Iterable[str] = (),
+        unpriced: Iterable[str] = (),
+    ) -> Self:
+        """Make the set of `names`."""
+        known = super().__new__(cls, names)
+        known.people, known.built_in = frozenset(people), frozenset(built_in)
+        known.unpriced = frozenset(unpriced)
+        return known
+
+    @classmethod
+    def read(cls, names: Iterable[str]) -> Self:
+        """Return `names` as such a set; of plain names nothing else is known."""
+        return names if isinstance(names, cls) else cls(names)
+
+    @classmethod
+    def common(cls, sets: Iterable[KnownAgents]) -> Self:
+        """Return what all sets have, and as unpriced what any has; empty without a set."""
+        first, *others = sets or (cls(),)
+        return cls(
+            first.intersection(*others),
+            people=first.people.intersection(*(it.people for it in others)),
+            built_in=first.built_in.intersection(*(it.built_in for it in others)),
+            unpriced=first.unpriced.union(*(it.unpriced for it in others)),
+        )
