@@ -81,6 +81,7 @@ VALUES = [
     "WorkItem",
     "agent",
     "get_job",
+    "read_document",
     "recommend_mode",
     "register_service",
     "register_task_manager",
