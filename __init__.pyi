@@ -112,6 +112,11 @@ from .models.protocol.dialog import (
 )
 from .models.protocol.events import MapEvent as MapEvent
 from .models.protocol.collab import recommend_mode as recommend_mode
+from .models.protocol.reading import (
+    RepairedDocument as RepairedDocument,
+    read_document as read_document,
+)
+from .models.protocol.repairs import Repair as Repair
 from .models.sessions.options import (
     AgentBinding as AgentBinding,
     FailurePolicy as FailurePolicy,

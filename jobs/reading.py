@@ -18,7 +18,7 @@ from ..models.protocol.collab import Collab, CollabMode, CollabStatus, Participa
 from ..models.protocol.dialog import Dialog, Message, dialog_html
 from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
-from ..models.sessions.plan import BoardEntry
+from ..models.sessions.plan import FLOOR_SCOPE, BoardEntry
 from ..models.sessions.spec import SessionSpec
 from ..models.sessions.submission import Submission
 from ..models.sessions.subsessions import ParentRef
@@ -143,7 +143,8 @@ class ReadableJob:
     def turn_state(self) -> TurnState:
         """Return whose turn it is (Collab module, section 5.2); between turns and at the end, the last speaker.
 
-        Of several open turns, a running one comes before one that is only planned.
+        No participant is the holder while turns of a broadcast or a swarm are open, or several turns: before the first
+        one of `turn_order`, with index -1.
         """
         state = self.state()
         order = tuple(self._facts.roster)
@@ -154,10 +155,11 @@ class ReadableJob:
             name, began_ms = turn.participant, turn.began_ms or began_ms
         elif spoken is not None:
             name, began_ms = spoken
+        shared = turn is not None and turn.scope != FLOOR_SCOPE
         return TurnState(
-            current_turn_holder=name,
+            current_turn_holder=None if shared else name,
             turn_order=order,
-            turn_index=order.index(name) if name in order else 0,
+            turn_index=-1 if shared else order.index(name) if name in order else 0,
             turn_started_at=timestamp_from_ms(began_ms),
         )
 

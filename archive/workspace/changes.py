@@ -108,6 +108,10 @@ class WorkspaceChanges:
         self._connection.execute(delete(TASK_PARTICIPANT).where(*mine))
         ids = self._lock_conversations(task_id)
         left = [it for it in ids if self.remove_member(it, agent, now_ms=now_ms)]
+        for it in left:
+            after = self.conversation(it)
+            if not after.agents and after.archived_at is None:
+                self.archive(it, now_ms=now_ms)
         self._set_task(task_id, updated_ms=now_ms)
         return left
 

@@ -14,7 +14,12 @@ from typing import Any
 from sqlalchemy import Connection, Row, and_, case, func, or_, select
 from sqlalchemy.sql.elements import ColumnElement
 
-from ...models.workspace.conversation import Conversation, ConversationMessage, ConversationSummary
+from ...models.workspace.conversation import (
+    Conversation,
+    ConversationMessage,
+    ConversationSummary,
+    NewMessage,
+)
 from ...models.workspace.task import Task, TaskStatus
 from ..results import ResultPage, decode_cursor, encode_cursor
 from ..tables import DIALOG, MESSAGE
@@ -121,6 +126,22 @@ class WorkspaceQueries:
         rows, more = self._fetch_page(query.order_by(MESSAGE.c.seq.desc()), limit)
         cursor = encode_cursor(rows[-1].seq) if more else None
         return ResultPage(tuple(map(message_from_row, reversed(rows))), cursor)
+
+    def new_messages(self, agent: str, *, after: str | None, limit: int) -> ResultPage[NewMessage]:
+        """Return messages of others in conversations of an agent after a cursor, in the order of arrival."""
+        (last,) = (0,) if after is None else decode_cursor(after, int)
+        mine = and_(
+            MEMBER.c.conversation == MESSAGE.c.conversation,
+            MEMBER.c.agent == agent,
+            MEMBER.c.left_ms.is_(None),
+        )
+        of_others = or_(MESSAGE.c.speaker.is_(None), MESSAGE.c.speaker != agent)
+        query = (
+            select(MESSAGE).join(MEMBER, mine).where(MESSAGE.c.id > last, of_others).order_by(MESSAGE.c.id)
+        )
+        rows = self._connection.execute(query.limit(limit)).all()
+        found = tuple(NewMessage(it.conversation, message_from_row(it)) for it in rows)
+        return ResultPage(found, encode_cursor(rows[-1].id if rows else last))
 
     # -- within -----------------------------------------------------------------------------
 

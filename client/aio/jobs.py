@@ -286,6 +286,7 @@ class AsyncConversations(AsyncWrapper[WorkspaceService]):
 
     request_task = async_method(WorkspaceService.request_task)
     task_list = async_method(WorkspaceService.task_list)
+    task_get = async_method(WorkspaceService.task_get)
     task_add_participant = async_method(WorkspaceService.task_add_participant)
     task_remove_participant = async_method(WorkspaceService.task_remove_participant)
     task_leave = async_method(WorkspaceService.task_leave)
@@ -300,6 +301,7 @@ class AsyncConversations(AsyncWrapper[WorkspaceService]):
     unarchive = async_method(WorkspaceService.unarchive)
     send = async_method(WorkspaceService.send)
     history = async_method(WorkspaceService.history)
+    new_messages = async_method(WorkspaceService.new_messages)
     mark_read = async_method(WorkspaceService.mark_read)
     notices = async_method(WorkspaceService.notices)
     count_abandoned = async_method(WorkspaceService.count_abandoned)

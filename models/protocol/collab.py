@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field
 
@@ -92,8 +92,8 @@ class Collab(ProtocolObject):
     collab_id: Id = Field(default_factory=new_id)
     #: Context of the session; by default a new one.
     context_id: Id = Field(default_factory=new_id)
-    title: NonBlank
-    purpose: NonBlank
+    title: Annotated[Text, Field(min_length=1)]
+    purpose: Annotated[Text, Field(min_length=1)]
     mode: CollabMode
     status: CollabStatus = CollabStatus.DRAFT
     participants: Many[Participant] = Field(min_length=1)

@@ -31,12 +31,37 @@ W = TypeVar("W", bound=ProtocolObject)
 Document = str | bytes | Mapping[str, Any]
 
 
+#: Classes of documents by a field that only documents of this class have, in the order in which they are tried.
+_BY_FIELD: dict[str, type[ProtocolObject]] = {
+    "collab_id": Collab,
+    "dialog_id": Dialog,
+    "session_id": MapEvent,
+    "content": Message,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class RepairedDocument(Generic[T]):
     """An object that was read, with its repairs."""
 
     value: T
     repairs: tuple[Repair, ...] = ()
+
+
+def read_document(data: Document) -> RepairedDocument[ProtocolObject]:
+    """Return a protocol document from JSON text or data: a collab, a dialog, a message or a MAP event, by its fields.
+
+    The repaired form is `value.to_wire()`, which is valid under the schema; `repairs` says what was changed.
+
+    Raises:
+        InvalidInput: It is none of these, or the first field that breaks a rule no repair is known for.
+    """
+    document = _parsed(data, "document")
+    model = next((model for field, model in _BY_FIELD.items() if field in document), None)
+    if model is None:
+        rule = f"must have one of the fields {', '.join(_BY_FIELD)}"
+        raise InvalidInput("document", ", ".join(map(str, document)), rule)
+    return _read(model, document)
 
 
 def read_collab(data: Document) -> RepairedDocument[Collab]:

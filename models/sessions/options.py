@@ -6,7 +6,7 @@ hosts to a worker.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Self
@@ -14,6 +14,7 @@ from typing import Annotated, Self
 from pydantic import Field, JsonValue, model_validator
 
 from ..protocol.base import NonBlank
+from ..protocol.collab import Participant, orchestrators_among
 from ..text.durations import Duration
 from ..turns.frozen import Frozen
 from ..turns.items import NewItem
@@ -46,6 +47,9 @@ class ModeOptions(Frozen):
     max_replans: int = Field(default=1, ge=0, le=10)
     #: orchestrated: invalid choices sent back before the participant that waited longest gets the turn.
     max_invalid: int = Field(default=2, ge=0, le=100)
+    #: broadcast: participant that writes the message of each round and does not answer it; None: the only
+    #: orchestrator, or the message is the user's.
+    broadcaster: str | None = None
     #: broadcast: participant that speaks after each round (summary, vote).
     aggregator: str | None = None
     #: broadcast: answers that close a round; None: all.
@@ -60,6 +64,13 @@ class ModeOptions(Frozen):
     max_hand_offs: int = Field(default=8, ge=0, le=1_000)
     #: swarm: times one item may go back and forth between the same two roles.
     max_ping_pong: int = Field(default=2, ge=0, le=1_000)
+
+    def broadcaster_among(self, participants: Sequence[Participant]) -> str | None:
+        """Return the participant id of who writes the messages of a broadcast; None: the user."""
+        if self.broadcaster is not None or len(participants) < 2:
+            return self.broadcaster
+        found = orchestrators_among(participants)
+        return found[0] if len(found) == 1 else None
 
     @cached_property
     def links(self) -> ItemLinks:

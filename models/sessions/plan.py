@@ -140,8 +140,11 @@ class Step(Frozen):
     state: Annotated[dict[str, JsonValue], SkipValidation] = Field(default_factory=dict)
     #: When all open turns have closed, a round has ended.
     ends_round: bool = False
-    #: Text of a broadcast to the participants of this step; empty: the purpose; None: no broadcast.
+    #: Text of a broadcast to the participants of this step; empty: that of its turn, of the user or the purpose; None:
+    #: no broadcast.
     announce: str | None = None
+    #: The closed turn whose message is broadcast; None: the user asks.
+    announced_turn: int | None = None
     #: Numbers of open turns that are no longer needed: they are cancelled and bring no result.
     drop: tuple[int, ...] = ()
     #: Work items that changed, for those who look at the board.

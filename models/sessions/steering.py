@@ -60,6 +60,7 @@ class SessionParticipants:
         parts = {
             "orchestrator": spec.orchestrator,
             "aggregator": spec.options.aggregator,
+            "broadcaster": spec.options.broadcaster,
             "reducer": spec.options.reducer,
         }
         for part in (part for part, holder in parts.items() if holder == name):

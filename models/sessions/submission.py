@@ -439,7 +439,9 @@ class Submission:
             return self.output_by
         match self.collab.mode:
             case CollabMode.BROADCAST:
-                return self.options.aggregator or self.collab.participants[-1].participant_id
+                sender = self.options.broadcaster_among(self.collab.participants)
+                ids = [p.participant_id for p in self.collab.participants if p.participant_id != sender]
+                return self.options.aggregator or ids[-1]
             case CollabMode.ORCHESTRATED:
                 return orchestrator_of(self.collab, self.options.orchestrator)
             case CollabMode.PAIR:
@@ -456,11 +458,13 @@ class Submission:
 
     @property
     def experts(self) -> tuple[str, ...]:
-        """Participant ids of all but the judge: the orchestrator or the aggregator."""
-        judge = self.options.aggregator
+        """Participant ids of all but the judge (the orchestrator or the aggregator) and the broadcaster."""
+        others = {self.options.aggregator}
         if self.collab.mode is CollabMode.ORCHESTRATED:
-            judge = orchestrator_of(self.collab, self.options.orchestrator)
-        return tuple(p.participant_id for p in self.collab.participants if p.participant_id != judge)
+            others = {orchestrator_of(self.collab, self.options.orchestrator)}
+        elif self.collab.mode is CollabMode.BROADCAST:
+            others.add(self.options.broadcaster_among(self.collab.participants))
+        return tuple(p.participant_id for p in self.collab.participants if p.participant_id not in others)
 
     def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
         name = participant.participant_id

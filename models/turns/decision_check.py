@@ -18,12 +18,15 @@ from .turn import Decision
 _MAX_FAULTS = 3
 
 
+_NO_DECISION = "it named no speaker and did not say that the work is done: answer with a line such as `NEXT: name` or `DONE: reason`"
+
+
 def check_decision(
     decision: Decision | None, roster: Sequence[Participant], orchestrator: str | None
 ) -> tuple[Decision, str]:
     """Return the decision in participant ids, each once, and what is wrong with it (empty: nothing)."""
     if decision is None:
-        return Decision(), "it named no speaker and did not say that the work is done"
+        return Decision(), _NO_DECISION
     speakers: dict[str, None] = {}
     faults = []
     for name in decision.next:

@@ -14,6 +14,9 @@ A directive is a line that begins with one of these words, in capitals:
     HAND OFF: tester             another participant continues, with the item in a swarm
     ASK ben: May I delete it?    a question to a person: all text from here to the end
 
+The choice of a speaker is read in other wordings, too, if it has one meaning: `next: coder`, `{"next": "coder"}`, a name
+alone, or a short sentence that names one participant ("The next speaker should be coder.").
+
 An `ASK` line must name a participant of kind `human`, an approver or an observer; otherwise it is text. The text before it is the
 message. Sessions with memory also read the lines of `models/memory/learned.py`.
 
@@ -26,10 +29,13 @@ The time to read a text grows with its length only, also for a megabyte of `#`.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+
+from pydantic import ValidationError
 
 from ..memory.learned import read_remarks
 from ..protocol.collab import (
@@ -92,6 +98,17 @@ _LONG = ("INSTRUCTION", "ITEM")
 _WORDS = (*_ALONE, *_LONG, "NEXT", "TOGETHER", "HAND OFF", "HANDOFF")
 _EMPHASIS = "*_`~"
 _BULLETS = re.compile(r"(?:(?:[-*+•] |[>#])\s*)*")
+#: A model's thoughts, and colours of a terminal.
+_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+#: `NEXT:` in other letters, or `Next speaker:` and the like.
+_LOOSE = re.compile(r"^(next|together)(?: speaker| role)?s? *:", re.IGNORECASE)
+_SEPARATORS = re.compile(r"[^\w]+|_")
+#: Words of a sentence that chooses a speaker.
+_CHOICE = re.compile(r" (?:next|role|speaker|turn|goes|should speak|choose|select|pick) ")
+_REFUSAL = re.compile(r" (?:not|never|nobody|except|without|don t|doesn t|isn t|shouldn t|instead) ")
+_LONGEST_PROSE = 500
+_JSON_FIELDS = frozenset(Decision.model_fields)
 _NOBODY = ("none", "nobody", "no one", "n/a", "-")
 #: Maximum number of removed layers of emphasis around a line.
 _LAYERS = 8
@@ -129,9 +146,9 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     text = "\n".join(message.content for message in outcome.messages)
     if _is_nothing_but(text, "PASS"):
         return outcome.model_copy(update={"passed": True, "messages": ()})
-    directives = list(_directives(text))
     if context.expects is Expects.DECISION:
-        return outcome.model_copy(update={"decision": _decision(directives, context.roster)})
+        return outcome.model_copy(update={"decision": _read_decision(text, context)})
+    directives = list(_directives(text))
     if context.expects is Expects.REVIEW:
         return outcome.model_copy(update={"decision": _verdict(directives, text)})
     if context.mode is CollabMode.SWARM:
@@ -139,6 +156,70 @@ def read_directives(context: TurnContext, outcome: TurnOutcome) -> TurnOutcome:
     targets = _hand_offs(directives)
     hand_off = _participant_id(targets[0], context.roster) if targets else None
     return outcome.model_copy(update={"hand_off": hand_off}) if hand_off else outcome
+
+
+def _read_decision(text: str, context: TurnContext) -> Decision | None:
+    """Return the decision of a text in any wording with one meaning; None: it has none, or several."""
+    plain = _THOUGHTS.sub("", _COLOURS.sub("", text)).replace("\\_", "_")
+    decided = _decision(list(_directives(plain)), context.roster)
+    if decided is not None:
+        return decided
+    loud = "\n".join(
+        _LOOSE.sub(lambda found: f"{found[1].upper()}:", _unwrapped(it)) for it in plain.splitlines()
+    )
+    decided = _decision(list(_directives(loud)), context.roster)
+    return decided or _json_decision(plain, context.roster) or _named_speaker(plain, context)
+
+
+def _json_decision(text: str, roster: Sequence[Participant]) -> Decision | None:
+    """Return the decision of an answer that is nothing but JSON, such as `{"next": "coder"}`."""
+    lines = list(_spoken_lines(text))
+    try:
+        data = json.loads("\n".join(lines))
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(data, dict):
+        return None
+    # Names of no participant are kept, so that a planner can refuse them.
+    known = {str(key).casefold(): value for key, value in data.items()}
+    if isinstance(known.get("next"), str):
+        known["next"] = [known["next"]]
+    if not known.keys() & {"next", "satisfied"}:
+        return None
+    try:
+        read = Decision.model_validate({key: known[key] for key in known if key in _JSON_FIELDS})
+    except ValidationError:
+        return None
+    return read.model_copy(update={"next": tuple(_participant_id(name, roster) for name in read.next)})
+
+
+def _named_speaker(text: str, context: TurnContext) -> Decision | None:
+    """Return the decision of an answer that names one other participant, alone or in a short sentence."""
+    if len(text) > _LONGEST_PROSE or len(context.roster) > _MOST_NAMES:
+        return None
+    others = [it for it in context.roster if it.participant_id != context.me.participant_id]
+    words = f" {_SEPARATORS.sub(' ', text).casefold().strip()} "
+    named = {
+        it.participant_id
+        for it in others
+        for name in (it.participant_id, it.display_name, it.role_id)
+        if name and f" {_SEPARATORS.sub(' ', name).casefold().strip()} " in words
+    }
+    if len(named) != 1:
+        return None
+    alone = words.strip() in {
+        _SEPARATORS.sub(" ", name).casefold().strip() for name in _names_of(named, others)
+    }
+    return (
+        Decision(next=tuple(named))
+        if alone or (_CHOICE.search(words) and not _REFUSAL.search(words))
+        else None
+    )
+
+
+def _names_of(ids: set[str], roster: Sequence[Participant]) -> list[str]:
+    found = [it for it in roster if it.participant_id in ids]
+    return [name for it in found for name in (it.participant_id, it.display_name, it.role_id) if name]
 
 
 def _decision(said: Sequence[_Directive], roster: Sequence[Participant]) -> Decision | None:
@@ -277,6 +358,7 @@ def _split(part: str, roster: Sequence[Participant]) -> list[str]:
 
 
 def _bare(name: str) -> str:
+    name = name if name.lstrip()[:1] == "(" else name.partition(" (")[0]
     return _unwrapped(name).strip(_EMPHASIS + " .\"'()[]@")
 
 

@@ -343,7 +343,8 @@ class TurnResult(Frozen):
 class TurnState(Frozen):
     """The current turn (Collab module, section 5.2)."""
 
-    current_turn_holder: str
+    #: None: several participants answer side by side, so none of them is the only holder.
+    current_turn_holder: str | None
     turn_order: tuple[str, ...]
     turn_index: int
     turn_started_at: str

@@ -197,6 +197,13 @@ class ConversationMessage:
         target = (event.data or {}).get("reply_to") if event else None
         return target if isinstance(target, str) else None
 
+    @property
+    def parts(self) -> tuple[dict[str, Any], ...]:
+        """Its parts as data, if it was sent with parts."""
+        event = self.message.event
+        found: Any = (event.data or {}).get("parts") if event else None
+        return tuple(found or ())
+
     def to_wire(self) -> dict[str, object]:
         """Return the message as data; absent fields are left out."""
         fields = {
@@ -207,8 +214,21 @@ class ConversationMessage:
             "text": self.text,
             "timestamp": format_timestamp(self.timestamp),
             "replyTo": self.reply_to,
+            "parts": list(self.parts) or None,
         }
         return {name: value for name, value in fields.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class NewMessage:
+    """A message in the stream of new messages of an agent, and its conversation."""
+
+    conversation_id: str
+    message: ConversationMessage
+
+    def to_wire(self) -> dict[str, object]:
+        """Return the message as data, with the id of its conversation."""
+        return {"conversationId": self.conversation_id, **self.message.to_wire()}
 
 
 @dataclass(frozen=True, slots=True)

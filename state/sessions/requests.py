@@ -6,13 +6,13 @@ A plan is one JSON document, which the scripts `plan` and `commit` read.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
-from ...models.protocol.collab import Collab, Participant, orchestrators_among
+from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Role
 from ...models.sessions.limits import ReservationRequest
 from ...models.sessions.plan import BoardEntry, Finish, PlannedTurn, RefusedHandOff, Step
@@ -112,12 +112,6 @@ def role_uuid_of(participant: Participant) -> str:
     return role_uuid(role_of(participant))
 
 
-def broadcaster_role_of(roster: Mapping[str, Participant]) -> str:
-    """Return the role that sends a broadcast: that of the only orchestrator, otherwise `user`."""
-    found = orchestrators_among(roster.values())
-    return role_of(roster[found[0]]) if len(found) == 1 else Role.USER.value
-
-
 def roles_document(collab: Collab) -> str:
     """Return the roles for MAPSessionStarted and MAPRolesAssigned, as JSON."""
     assignments = [
@@ -160,6 +154,8 @@ class PlanFrame:
     rounds: int
     #: Numbers of the closed turns that the planner has seen.
     consumed: tuple[int, ...]
+    #: The participants of these turns, by number.
+    consumed_by: dict[int, str]
     #: Id of the planning task: the parent of the new tasks.
     parent: str
     #: Default text of a broadcast.
@@ -192,9 +188,14 @@ def _turn(planned: PlannedTurn, frame: PlanFrame) -> dict[str, Any]:
 def _announcement(step: Step, frame: PlanFrame) -> dict[str, Any]:
     targets = [role_of(frame.roster[turn.participant]) for turn in step.turns]
     message = {"content": step.announce or frame.purpose}
-    broadcaster = broadcaster_role_of(frame.roster)
-    payload = {"broadcaster_role_id": broadcaster, "target_count": len(targets), "message": message}
-    return {"payload": payload, "targets": targets}
+    payload = {"broadcaster_role_id": Role.USER.value, "target_count": len(targets), "message": message}
+    document: dict[str, Any] = {"payload": payload, "targets": targets}
+    if step.announced_turn is not None:
+        payload["broadcaster_role_id"] = role_of(frame.roster[frame.consumed_by[step.announced_turn]])
+        document["turn"] = step.announced_turn
+    elif not step.announce:
+        document["user"] = Role.USER.value
+    return document
 
 
 def _board(entries: tuple[BoardEntry, ...]) -> dict[str, str]:

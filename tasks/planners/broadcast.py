@@ -1,5 +1,8 @@
 """Broadcast: one message to all participants at once; all answer the same snapshot in parallel.
 
+The message is the user's. A broadcaster, such as an orchestrator, writes it in a turn of its own before each round, and
+does not answer it.
+
 The last answer closes a round, or a quorum of answers; with a quorum, open turns are dropped. A turn without
 an answer in time closes as skipped. With an aggregator, a round ends with the aggregator's turn, which sees
 all the answers.
@@ -32,6 +35,9 @@ class _Phase(StrEnum):
     CLOSING = "closing"
 
 
+_WRITE = "Write the message that goes to all other participants at once. Each of them answers it on its own."
+
+
 class _PlannerState(Frozen):
     phase: _Phase = _Phase.CLOSING
     round: int = 0
@@ -40,7 +46,10 @@ class _PlannerState(Frozen):
 def plan(view: SessionView) -> Plan:
     """Plan a turn for each participant, then for the aggregator if there is one, then the next round."""
     memory = _PlannerState.model_validate(view.state)
+    broadcaster = view.options.broadcaster_among(view.roster)
     if memory.phase is _Phase.ANSWERS:
+        if broadcaster and not view.open and {it.participant for it in view.results} == {broadcaster}:
+            return _ask_all(view, memory, broadcaster)
         if view.open and not _has_quorum(view):
             return Wait()
         # Without an aggregator, a round with all its answers has already ended.
@@ -48,7 +57,20 @@ def plan(view: SessionView) -> Plan:
             return _close(view, memory)
     elif view.open:
         return Wait()
-    return _ask_all(view, memory)
+    if broadcaster and view.turns_left != 1:
+        return _compose(memory, broadcaster)
+    return _ask_all(view, memory, broadcaster)
+
+
+def _compose(memory: _PlannerState, broadcaster: str) -> Step:
+    """Plan the turn in which the broadcaster writes the message of the next round.
+
+    Its phase is that of the answers, which no broadcaster gives: earlier releases know no other.
+    """
+    return Step(
+        turns=(PlannedTurn(participant=broadcaster, instruction=_WRITE),),
+        state=_PlannerState(phase=_Phase.ANSWERS, round=memory.round).model_dump(mode="json"),
+    )
 
 
 def _has_quorum(view: SessionView) -> bool:
@@ -59,12 +81,14 @@ def _has_quorum(view: SessionView) -> bool:
     return sum(result.kind is OutcomeKind.MESSAGE for result in view.results) >= quorum
 
 
-def _ask_all(view: SessionView, memory: _PlannerState) -> Step:
+def _ask_all(view: SessionView, memory: _PlannerState, broadcaster: str | None) -> Step:
     number = memory.round + 1
+    said = [it for it in view.results if it.participant == broadcaster and it.kind is OutcomeKind.MESSAGE]
     # The first round needs no message: every agent gets the purpose.
-    message = "" if number == 1 else f"Round {number}: read what the others answered, then answer again."
+    again = f"Round {number}: read what the others answered, then answer again."
+    message = "" if number == 1 or said else again
     # An aggregator alone in the roster answers too; otherwise there would be no answer.
-    asked = [name for name in view.ids() if name != view.options.aggregator] or view.ids()
+    asked = [name for name in view.ids() if name not in (view.options.aggregator, broadcaster)] or view.ids()
     return Step(
         turns=tuple(
             PlannedTurn(
@@ -75,6 +99,7 @@ def _ask_all(view: SessionView, memory: _PlannerState) -> Step:
         state=_PlannerState(phase=_Phase.ANSWERS, round=number).model_dump(mode="json"),
         ends_round=view.options.aggregator is None,
         announce=message,
+        announced_turn=said[-1].number if said else None,
     )
 
 
@@ -94,7 +119,11 @@ def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
     if options.aggregator is not None and options.aggregator not in ids:
         rule = f"must be the id of a participant: {', '.join(ids)}"
         raise InvalidInput("options.aggregator", options.aggregator, rule)
-    answering = len([name for name in ids if name != options.aggregator])
+    broadcaster = options.broadcaster_among(roster)
+    if broadcaster is not None and (broadcaster not in ids or len(ids) == 1):
+        rule = f"must be the id of one of several participants: {', '.join(ids)}"
+        raise InvalidInput("options.broadcaster", options.broadcaster, rule)
+    answering = len([name for name in ids if name not in (options.aggregator, broadcaster)])
     if options.quorum is not None and options.quorum > answering:
         raise InvalidInput(
             "options.quorum",

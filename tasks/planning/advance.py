@@ -75,6 +75,7 @@ def plan_next(
         stop=dump_json(decided.stop_state),
         rounds=view.totals.rounds,
         consumed=tuple(result.number for result in view.results),
+        consumed_by={result.number: result.participant for result in view.results},
         parent=parent,
         purpose=facts.collab.purpose,
         retention_ms=retention_ms,

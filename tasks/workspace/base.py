@@ -141,9 +141,12 @@ def create_conversation(
     """Create a conversation with its dialog and its members.
 
     Raises:
+        InvalidInput: There is no member.
         ParticipantNotAdmittedError: A member does not take part in the task.
         ConversationFullError: There are too many members.
     """
+    if not members:
+        raise InvalidInput("participants", (), "must have at least 1 item")
     check_admitted(task, members)
     conversation_id = new_id()
     check_member_limit(conversation_id, len(set(members)))

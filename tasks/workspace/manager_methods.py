@@ -46,7 +46,7 @@ class ConversationManagement(WorkspaceMethods):
         Args:
             agent: The calling agent.
             task_id: The task.
-            participants: Its members, at most 256, all admitted to the task.
+            participants: Its members, from 1 to 256, all admitted to the task.
             name: 1 to 100 characters.
             metadata: `{"tags": [{"key": "value"}]}`.
 
@@ -204,7 +204,7 @@ class ConversationManagement(WorkspaceMethods):
     def participants_remove(
         self, agent: str, conversation_id: str, participants: Iterable[str]
     ) -> Conversation:
-        """End memberships; agents who are not members are skipped.
+        """End memberships, but not all of them; agents who are not members are skipped.
 
         Args:
             agent: The calling agent.
@@ -216,13 +216,16 @@ class ConversationManagement(WorkspaceMethods):
 
         Raises:
             NotTaskManager: The caller is not the task-manager, or the conversation does not exist.
-            InvalidInput: A bad agent name.
+            InvalidInput: A bad agent name, or no member would be left.
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
             task, before = managed_conversation(changes, agent, conversation_id)
             wanted = read_agents(participants)
+            if before.agents and set(before.agents) <= set(wanted):
+                rule = "must leave a member in the conversation, or archive it instead"
+                raise InvalidInput("participants", ", ".join(wanted), rule)
             gone = [it for it in wanted if changes.remove_member(before.id, it, now_ms=now_ms)]
             after = changes.conversation(before.id)
         for name in gone:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
@@ -17,8 +19,10 @@ from ...models.workspace.conversation import (
     ConversationMessage,
     ConversationSummary,
     IncomingMessage,
+    NewMessage,
     read_agent,
 )
+from ...models.workspace.parts import Part, read_parts, summarize_parts
 from ...models.workspace.task import NotificationKind, Task, TaskStatus
 from ...state.notifications import BEGINNING, ReceivedNotification
 from .base import WorkspaceMethods, check_active, check_limit, normalize_id
@@ -28,6 +32,11 @@ from .task_requests import TaskRequests
 if TYPE_CHECKING:
     from ...archive.results import ResultPage
     from ...archive.workspace.listing import WorkspaceQueries
+
+
+#: Maximum seconds that a call waits for a new message, and seconds between two looks.
+MAX_WAIT_S = 60
+_POLL_S = 0.25
 
 
 class ParticipantMethods(WorkspaceMethods):
@@ -51,25 +60,44 @@ class ParticipantMethods(WorkspaceMethods):
         with self._book.reading() as pages:
             return pages.tasks(agent, after=cursor, limit=check_limit(limit))
 
-    def task_leave(self, agent: str, task_id: str) -> Task:
+    def task_get(self, agent: str, task_id: str) -> Task:
+        """Return a task, for its participants and its task-manager.
+
+        Args:
+            agent: The calling agent.
+            task_id: The task.
+
+        Raises:
+            NotAMember: The agent neither takes part in the task nor manages it, or the task does not exist.
+            ArchiveUnavailable: The database does not answer.
+        """
+        agent = read_agent(agent)
+        with self._book.reading() as pages:
+            found = pages.task(normalize_id(task_id))
+        if found is None or agent not in (*found.agents, found.task_manager):
+            raise NotAMember(agent, task_id)
+        return found
+
+    def task_leave(self, agent: str, task_id: str) -> Task | None:
         """Leave a task and all its conversations. When the last participant leaves, the task closes.
+
+        A conversation whose last member leaves is archived.
 
         Args:
             agent: The calling agent.
             task_id: The task.
 
         Returns:
-            The task as it is now.
+            The task as it is now; None: the agent takes no part, or the task does not exist.
 
         Raises:
-            NotAMember: The agent takes no part, or the task does not exist.
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent, now_ms = read_agent(agent), self._now_ms()
         with self._book.changing() as changes:
             before = changes.lock_task(normalize_id(task_id))
             if before is None or agent not in before.agents:
-                raise NotAMember(agent, task_id)
+                return None
             changes.dismiss(before.id, agent, now_ms=now_ms)
             is_open = before.status in (TaskStatus.WAITING, TaskStatus.ACTIVE)
             closes = is_open and before.agents == (agent,)
@@ -139,7 +167,13 @@ class ParticipantMethods(WorkspaceMethods):
     # -- messages ---------------------------------------------------------------------------
 
     def send(
-        self, agent: str, conversation_id: str, text: str, *, reply_to: str | None = None
+        self,
+        agent: str,
+        conversation_id: str,
+        text: str | None = None,
+        *,
+        parts: Sequence[Part | Mapping[str, Any]] | None = None,
+        reply_to: str | None = None,
     ) -> ConversationMessage:
         """Send a message to the members of a conversation.
 
@@ -148,7 +182,9 @@ class ParticipantMethods(WorkspaceMethods):
         Args:
             agent: The sender.
             conversation_id: The conversation.
-            text: 1 to 32,768 characters.
+            text: 1 to 32,768 characters; None: that of the parts.
+            parts: Text, data and references to files, such as `{"kind": "data", "data": {"floor": 3}}` or
+                `{"kind": "file", "uri": "https://...", "name": "plan.pdf", "mediaType": "application/pdf"}`.
             reply_to: Id of the message of this conversation that it answers.
 
         Returns:
@@ -158,7 +194,7 @@ class ParticipantMethods(WorkspaceMethods):
             NotAMember: The agent is not a member, or the conversation does not exist.
             TaskClosedError: The task is not active.
             ConversationArchivedError: The conversation is archived.
-            InvalidInput: A bad text or `reply_to`.
+            InvalidInput: A bad text, part or `reply_to`.
             ArchiveUnavailable: The database does not answer; nothing was changed.
         """
         agent = read_agent(agent)
@@ -171,7 +207,9 @@ class ParticipantMethods(WorkspaceMethods):
                 raise ConversationArchivedError(into.id)
             if reply_to is not None:
                 _check_target(changes.number_of(into.id, normalize_id(reply_to)), reply_to)
-            said = _build_message(agent, _text(text), reply_to=reply_to, now_ms=self._now_ms())
+            given = read_parts(parts) if parts is not None else ()
+            words = summarize_parts(given)[:MAX_TEXT] if text is None and given else _text(text)
+            said = _build_message(agent, words, parts=given, reply_to=reply_to, now_ms=self._now_ms())
             return ConversationMessage(said.message_id, changes.append(into, said), said.message)
 
     def history(
@@ -194,6 +232,37 @@ class ParticipantMethods(WorkspaceMethods):
         with self._book.reading() as pages:
             conversation = _find_conversation(pages, agent, conversation_id)
             return pages.history(conversation.id, before=cursor, limit=check_limit(limit))
+
+    def new_messages(
+        self, agent: str, *, after: str | None = None, limit: int = USUAL, wait_s: float = 0
+    ) -> ResultPage[NewMessage]:
+        """Return messages of others in all conversations of an agent, as they arrived, oldest first.
+
+        Call it again with the cursor of the page to follow the stream. Messages of sessions are included.
+
+        Args:
+            agent: The calling agent.
+            after: The cursor of the last page; None: from the oldest message on.
+            limit: Maximum number, at most 100.
+            wait_s: Seconds to wait for a first message, at most 60.
+
+        Returns:
+            Messages with their conversations; the page always has a cursor.
+
+        Raises:
+            InvalidInput: A bad cursor, limit or number of seconds.
+            ArchiveUnavailable: The database does not answer.
+        """
+        agent, limit = read_agent(agent), check_limit(limit)
+        if not 0 <= wait_s <= MAX_WAIT_S:
+            raise InvalidInput("wait_s", wait_s, f"must be from 0 to {MAX_WAIT_S}")
+        give_up = time.monotonic() + wait_s
+        while True:
+            with self._book.reading() as pages:
+                page = pages.new_messages(agent, after=after, limit=limit)
+            if page.items or time.monotonic() >= give_up:
+                return page
+            time.sleep(_POLL_S)
 
     def mark_read(self, agent: str, conversation_id: str, message_id: str | None = None) -> int:
         """Mark messages as read up to one. The mark never moves back.
@@ -247,11 +316,15 @@ def _text(text: object) -> str:
     return text
 
 
-def _build_message(agent: str, text: str, *, reply_to: str | None, now_ms: int) -> IncomingMessage:
+def _build_message(
+    agent: str, text: str, *, parts: tuple[Part, ...], reply_to: str | None, now_ms: int
+) -> IncomingMessage:
     """Return a dialog message; its sender and `reply_to` are in its event, which has the same id."""
     data: dict[str, JsonValue] = {"participant_id": agent}
     if reply_to is not None:
         data["reply_to"] = normalize_id(reply_to)
+    if parts:
+        data["parts"] = [part.to_wire() for part in parts]
     at, message_id = moment_from_ms(now_ms), new_id()
     event = Event(
         event_id=message_id, event_type=MESSAGE_EVENT, source="conversation", timestamp=at, data=data

@@ -84,7 +84,8 @@ class TaskRequests(WorkspaceMethods):
             initiator: The agent that asks.
             invited: Other agents that take part.
             initial_conversation: `name`, `participants` (by default all) and `metadata` of a conversation that
-                is created in the same transaction that makes the task active. Its creator is the initiator.
+                is created in the same transaction that makes the task active. Its creator is the initiator, who
+                is always a member.
 
         Returns:
             The active task and its initial conversation.
@@ -169,10 +170,10 @@ class TaskRequests(WorkspaceMethods):
             conversation = None
             if task.status is TaskStatus.WAITING and verdict.accepted:
                 changes.activate(task.id, now_ms=now_ms)
-                if (hint := request.initial_conversation) is not None:
-                    # Do not add participants who have left in the meantime.
-                    wanted = task.agents if hint.participants is None else hint.participants
-                    members = [it for it in wanted if it in task.agents]
+                hint = request.initial_conversation
+                # Do not add participants who have left in the meantime.
+                members = [it for it in _wanted_members(request) if it in task.agents]
+                if hint is not None and members:
                     conversation = create_conversation(
                         changes,
                         task,
@@ -218,6 +219,14 @@ class TaskRequests(WorkspaceMethods):
         self._notify(agents, NotificationKind.TASK_FAILED, task.id, at=task.ended_at or task.updated_at)
 
 
+def _wanted_members(request: TaskRequest) -> list[str]:
+    """Return the members of the initial conversation: its creator and those who were asked for, by default all."""
+    hint = request.initial_conversation
+    named = None if hint is None else hint.participants
+    others = request.invited if named is None else named
+    return list(dict.fromkeys((request.initiator, *others)))
+
+
 def _check_found(task: Task | None) -> Task:
     assert task is not None  # noqa: S101 - tasks are never deleted while a caller reads them
     return task
@@ -239,8 +248,7 @@ def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint |
     if unknown := [it for it in wanted or () if it not in (initiator, *guests)]:
         raise ParticipantNotAdmittedError(request.task_id, unknown)
     if (made := request.initial_conversation) is not None:
-        members = 1 + len(guests) if made.participants is None else len(set(made.participants))
-        check_member_limit(made.name or "initial_conversation", members)
+        check_member_limit(made.name or "initial_conversation", len(_wanted_members(request)))
     return request
 
 

@@ -82,6 +82,7 @@ VALUES = [
     "agent",
     "as_completed",
     "get_job",
+    "read_document",
     "recommend_mode",
     "register_service",
     "register_task_manager",

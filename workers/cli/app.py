@@ -60,6 +60,7 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
     "Operations": {
         "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
         "operations.config": ("config",),
+        "operations.repair": ("repair",),
         "operations.doctor": ("doctor",),
     },
 }

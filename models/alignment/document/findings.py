@@ -128,11 +128,8 @@ RULES: dict[Code, tuple[LintSeverity, str]] = {
         _W,
         "this heading does not start a round: turns below it belong to the previous round, or to none",
     ),
-    ContentRule.UNREAD_ROUND: (
-        _W,
-        "the line looks like a round but is not one, and the document has no round",
-    ),
-    ContentRule.UNREAD_TURN: (_W, "the heading looks like a turn but is not one, and the round has no turn"),
+    ContentRule.UNREAD_ROUND: (_W, "the line looks like a round but is not read as one"),
+    ContentRule.UNREAD_TURN: (_W, "an expert seems to speak here, but no turn is read"),
 }
 
 

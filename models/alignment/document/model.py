@@ -15,7 +15,7 @@ from typing import TypedDict
 
 from ...errors import InvalidInput
 from ..vocabulary import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS, ROUND_REPORT_WORDS
-from .headings.headings import SECTION, Heading, read_heading
+from .headings.headings import SECTION, AgentHeading, Heading, read_heading
 from .headings.names import (
     Expert,
     ExpertNames,
@@ -26,7 +26,7 @@ from .headings.names import (
     is_panel,
 )
 from .headings.round_mentions import mentioned_round
-from .headings.turn_headings import read_agent, speaker_of
+from .headings.turn_headings import is_expert_emoji, read_agent, speaker_of
 from .markers.markers import Marker
 from .parts import (
     Block,
@@ -181,14 +181,21 @@ def _quoted_round(part: Section, names: ExpertNames, numbers: set[int]) -> Round
 
 def _turn(turn: Turn, names: ExpertNames) -> Turn:
     known = names.get(turn.agent)
+    if not is_expert_emoji(turn.emoji) and (known is None or names.heard):
+        turn = replace(turn, emoji=EXPERT_EMOJI)  # an ornament is a turn's only beside a name of the panel
     if known:
         return turn if known.name == turn.agent else replace(turn, agent=known.name)
-    if names and not names.has_emoji(turn.emoji):
-        # A heading with an unknown name and an unknown emoji is no turn.
+    found = _heading_as_read(turn, names)
+    if names and found is None:
+        # The heading of an unknown name is a turn only beside an emoji that the name or the panel makes a person's.
         turn = replace(turn, emoji=EXPERT_EMOJI)
-    heading = read_heading(str(turn.heading))
-    found = read_agent(heading, names) if names and heading else None
+        found = _heading_as_read(turn, names)
     return replace(turn, agent=found.name, emoji=found.emoji, extra=found.extra) if found else turn
+
+
+def _heading_as_read(turn: Turn, names: ExpertNames) -> AgentHeading | None:
+    heading = read_heading(str(turn.heading)) if names else None
+    return read_agent(heading, names) if heading else None
 
 
 def _quoted_turns(part: Round, names: ExpertNames) -> tuple[Blocks, tuple[Turn, ...]]:

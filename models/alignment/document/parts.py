@@ -18,7 +18,7 @@ from ..vocabulary import EXPERT_EMOJI
 from .headings.headings import SECTION, AgentHeading, Heading, read_judge
 from .headings.names import is_judge, split_name
 from .headings.round_headings import round_of
-from .headings.turn_headings import is_canonical, is_expert_emoji
+from .headings.turn_headings import is_canonical, may_be_emoji_of_turn
 from .lines import MetadataLine
 from .markers.markers import Marker
 from .tables import Table
@@ -116,7 +116,7 @@ class Turn:
     def __post_init__(self) -> None:
         name, more = split_name(self.agent)
         heading = AgentHeading(name, self.emoji, one_line(" ".join(filter(None, (more, self.extra)))))
-        if not is_expert_emoji(self.emoji):
+        if not may_be_emoji_of_turn(self.emoji):
             raise InvalidInput(
                 "turn.emoji",
                 self.emoji,

@@ -1,6 +1,20 @@
 --- lib/planning: the next step, or the end, of a session.
 --- USES: clock locks turns events posts ending
 
+--- Maximum number of newest messages among which that of a broadcast is looked for.
+local NEWEST = 20
+
+--- Return the text that a broadcast sends: the message of a turn, or the newest one of the user; nil: there is none.
+local function broadcast_text(dialog, announce)
+  if not (announce.turn or announce.user) then return nil end
+  for _, entry in ipairs(redis.call('XREVRANGE', dialog, '+', '-', 'COUNT', NEWEST)) do
+    local message = cjson.decode(entry[2][2])
+    local data = message.event and message.event.data or {}
+    if announce.turn and data.turn_number == announce.turn then return message.content end
+    if announce.user and message.role == announce.user and not data.turn_number then return message.content end
+  end
+end
+
 --- Apply a plan made for the current version of the session; `locks` are those of the turns that it drops.
 --- Return the numbers of the new turns. A planner whose answer was lost recognises its own plan by `planned_by`.
 local function apply_plan(keys, locks, plan)
@@ -41,6 +55,8 @@ local function apply_plan(keys, locks, plan)
   end
   redis.call('HSET', keys.session, 'planner', plan.planner, 'ends_round', plan.ends_round, 'updated_ms', NOW)
   if plan.announce then
+    local text = broadcast_text(keys.dialog, plan.announce)
+    if text then plan.announce.payload.message = { content = text } end
     emit(keys.events, 'MAPBroadcastSent', plan.announce.payload, plan.announce.payload.broadcaster_role_id, plan.announce.targets)
   end
   return numbers

@@ -10,7 +10,13 @@ from symposia.models.errors import InvalidInput
 from symposia.models.protocol.collab import Collab, CollabStatus
 from symposia.models.protocol.dialog import Dialog, DialogStatus
 from symposia.models.protocol.invariants import check_collab
-from symposia.models.protocol.reading import read_collab, read_dialog, read_map_event, read_message
+from symposia.models.protocol.reading import (
+    read_collab,
+    read_dialog,
+    read_document,
+    read_map_event,
+    read_message,
+)
 from symposia.models.protocol.repairs import Repair
 from symposia.models.text.ids import derived_id, is_uuid4
 
@@ -379,3 +385,31 @@ def test_parsed_dialog_gets_no_start_time():
     assert Dialog.model_validate(DIALOG).started_at is None
     assert Dialog.model_validate_json(json.dumps(DIALOG)).started_at is None
     assert Dialog(context_id=V4).started_at is not None
+
+
+@pytest.mark.parametrize(("seed_name", "field"), [("000", "dialog_id"), ("001", "collab_id")])
+def test_examples_of_the_documents_are_repaired_by_one_function(mplp, seed_name, field):
+    if not mplp.SEEDS.is_dir():
+        pytest.skip(f"the source documents are not at {mplp.SEEDS}; set SYMPOSIA_SEEDS_DIR")
+    examples = [it for it in mplp.examples(seed_name) if field in it]
+    assert examples
+    for example in examples:
+        found = read_document(json.dumps(example))
+        assert found.repairs
+        assert read_document(found.value.to_wire()).repairs == ()
+
+
+@pytest.mark.parametrize("data", [COLLAB, DIALOG, EVENT, DIALOG["messages"][0]])
+def test_kind_of_a_document_is_found(data):
+    assert read_document(data).value.to_wire() == data
+
+
+def test_document_of_no_kind_is_refused():
+    with pytest.raises(InvalidInput, match="document: must have one of the fields collab_id, dialog_id"):
+        read_document({"plan_id": V4})
+
+
+def test_title_of_one_space_is_valid_as_in_the_schema(mplp):
+    assert read_collab(COLLAB | {"title": " ", "purpose": " "}).value.title == " "
+    with pytest.raises(InvalidInput, match="title"):
+        read_collab(COLLAB | {"title": ""})

@@ -19,14 +19,14 @@ ROSTER = (
 )
 
 
-def read(text, mode=CollabMode.ORCHESTRATED, expects=Expects.MESSAGE, **outcome):
+def read(text, mode=CollabMode.ORCHESTRATED, expects=Expects.MESSAGE, *, roster=ROSTER, **outcome):
     context = TurnContext(
         session_id="s",
         mode=mode,
         title="t",
         purpose="p",
         me=ROSTER[0],
-        roster=ROSTER,
+        roster=roster,
         turn_number=1,
         expects=expects,
     )
@@ -34,8 +34,8 @@ def read(text, mode=CollabMode.ORCHESTRATED, expects=Expects.MESSAGE, **outcome)
     return read_directives(context, said)
 
 
-def decision(text):
-    return read(text, expects=Expects.DECISION).decision
+def decision(text, **more):
+    return read(text, expects=Expects.DECISION, **more).decision
 
 
 def verdict(text):
@@ -115,8 +115,10 @@ def test_stalled_is_no_progress():
 @pytest.mark.parametrize(
     "text",
     [
-        "Ada should go next.",
-        "next: Ada",
+        "Ada should not go next.",
+        "Ada or p-3 should go next.",
+        "Ada did the work.",
+        '{"next": 7}',
         "Done: the parser.",
         "INSTRUCTION: alone",
         "The NEXT: one",
@@ -289,3 +291,28 @@ def test_megabyte_of_any_text_is_read_quickly(begin, unit):
 @pytest.mark.parametrize("between", [",", ";", " and ", " & ", ", nobody, "])
 def test_megabyte_of_names_is_cut_before_the_lookup(between):
     assert len(decision(f"NEXT: {between.join(['ghost'] * (MEGABYTE // 10))}").next) <= 1_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Ada should go next.",
+        "next: Ada",
+        "NEXT : Ada",
+        "NEXT: Ada (she knows the code)",
+        "\x1b[33mNEXT: Ada\x1b[0m",
+        "Next speaker: Ada",
+        "Role: Ada",
+        "ada",
+        '{"next": "Ada"}',
+        '```json\n{"next": ["Ada"]}\n```',
+        "<think>NEXT: p-3 would be wrong.</think>\nNEXT: Ada",
+    ],
+)
+def test_wording_with_one_meaning_is_a_decision(text):
+    assert decision(text).next == ("p-1",)
+
+
+def test_escaped_underscore_is_part_of_a_name():
+    roster = (ROSTER[0], Participant(participant_id="senior_engineer"))
+    assert decision("NEXT: Senior\\_Engineer", roster=roster).next == ("senior_engineer",)

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from live import result_of
+from live import result_of, until
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 
 
@@ -134,6 +134,43 @@ def test_swarm_works_on_each_item_once(shared, checked):
     assert by["test"] == "tess"
     assert {entry.status for entry in job.board()} == {"done"}
     checked(job, result)
+
+
+def broadcast_sent(job):
+    (sent,) = [it for it in job.events() if it.event_type == "MAPBroadcastSent"]
+    received = [
+        it.payload["receiver_role_id"] for it in job.events() if it.event_type == "MAPBroadcastReceived"
+    ]
+    return sent.initiator_role, sent.payload["message"]["content"], sent.target_roles, sorted(received)
+
+
+def test_broadcast_event_names_the_question_of_the_user(shared, checked):
+    job = shared.submit("broadcast", {"ann": "say", "bob": "say"}, messages=["What do you think?"])
+    checked(job, result_of(job))
+    assert broadcast_sent(job) == ("user", "What do you think?", ("ann", "bob"), ["ann", "bob"])
+
+
+def test_broadcast_of_an_orchestrator_follows_the_golden_flow(shared, checked):
+    """map-flow-02: the orchestrator asks, the searchers answer, the orchestrator aggregates."""
+    agents = {"orchestrator-1": "say", "a": "say", "b": "say", "c": "say"}
+    job = shared.submit("broadcast", agents, options={"aggregator": "orchestrator-1"})
+    result = result_of(job)
+    checked(job, result)
+    assert speakers(result)[::4] == ["orchestrator-1"] * 2
+    question = result.dialog.messages[0].content
+    assert broadcast_sent(job) == ("orchestrator-1", question, ("a", "b", "c"), ["a", "b", "c"])
+
+
+def test_open_turns_of_a_broadcast_have_no_single_holder(shared, checked):
+    gate = shared.folder / "gate"
+    given = {"gate": str(gate), "gate_turn": 1}
+    job = shared.submit("broadcast", {"ann": "gated", "bob": "gated"}, parameters=given)
+    until(lambda: job.state().open_turns(), what="the turns are open")
+    state = job.turn_state()
+    assert (state.current_turn_holder, state.turn_index) == (None, -1)
+    assert state.advanced().current_turn_holder == "ann"
+    gate.touch()
+    checked(job, result_of(job))
 
 
 @pytest.mark.parametrize("mode", ["round_robin", "broadcast", "pair"])

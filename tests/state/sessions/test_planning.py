@@ -98,11 +98,16 @@ def test_a_broadcast_is_announced_to_all_it_asks(table):
     assert received["payload"]["response"]["turn_number"] == 1
 
 
-def test_broadcast_initiator_is_the_orchestrator(client):
+def test_broadcast_of_a_turn_names_its_speaker_and_message(client):
     table = Table(client, names=("orchestrator-1", "bob", "cyd"))
-    table.plan(turn("bob", "slot:bob", broadcast=True), turn("cyd", "slot:cyd", broadcast=True), announce="")
+    table.plan_one(participant="orchestrator-1")
+    table.speak(1, "Which book?")
+    asked = turn("bob", "slot:bob", broadcast=True), turn("cyd", "slot:cyd", broadcast=True)
+    table.plan(*asked, announce="", announced_turn=1)
     (sent,) = table.events("MAPBroadcastSent")
     assert sent["initiator_role"] == sent["payload"]["broadcaster_role_id"] == "orchestrator-1"
+    assert sent["payload"]["message"] == {"content": "Which book?"}
+    assert sent["target_roles"] == ["bob", "cyd"]
 
 
 def test_broadcast_without_a_text_sends_the_purpose(table):

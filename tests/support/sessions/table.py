@@ -91,6 +91,7 @@ class Table:
             stop="{}",
             rounds=rounds,
             consumed=tuple(closed if after is None else [*closed, after]),
+            consumed_by={it: state.records[it].participant for it in closed},
             parent=new_id(),
             purpose=self.collab.purpose,
             retention_ms=retention_ms,

@@ -120,3 +120,29 @@ def test_lone_aggregator_answers_too():
     hall = session("sum", aggregator="sum")
     hall.run()
     assert hall.spoken == ["sum", "sum"]
+
+
+def test_broadcaster_asks_before_each_round_and_does_not_answer():
+    hall = session("ann", "host", "bob", broadcaster="host", aggregator="host", stop=MaxRounds(2))
+    hall.run()
+    assert hall.spoken == ["host", "ann", "bob", "host"] * 2
+    sent = [step for step in hall.steps if step.announce is not None]
+    assert [(step.announce, [turn.participant for turn in step.turns]) for step in sent] == [
+        ("", ["ann", "bob"])
+    ] * 2
+    assert [step.announced_turn for step in sent] == [1, 5]
+    assert hall.rounds == 2
+
+
+def test_only_orchestrator_is_the_broadcaster():
+    hall = session("orchestrator-1", "ann", "bob", stop=MaxRounds(1))
+    assert [turn.participant for turn in hall.open.values()] == ["orchestrator-1"]
+    hall.run()
+    assert hall.spoken == ["orchestrator-1", "ann", "bob"]
+
+
+def test_silent_broadcaster_leaves_the_message_to_the_user():
+    hall = session("ann", "host", broadcaster="host")
+    hall.turn_out(OutcomeKind.SKIPPED, "host", error="deadline")
+    assert hall.waiting() == ["ann"]
+    assert hall.steps[-1].announced_turn is None

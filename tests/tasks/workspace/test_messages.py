@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from threading import Timer
+
 import pytest
 
 from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, NOTHING, TaskRoom
 from symposia.models.errors import ConversationArchivedError, InvalidInput, NotAMember, TaskClosedError
 from symposia.models.text.ids import moment_from_ms, new_id
+from symposia.models.workspace.parts import TextPart
 
 
 def unread(room: TaskRoom, agent: str) -> list[int]:
@@ -222,3 +225,59 @@ def test_unknown_conversation_id_is_not_found(room: TaskRoom) -> None:
     for strange in (None, 7, "", "'; DROP TABLE task", new_id()):
         with pytest.raises(NotAMember):
             room.desk.history(EVE, strange)
+
+
+PARTS = [
+    {"kind": "text", "text": "The plan"},
+    {"kind": "data", "data": {"floor": 3, "rooms": ["a"]}},
+    {"kind": "file", "uri": "https://files/plan.pdf", "name": "plan.pdf", "mediaType": "application/pdf"},
+]
+
+
+def test_message_has_parts_and_their_text(room: TaskRoom) -> None:
+    conversation = room.conversation()
+    sent = room.desk.send(ANN, conversation.id, parts=PARTS)
+    (read,) = room.desk.history(BEN, conversation.id).items
+    assert read == sent
+    assert list(read.parts) == read.to_wire()["parts"] == PARTS
+    assert read.text == 'The plan\n\n{"floor":3,"rooms":["a"]}\n\n[file plan.pdf]'
+    assert room.desk.send(ANN, conversation.id, "mine", parts=[TextPart(text="x")]).text == "mine"
+
+
+@pytest.mark.parametrize(
+    ("parts", "field"),
+    [
+        ([], "parts"),
+        ("x", "parts"),
+        ([{"kind": "video"}], "parts"),
+        ([{"kind": "text", "text": ""}], "parts"),
+        ([{"kind": "file", "name": "x"}], "parts"),
+        ([{"kind": "text", "text": "x"}] * 51, "parts"),
+        ([{"kind": "text", "text": "x" * 131_072}], "parts: must have at most 131072 characters as JSON"),
+    ],
+)
+def test_bad_parts_are_refused(room: TaskRoom, parts, field) -> None:
+    conversation = room.conversation()
+    with pytest.raises(InvalidInput, match=f"^{field}"):
+        room.desk.send(ANN, conversation.id, parts=parts)
+    assert room.said(conversation) == []
+
+
+def test_new_messages_of_others_are_a_stream(room: TaskRoom) -> None:
+    here, there = room.conversation(), room.conversation()
+    first = room.desk.send(ANN, here.id, "one")
+    room.desk.send(BEN, here.id, "mine")
+    second = room.desk.send(ANN, there.id, "two")
+    page = room.desk.new_messages(BEN, limit=1)
+    assert [(it.conversation_id, it.message) for it in page.items] == [(here.id, first)]
+    page = room.desk.new_messages(BEN, after=page.cursor)
+    assert [(it.conversation_id, it.message) for it in page.items] == [(there.id, second)]
+    late = Timer(0.3, room.desk.send, (ANN, here.id, "three"))
+    late.start()
+    page = room.desk.new_messages(BEN, after=page.cursor, wait_s=60)
+    late.join()
+    assert [it.message.text for it in page.items] == ["three"]
+    assert room.desk.new_messages(BEN, after=page.cursor).items == ()
+    assert room.desk.new_messages(EVE).items == ()
+    with pytest.raises(InvalidInput, match="wait_s: must be from 0 to 60"):
+        room.desk.new_messages(BEN, wait_s=61)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sessions.task_room import ANN, BEN, CHAIR, CYD, EVE, TaskRoom
+from sessions.task_room import ANN, APP, BEN, CHAIR, CYD, EVE, TaskRoom
 from symposia.models.errors import (
     ConversationFullError,
     InvalidInput,
@@ -108,7 +108,7 @@ def test_update_follows_the_same_rules(room: TaskRoom, what, said: str) -> None:
 
 
 def test_name_may_have_a_hundred_characters(room: TaskRoom) -> None:
-    assert room.desk.conversation_create(CHAIR, room.task().id, name="x" * 100).name == "x" * 100
+    assert room.desk.conversation_create(CHAIR, room.task().id, [ANN], name="x" * 100).name == "x" * 100
 
 
 def test_conversation_has_at_most_256_members(room: TaskRoom) -> None:
@@ -238,8 +238,7 @@ def test_the_last_to_leave_closes_the_task(room: TaskRoom) -> None:
     left = room.desk.task_leave(ANN, task.id)
     assert (left.status, left.agents) == (TaskStatus.ACTIVE, (BEN,))
     assert room.desk.conversation_get(BEN, conversation.id).agents == (BEN,)
-    with pytest.raises(NotAMember):
-        room.desk.task_leave(ANN, task.id)
+    assert room.desk.task_leave(ANN, task.id) is None, "it has left: no error"
     room.clock.now_ms += 3
     closed = room.desk.task_leave(BEN, task.id)
     assert (closed.status, closed.agents) == (TaskStatus.CLOSED, ())
@@ -297,3 +296,21 @@ def test_foreign_cursor_is_refused(room: TaskRoom, cursor: str) -> None:
     for read in reads:
         with pytest.raises(InvalidInput, match=r"^cursor: must be a cursor from a previous page"):
             read()
+
+
+def test_conversation_always_has_a_member(room: TaskRoom) -> None:
+    task = room.task(BEN)
+    with pytest.raises(InvalidInput, match="participants: must have at least 1 item"):
+        room.desk.conversation_create(CHAIR, task.id, [])
+    only_ben = room.desk.conversation_create(CHAIR, task.id, [BEN])
+    with pytest.raises(InvalidInput, match="must leave a member in the conversation"):
+        room.desk.participants_remove(CHAIR, only_ben.id, [BEN, ANN])
+    room.desk.task_leave(BEN, task.id)
+    assert room.desk.participants_add(CHAIR, only_ben.id, [ANN]).archived_at is not None
+
+
+def test_creator_is_a_member_of_the_initial_conversation(room: TaskRoom) -> None:
+    for wanted in ([BEN], []):
+        made = room.desk.request_task(APP, ANN, [BEN, CYD], {"participants": wanted})
+        assert made.conversation.created_by == ANN
+        assert made.conversation.agents == (ANN, *wanted)

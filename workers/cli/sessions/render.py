@@ -253,7 +253,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     holder = job.turn_state().current_turn_holder
     if not state.is_final:
         speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
-        yield Text("now: " + (", ".join(speaking) or f"planning, after the turn of {cast.name(holder)}"))
+        before = f", after the turn of {cast.name(holder)}" if holder else ""
+        yield Text("now: " + (", ".join(speaking) or f"planning{before}"))
     if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
         yield Text(
             f"queued for {queued_s:.0f} s: no worker has taken it; see symposia doctor", style="yellow"

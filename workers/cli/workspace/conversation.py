@@ -23,7 +23,7 @@ UpTo = Annotated[
 def add_member_commands(group: typer.Typer) -> None:
     """Add the commands."""
     group.command("list")(list_)
-    for command in (show, send, history, read, notices):
+    for command in (show, send, history, watch, read, notices):
         group.command()(command)
 
 
@@ -70,12 +70,24 @@ def show(conversation: ConversationId, agent: As, as_json: AsJson = False) -> No
 
 def send(
     conversation: ConversationId,
-    text: Annotated[str, typer.Argument(help="Text of the message; `-` reads standard input.")],
     agent: As,
+    text: Annotated[
+        str | None,
+        typer.Argument(help="Text of the message; `-` reads standard input. Default: the text of its parts."),
+    ] = None,
+    parts: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--part", metavar="JSON", help="Part of the message: text, data or file; may be repeated."
+        ),
+    ] = None,
     reply_to: ReplyTo = None,
     as_json: AsJson = False,
 ) -> None:
     """Send a message to the members of a conversation.
+
+    A part is [bold]{"kind": "text", "text": "..."}[/bold], [bold]{"kind": "data", "data": {}}[/bold] or
+    [bold]{"kind": "file", "uri": "..."}[/bold].
 
     Example: [bold]symposia conversation send 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 "Blue." --as ann[/bold]
     """
@@ -85,7 +97,8 @@ def send(
     from .common import conversation_service
 
     words = sys.stdin.read().rstrip("\n") if text == "-" else text
-    said = conversation_service().send(agent, conversation, words, reply_to=reply_to)
+    given = [_read_part(part) for part in parts] if parts else None
+    said = conversation_service().send(agent, conversation, words, parts=given, reply_to=reply_to)
     if as_json:
         print_json(said.to_wire())
     else:
@@ -109,6 +122,41 @@ def history(
     for it in page.items:
         console().print(printable(f"{it.number:>4} {it.sender or it.message.role.value}: {it.text}"))
     print_next_page(page.cursor)
+
+
+def watch(
+    agent: As,
+    after: Cursor = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Wait for further messages until Ctrl-C.")] = False,
+    limit: Limit = 50,
+    as_json: AsJson = False,
+) -> None:
+    """Show new messages of others in all conversations of an agent, in the order of arrival.
+
+    With --json, each message is one JSON object on one line, with the cursor after it.
+
+    Example: [bold]symposia conversation watch --as ann --follow[/bold]
+    """
+    from ..common.screen import console, print_json, printable
+    from .common import conversation_service, print_next_page
+
+    service = conversation_service()
+    page = service.new_messages(agent, after=after, limit=limit)
+    while True:
+        for it in page.items:
+            if as_json:
+                print_json({**it.to_wire(), "cursor": page.cursor}, lines=True)
+                continue
+            said = it.message
+            line = (
+                f"{it.conversation_id} {said.number:>4} {said.sender or said.message.role.value}: {said.text}"
+            )
+            console().print(printable(line))
+        if not follow:
+            break
+        page = service.new_messages(agent, after=page.cursor, limit=limit, wait_s=30)
+    if not as_json:
+        print_next_page(page.cursor)
 
 
 def read(conversation: ConversationId, agent: As, up_to: UpTo = None, as_json: AsJson = False) -> None:
@@ -271,6 +319,20 @@ def remove(conversation: ConversationId, participants: Agents, agent: As, as_jso
     print_conversation(
         conversation_service().participants_remove(agent, conversation, participants), as_json=as_json
     )
+
+
+def _read_part(part: str) -> dict[str, Any]:
+    import json
+
+    from ....models.errors import InvalidInput
+
+    try:
+        found = json.loads(part)
+    except ValueError as error:
+        raise InvalidInput("part", part, f"must be JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidInput("part", part, "must be a JSON object")
+    return found
 
 
 def _metadata(tags: list[str]) -> dict[str, Any]:

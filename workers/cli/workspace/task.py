@@ -1,4 +1,4 @@
-"""`symposia task request`, `list`, `close`, `add`, `remove` and `leave`."""
+"""`symposia task request`, `list`, `show`, `close`, `add`, `remove` and `leave`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_to(app: typer.Typer) -> None:
         no_args_is_help=True, help="Request, list and close tasks, and manage their participants."
     )
     group.command("list")(list_)
-    for command in (request, close, add, remove, leave):
+    for command in (request, show, close, add, remove, leave):
         group.command()(command)
     app.add_typer(group, name="task")
 
@@ -77,6 +77,16 @@ def list_(agent: As, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson =
     print_next_page(page.cursor)
 
 
+def show(task: TaskId, agent: As, as_json: AsJson = False) -> None:
+    """Show a task, for its participants and its task-manager.
+
+    Example: [bold]symposia task show 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
+    """
+    from .common import conversation_service
+
+    _print_task(conversation_service().task_get(agent, task), as_json=as_json)
+
+
 def close(task: TaskId, agent: As, as_json: AsJson = False) -> None:
     """Close a task and archive its conversations. Only for the task-manager.
 
@@ -112,9 +122,16 @@ def leave(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia task leave 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
+    from ..common.screen import print_json
     from .common import conversation_service
 
-    _print_task(conversation_service().task_leave(agent, task), as_json=as_json)
+    after = conversation_service().task_leave(agent, task)
+    if after is not None:
+        _print_task(after, as_json=as_json)
+    elif as_json:
+        print_json(None)
+    else:
+        typer.echo(f"{agent} takes no part in this task: nothing to leave.")
 
 
 def _print_task(task: Task, *, as_json: bool = False) -> None:

@@ -10,9 +10,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from ...vocabulary import EXPERT_EMOJI, HONORIFICS, JUDGE, PANEL_WORDS, PERSON_COLUMNS
+from ...vocabulary import (
+    EXPERT_EMOJI,
+    HONORIFICS,
+    JUDGE,
+    JUDGE_WORDS,
+    PANEL_WORDS,
+    PERSON_COLUMNS,
+    ROUND_OUTCOME_WORDS,
+    ROUND_SUMMARY_WORDS,
+    SECTION_WORDS,
+    SPEAKING_WORDS,
+    TOPIC_ENDINGS,
+    TOPIC_WORDS,
+)
 from ..tables import Table
-from ..text.line_text import plain, split_emoji
+from ..text.line_text import PICTORIAL, plain, split_emoji
 from .headings import without_markup
 
 #: Texts that end a name in a heading or a cell.
@@ -36,15 +49,27 @@ _CUTS = (
 )
 
 _MOST_TITLES = 3
+_MOST_WORDS = 3
+#: Words of headings that describe their content, not a speaker.
+_NO_NAMES = (
+    ROUND_SUMMARY_WORDS
+    | JUDGE_WORDS
+    | ROUND_OUTCOME_WORDS
+    | SECTION_WORDS
+    | SPEAKING_WORDS
+    | TOPIC_WORDS
+    | {JUDGE.casefold()}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Expert:
-    """One row of the panel: name, emoji and role."""
+    """One row of the panel: name, emoji and role; `cells`: its other cells, such as an id."""
 
     name: str
     emoji: str = ""
     role: str = ""
+    cells: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -79,6 +104,11 @@ class ExpertNames:
         """Return the only expert whose name begins with this word, titles aside."""
         first = _without_title(_key(name))
         found = [it for key, it in self.experts.items() if _without_title(key).partition(" ")[0] == first]
+        return found[0] if len(found) == 1 else None
+
+    def by_cell(self, text: str) -> Expert | None:
+        """Return the only expert whose row of the panel has a cell with this text, such as an id."""
+        found = [it for it in self.experts.values() if text.casefold() in it.cells]
         return found[0] if len(found) == 1 else None
 
     def has_emoji(self, emoji: str) -> bool:
@@ -119,6 +149,28 @@ def split_name(text: str) -> tuple[str, str]:
             return name, extra
 
 
+def is_topic(text: str) -> bool:
+    """Return True for a heading with a word that says what is below, such as `Storage` or `Caching`."""
+    words = [word.strip(".,:()'’") for word in text.casefold().split()]
+    return any(word in _NO_NAMES or word.endswith(TOPIC_ENDINGS) for word in words)
+
+
+def is_bare_name(text: str) -> bool:
+    """Return True for one to three words that begin like a name's, none of which says what is below: `Alice`."""
+    words = text.split()
+    return (
+        0 < len(words) <= _MOST_WORDS
+        and not is_topic(text)
+        and all(
+            word[0].isalpha()
+            and not word[0].islower()
+            and PICTORIAL.isdisjoint(word)
+            and all(c.isalnum() or c in ".'’-" for c in word)
+            for word in words
+        )
+    )
+
+
 def is_judge(name: str) -> bool:
     """Return whether the name is that of the judge, with any decoration."""
     words = split_emoji(name)[0].replace("(", " ").split()
@@ -140,7 +192,10 @@ def _expert(of_name: tuple[str, ...], row: tuple[str, ...], role: int | None, em
     own = split_emoji(of_name[0])[1]
     if not own and emoji is not None and emoji < len(row):
         own = split_emoji(row[emoji])[1]
-    return Expert(split_name(of_name[0])[0], own, row[role] if role is not None and role < len(row) else "")
+    cells = tuple(plain(cell).casefold() for cell in row)
+    return Expert(
+        split_name(of_name[0])[0], own, row[role] if role is not None and role < len(row) else "", cells
+    )
 
 
 def experts_in(text: str) -> list[Expert]:

@@ -85,6 +85,11 @@ def split_last_round(heading: Heading) -> tuple[str, str]:
     return f"{words[0]} {words[1].rstrip(':')}", words[2] if len(words) > 2 else ""
 
 
+def is_plain_round(heading: Heading) -> bool:
+    """Return True for `Round N` and `Round N: Label`, which begin a round without another sign."""
+    return heading.text.startswith("Round ") and _canonical(heading.text) is not None
+
+
 def _canonical(text: str) -> RoundHeading | None:
     number, _, label = text[len(_ROUND) + 1 :].partition(":")
     if not (number.isascii() and number.isdecimal()) or len(number) > 6:

@@ -136,8 +136,8 @@ class RoundMentions:
 
     @property
     def pending(self) -> bool:
-        """True while the next turn would confirm a heading."""
-        return self._pending is not None
+        """True while the next turn would confirm a heading, or make that of a section unclear."""
+        return self._pending is not None or self._section is not None
 
     def found(self) -> frozenset[int]:
         """Return lines of headings under which experts spoke in this reading, besides those confirmed before."""
@@ -161,8 +161,8 @@ class RoundMentions:
         self._numbers.add(number)
 
     def begin_section(self, line: int, title: str) -> None:
-        """Record the heading of a section."""
-        self._section = line, title
+        """Record the heading of a section; a panel and the like introduce experts, who do not speak."""
+        self._section = None if is_document_section(title) or is_panel(title) else (line, title)
 
     def close(self, level: int) -> None:
         """Record a heading of this level, which closes all open headings of this or a lower level."""
@@ -198,8 +198,9 @@ class RoundMentions:
         doubtful, self._line = self._line, None
         if it is not None and level >= it.level and (last is not None or level > SECTION):
             self._spoken.append(it)
-        elif section is not None and last is not None:
+        elif section is not None:
             line, title = section
-            self._unclear[line] = None if _ROUND in title.casefold() else RoundHeading(last + 1, title)
+            number = 0 if last is None else last + 1
+            self._unclear[line] = None if _ROUND in title.casefold() else RoundHeading(number, title)
         elif doubtful is not None:
             self._doubtful.append(doubtful)

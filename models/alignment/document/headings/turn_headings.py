@@ -25,7 +25,7 @@ from ...vocabulary import (
 )
 from ..text.line_text import PICTORIAL, is_emoji, is_item, one_line, plain, split_emoji, to_ascii_width
 from .headings import EXTRA, SECTION, TURN, AgentHeading, Heading, read_heading, read_judge, without_markup
-from .names import Expert, ExpertNames, is_judge, split_name
+from .names import Expert, ExpertNames, is_bare_name, is_judge, split_name
 from .round_headings import read_round
 
 _AFTER_EMOJI = ("(", "[", "{", "<", *DASHES, "→", "|", ":")
@@ -49,15 +49,32 @@ def read_agent(heading: Heading, names: ExpertNames) -> AgentHeading | None:
         known = names.by_first_name(name)
     if known is None and not _looks_like_a_turn(heading, name, emoji, names):
         return None
-    extra = " ".join(filter(None, (more, extra)))
-    emojis = (e for e in (emoji, known.emoji if known else "") if is_expert_emoji(e))
-    found = AgentHeading(known.name if known else name, next(emojis, EXPERT_EMOJI), extra)
+    written = _emoji_of(heading, emoji, known)
+    # Further emoji are the author's, too: they stay, beside the name.
+    others = (it for it in heading.text.split() if is_emoji(it) and it not in (written, *extra.split()))
+    found = AgentHeading(
+        known.name if known else name, written, " ".join(filter(None, (more, extra, *others)))
+    )
     return found if is_canonical(found) else None
 
 
+def _emoji_of(heading: Heading, emoji: str, known: Expert | None) -> str:
+    """Return the emoji of a turn: the written one, which may be an ornament if the name is known."""
+    of_panel = known.emoji if known and may_be_emoji_of_turn(known.emoji) else ""
+    written = emoji if is_expert_emoji(emoji) or (known and may_be_emoji_of_turn(emoji)) else ""
+    if of_panel in heading.text.split() and not is_expert_emoji(written):
+        return of_panel
+    return written or of_panel or EXPERT_EMOJI
+
+
+def may_be_emoji_of_turn(emoji: str) -> bool:
+    """Return True for an emoji that a turn's heading may have, also one that decorates other headings."""
+    return bool(emoji) and is_emoji(emoji) and emoji != JUDGE_EMOJI
+
+
 def is_expert_emoji(emoji: str) -> bool:
-    """Return True for an emoji that an expert may go by."""
-    return bool(emoji) and is_emoji(emoji) and emoji not in ORNAMENTS and emoji != JUDGE_EMOJI
+    """Return True for an emoji that makes a person's heading of one with an unknown name."""
+    return may_be_emoji_of_turn(emoji) and emoji not in ORNAMENTS
 
 
 @lru_cache(maxsize=4096)
@@ -130,7 +147,7 @@ def _looks_like_a_turn(heading: Heading, name: str, emoji: str, names: ExpertNam
     if heading.level != TURN:
         return False
     if names and not names.heard:
-        return names.has_emoji(emoji)
+        return names.has_emoji(emoji) or is_bare_name(name)
     canonical = heading.text.startswith(name)
     return canonical or all(word[:1].isupper() or word[:1].isdecimal() for word in name.split())
 
@@ -150,6 +167,14 @@ class SpeakerLine(NamedTuple):
 
 def speaker_of(line: str, names: ExpertNames) -> SpeakerLine | None:
     """Return the speaker who begins in `line`, or None."""
+    label, said = speaker_label(line)
+    name, extra = split_name(label)
+    expert = names.get(name) if name else None
+    return SpeakerLine(expert, extra, one_line(said)) if expert else None
+
+
+def speaker_label(line: str) -> tuple[str, str]:
+    """Return the text in the place of a speaker's name, and the words after it; two empty texts for any other line."""
     text = line.strip()
     body = text.lstrip("> ")
     quoted = body != text
@@ -161,9 +186,7 @@ def speaker_of(line: str, names: ExpertNames) -> SpeakerLine | None:
         label, said = _bold(bare)
     else:
         label, said = ("", "") if quoted or not body else _plain(body)
-    name, extra = split_name(label) if label and len(label) <= _LONGEST else ("", "")
-    expert = names.get(name) if name else None
-    return SpeakerLine(expert, extra, one_line(said)) if expert else None
+    return (label, said) if len(label) <= _LONGEST else ("", "")
 
 
 def _bold(text: str) -> tuple[str, str]:

@@ -16,7 +16,7 @@ from ..headings.headings import (
     read_judge,
 )
 from ..headings.names import Expert, ExpertNames, collect_experts, split_name
-from ..headings.round_headings import read_round, round_of
+from ..headings.round_headings import is_plain_round, read_round, round_of
 from ..headings.round_mentions import RoundMentions, mentioned_round
 from ..headings.turn_headings import read_agent
 from ..lines import bold_heading, read_metadata, underlined_heading
@@ -153,11 +153,9 @@ class Builder(BlockReader):
 
     def _kind(self, line: int, heading: Heading) -> RoundHeading | JudgeHeading | AgentHeading | None:
         """Return the part that a heading begins at its position; None: a section, or no part."""
-        deepest = max(SECTION, self._round_level) if self._last_round else heading.level
-        if not self._is_of_an_expert(heading):
-            begun = self._round_at(line, heading)
-            if begun and (heading.level <= deepest or line in self.mentions.confirmed):
-                return begun
+        deepest = self._deepest(heading)
+        if not self._is_of_an_expert(heading) and (begun := self._round_at(line, heading)):
+            return begun
         kind = read_judge(heading) or self._speaker(heading)
         if isinstance(kind, JudgeHeading):
             self.mentions.close(heading.level)
@@ -168,10 +166,17 @@ class Builder(BlockReader):
         return kind
 
     def _round_at(self, line: int, heading: Heading) -> RoundHeading | None:
-        """Return the round that a heading names, if it is one by its words or by who speaks under it."""
-        return round_of(heading, last=self._last_number) or self.mentions.read(
-            line, heading, last=self._last_number
-        )
+        """Return the round that a heading begins: by its words and level, or by who speaks under it."""
+        if heading.level <= self._deepest(heading) or line in self.mentions.confirmed:
+            begun = round_of(heading, last=self._last_number)
+            return begun or self.mentions.read(line, heading, last=self._last_number)
+        return None
+
+    def _deepest(self, heading: Heading) -> int:
+        """Return the level down to which a round's words are enough; below, a heading is part of its section."""
+        if self._last_round is not None:
+            return max(SECTION, self._round_level)
+        return SECTION if self._parts and not is_plain_round(heading) else heading.level
 
     def _would_speak(self, heading: Heading) -> bool:
         """Return True for an expert's heading that is no turn only because the heading above it has begun no round."""

@@ -1,7 +1,8 @@
 """Lines that look like rounds and turns to people but not to the parser, so that they would be lost silently.
 
-They are reported only if nothing of the kind was read: rounds in a document without any, turns in a round
-without turns. A backslash before the words marks them as plain text.
+A line in a document without rounds, a heading with the number of a round that no other has, an expert's heading that
+begins no turn, and a round without turns in which somebody speaks are reported. A backslash before the words marks
+them as plain text.
 """
 
 from __future__ import annotations
@@ -10,17 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ...vocabulary import (
-    EXPERT_EMOJI,
-    JUDGE,
-    JUDGE_WORDS,
-    ROUND_OUTCOME_WORDS,
-    ROUND_SUMMARY_WORDS,
-    SECTION_WORDS,
-    SPEAKING_WORDS,
-    TOPIC_ENDINGS,
-    TOPIC_WORDS,
-)
+from ...vocabulary import EXPERT_EMOJI, ROLE_WORDS
 from ..headings.headings import (
     SECTION,
     TITLE,
@@ -28,65 +19,164 @@ from ..headings.headings import (
     AgentHeading,
     Heading,
     RoundHeading,
+    is_document_section,
     read_heading,
     without_markup,
 )
-from ..headings.names import ExpertNames, split_name
-from ..headings.round_headings import read_round
-from ..headings.turn_headings import is_expert_emoji
+from ..headings.names import ExpertNames, is_bare_name, is_panel, is_topic, split_name
+from ..headings.round_headings import MOST_ROUNDS, first_word, read_round, strip_decoration
+from ..headings.turn_headings import is_expert_emoji, may_be_emoji_of_turn, read_agent, speaker_label
+from ..markers.markers import Marker
 from ..model import AlignmentDialogue, names_of
-from ..parts import Round
-from ..scan import Line, LineReader
-from ..text.line_text import PICTORIAL, plain
+from ..parts import Block, Judge, Part, Prose, Round, Section
+from ..scan import LineReader
+from ..text.line_text import plain, split_emoji
 
 _ROUND = "round"
 _LONGEST = 200
-_MOST_WORDS = 3
 #: Separators between the names of several experts.
 _JOINTS = (" & ", " and ", " + ", " / ", ",")
-#: Words of headings that describe their content, not a speaker.
-_NO_NAMES = (
-    ROUND_SUMMARY_WORDS
-    | JUDGE_WORDS
-    | ROUND_OUTCOME_WORDS
-    | SECTION_WORDS
-    | SPEAKING_WORDS
-    | TOPIC_WORDS
-    | {JUDGE.casefold()}
-)
 
 
 class Lookalike(NamedTuple):
-    """A line by its number from 1, what it reads like, and the heading to write instead."""
+    """A line by its number from 1, what it reads like, and the heading to write instead, if known."""
 
     line: int
     text: str
-    hint: str
+    hint: str | None
 
 
 def unread_rounds(document: AlignmentDialogue, markdown: str) -> Iterator[Lookalike]:
-    """Yield the lines that read like rounds, in a document without one."""
-    if document.rounds or _ROUND not in markdown.casefold():
+    """Yield the lines that read like rounds, in a document without one, and headings of rounds that are none."""
+    if _ROUND not in markdown.casefold():
         return
+    begun = {part.line for part in document.rounds}
+    numbers = {part.number for part in document.rounds}
     for line in LineReader(markdown).lines():
-        if not line.hidden and (like := reads_like_round(line.text)):
-            yield Lookalike(line.number, line.text.strip(), str(like))
+        if line.hidden or line.number in begun:
+            continue
+        like = _reads_like_new_round(line.text, numbers) if begun else reads_like_round(line.text)
+        fraction = _fraction(line.text)
+        if like or fraction:
+            yield Lookalike(line.number, line.text.strip(), str(like) if like else None)
+
+
+def _reads_like_new_round(line: str, numbers: set[int]) -> RoundHeading | None:
+    """Return the round of a subheading that has the form of a round's, with a number that no round has."""
+    heading = read_heading(line) if line.lstrip()[:1] == "#" else None
+    found = read_round(heading) if heading and heading.level > SECTION else None
+    return found if found and found.number not in numbers and found.number <= MOST_ROUNDS else None
+
+
+def _fraction(line: str) -> bool:
+    """Return True for `## Round 1.5`: a heading of a round whose number is none."""
+    heading = read_heading(line) if line.lstrip()[:1] == "#" else None
+    word, rest = first_word(strip_decoration(heading.text)) if heading else ("", "")
+    whole, point, part = rest.strip().partition(".")
+    return word == _ROUND and point != "" and whole.isdecimal() and part[:1].isdecimal()
+
+
+class _Unread(NamedTuple):
+    """A heading that begins no part and no turn, its line, and the part that contains it."""
+
+    line: int
+    heading: Heading
+    part: Part
 
 
 def unread_turns(document: AlignmentDialogue, markdown: str) -> Iterator[Lookalike]:
-    """Yield the headings that look like turns, in rounds without turns."""
-    silent = _headings_of_silent_rounds(document, markdown)
-    repeated = Counter(text for headings in silent for text in {heading.text for _, heading in headings})
-    names = names_of(document.metadata, document.preamble, document.parts) if silent else ExpertNames()
-    for headings in silent:
-        # If the participants are known, any other name is a topic; so are all headings beside a topic.
-        people = not names and all(_is_bare_name(heading.text) for _, heading in headings)
-        for line, heading in headings:
-            like = _joined(heading.text, names)
-            if like is None and people and repeated[heading.text] > 1:
-                like = AgentHeading(heading.text)
-            if like is not None:
-                yield Lookalike(line.number, line.text.strip(), str(like))
+    """Yield headings that look like turns but begin none, and speech in rounds without turns."""
+    names = names_of(document.metadata, document.preamble, document.parts)
+    unread = (
+        list(_unread_headings(document, markdown)) if "##" in markdown and (document.rounds or names) else []
+    )
+    bare = _bare_names(unread) if not names else set()
+    for it in unread:
+        like = _joined(it.heading.text, names) if it.heading.level == TURN else None
+        like = like or _stranger(it, names)
+        if like is None and it.heading.text in bare and it.heading.level == TURN:
+            like = AgentHeading(it.heading.text)
+        if like is not None:
+            yield Lookalike(it.line, f"{'#' * it.heading.level} {it.heading.text}", str(like))
+    for part in document.parts:
+        speech = _unread_speech(part, names)
+        if speech is not None:
+            yield speech
+
+
+def _unread_headings(document: AlignmentDialogue, markdown: str) -> Iterator[_Unread]:
+    """Yield the headings in rounds and free sections that were read as nothing but text or a section's title."""
+    parts = [part for part in document.parts if part.line]
+    turns = {turn.line for part in document.rounds for turn in part.turns}
+    at = -1
+    for line in LineReader(markdown).lines() if parts else ():
+        while at + 1 < len(parts) and parts[at + 1].line <= line.number:
+            at += 1
+        part = parts[at] if at >= 0 else None
+        if part is None or line.hidden or line.number in turns or line.text.lstrip()[:1] != "#":
+            continue
+        heading = read_heading(line.text)
+        begun = line.number == part.line and not isinstance(part, Section)
+        if heading and SECTION <= heading.level <= TURN + 1 and _is_free(part) and not begun:
+            yield _Unread(line.number, heading, part)
+
+
+def _is_free(part: Part) -> bool:
+    """Return whether experts may speak in a part: not in the judge's, a panel and the like."""
+    if isinstance(part, Judge):
+        return False
+    return isinstance(part, Round) or not (is_document_section(part.title) or is_panel(part.title))
+
+
+def _bare_names(unread: list[_Unread]) -> set[str]:
+    """Return headings that are names in several rounds without turns that have no other headings."""
+    silent: dict[int, list[str]] = {}
+    for it in unread:
+        if isinstance(it.part, Round) and not it.part.turns and it.heading.level == TURN:
+            silent.setdefault(it.part.line, []).append(it.heading.text)
+    if not all(is_bare_name(text) for texts in silent.values() for text in texts):
+        return set()
+    counts = Counter(text for texts in silent.values() for text in {*texts})
+    return {text for text, count in counts.items() if count > 1}
+
+
+def _stranger(it: _Unread, names: ExpertNames) -> AgentHeading | None:
+    """Return the turn of an unknown name beside an emoji, such as `#### Scone 🍪`; a topic's heading is none."""
+    text, emoji = split_emoji(it.heading.text)
+    name, extra = split_name(text)
+    if not may_be_emoji_of_turn(emoji) or not name or is_topic(text) or names.get(name):
+        return None
+    if isinstance(it.part, Section) and read_agent(it.heading, names):
+        return None  # the heading of its section is reported
+    if is_expert_emoji(emoji) or (is_bare_name(name) and it.heading.text.endswith(emoji)):
+        like = AgentHeading(name, emoji if is_expert_emoji(emoji) else EXPERT_EMOJI, extra)
+        read = read_heading(str(like))
+        return like if read and read_agent(read, ExpertNames()) == like else None
+    return None
+
+
+def _unread_speech(part: Part, names: ExpertNames) -> Lookalike | None:
+    """Return the first line of a part in which somebody speaks although no turn was read."""
+    if not _is_free(part) or (isinstance(part, Round) and part.turns):
+        return None
+    markers = [block for block in part.blocks if isinstance(block, Marker) and block.line]
+    spoken = next((it for block in part.blocks for it in _speakers(block, names)), None)
+    if isinstance(part, Section):
+        return spoken if markers and spoken else None
+    return spoken or next((Lookalike(it.line, str(it), None) for it in markers), None)
+
+
+def _speakers(block: Block, names: ExpertNames) -> Iterator[Lookalike]:
+    """Yield lines that begin with who speaks: a name, an id of the panel (`**E1**: x`), `**Expert 3**: x`."""
+    if not isinstance(block, Prose) or not block.line:
+        return
+    for line in LineReader(block.text + "\n").lines():
+        name = "" if line.hidden else split_name(speaker_label(line.text)[0])[0]
+        expert = names.get(name) or names.by_cell(name) if name else None
+        word, _, number = name.partition(" ")
+        if expert or (word.casefold() in ROLE_WORDS - {_ROUND} and number.isdecimal()):
+            like = expert and AgentHeading(expert.name, expert.emoji or EXPERT_EMOJI)
+            yield Lookalike(block.line + line.number - 1, line.text.strip(), str(like) if like else None)
 
 
 def reads_like_round(line: str) -> RoundHeading | None:
@@ -107,30 +197,6 @@ def reads_like_round(line: str) -> RoundHeading | None:
     return counted and read_round(Heading(TURN, said))
 
 
-def _headings_of_silent_rounds(
-    document: AlignmentDialogue, markdown: str
-) -> list[list[tuple[Line, Heading]]]:
-    """Return, for each round without a turn, its headings of a turn's level."""
-    ends = [part.line for part in document.parts[1:]] + [len(markdown) + 2]
-    silent = [
-        (part.line, end)
-        for part, end in zip(document.parts, ends, strict=False)
-        if isinstance(part, Round) and not part.turns
-    ]
-    found: list[list[tuple[Line, Heading]]] = [[] for _ in silent]
-    at = 0
-    for line in LineReader(markdown).lines() if silent and "###" in markdown else ():
-        while at < len(silent) and line.number >= silent[at][1]:
-            at += 1
-        if at == len(silent):
-            break
-        if line.number > silent[at][0] and not line.hidden and line.text.lstrip()[:1] == "#":
-            heading = read_heading(line.text)
-            if heading is not None and heading.level == TURN and len(heading.text) <= _LONGEST:
-                found[at].append((line, heading))
-    return found
-
-
 def _joined(text: str, names: ExpertNames) -> AgentHeading | None:
     """Return the turn of the first of several experts, with the others beside: `Muffin & Scone`."""
     joined = text
@@ -143,17 +209,3 @@ def _joined(text: str, names: ExpertNames) -> AgentHeading | None:
     first, *others = known
     emoji = first.emoji if is_expert_emoji(first.emoji) else EXPERT_EMOJI
     return AgentHeading(first.name, emoji, "with " + ", ".join(it.name for it in others))
-
-
-def _is_bare_name(text: str) -> bool:
-    """Return True for one to three words that begin like a name's, none of which says what is below: `Alice`."""
-    words = text.split()
-    return 0 < len(words) <= _MOST_WORDS and all(
-        word[0].isalpha()
-        and not word[0].islower()
-        and word.casefold() not in _NO_NAMES
-        and not word.casefold().endswith(TOPIC_ENDINGS)
-        and PICTORIAL.isdisjoint(word)
-        and all(c.isalnum() or c in ".'’-" for c in word)
-        for word in words
-    )

@@ -63,7 +63,7 @@ def test_fixed_samples_keep_their_content():
         # As a section of the second level, the judge's words would include the next turn.
         ("### 💙 Judge Synthesis\n\nx\n\n### Scone 🦊\n\ny\n", ["judge-form"]),
         # Without its bullet, the marker ends no list, and the fence is indented code.
-        ("- [TENSION T1: x]\n\n    ```\n\n[RESOLVED T1]\n", ["marker-form", "fence-unclosed"]),
+        ("- [TENSION T1: x]\n\n    ```\n\n[RESOLVED T1]\n", ["turn-unread", "marker-form", "fence-unclosed"]),
     ],
 )
 def test_fix_that_changes_the_content_is_omitted(text, left):
