@@ -58,6 +58,7 @@ from .models.errors import (
     MessageTooLarge as MessageTooLarge,
     MissingPackage as MissingPackage,
     NewerFormat as NewerFormat,
+    NoRedis as NoRedis,
     NotAMember as NotAMember,
     NotLive as NotLive,
     NotRecorded as NotRecorded,

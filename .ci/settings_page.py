@@ -31,8 +31,8 @@ your own variables, such as those of API keys, another prefix.
 
 ## Settings file
 
-The file `symposia.toml` in the working folder, or the one that `SYMPOSIA_CONFIG` names, holds settings by the lower-case
-name without `SYMPOSIA_`:
+The file `symposia.toml` of the [project](#projects), or the one that `SYMPOSIA_CONFIG` names, holds settings by the
+lower-case name without `SYMPOSIA_`:
 
 ```toml
 redis_url = "redis://valkey.example.com:6379/0"
@@ -57,6 +57,29 @@ standup = "standup.yaml"
 - Processes that Symposia starts, such as the workers of `symposia up`, get all settings as environment variables and read
   no file.
 - `SYMPOSIA_CONFIG=/dev/null` reads no file.
+
+## Projects
+
+Without a configured Redis, sessions are in an embedded server, and each project has its own, with its own archive and
+logs. So two projects of a user run side by side, and no worker of one takes a turn of the other. A project is the nearest
+folder, from the working folder upwards, with a `symposia.toml` or `agents.toml`; without these files, it is the working
+folder. Files of other users in folders above do not count.
+
+- `symposia doctor` shows the project, its data folder and the server in use. The data folder is
+  `projects/NAME-HASH` in the data folder of the user: `~/.local/share/symposia` (`$XDG_DATA_HOME/symposia`), on macOS
+  `~/Library/Application Support/symposia`. Delete it with the project.
+- The embedded server runs as long as `symposia up` or `symposia run` of the project. Other commands and `Client()` use it,
+  or say how to start it. They never use another Redis of the machine: configure that with `redis_url`.
+- `agents.toml` is read in the working folder only. Start workers there, or name it in `symposia.toml`.
+- Commands that write print the server in use on standard error, such as `using redis://... from symposia.toml`
+  (not with `--json` or `--quiet`).
+
+**Sessions of release 0.1.** Until then, all projects of a user shared one installation. Nothing of it is deleted. A
+project that has no installation yet prints where it is. The option `--shared` of any command uses it: `symposia up --shared`
+finishes its sessions, `symposia list --shared` and `symposia show ID --shared` read them. If you have one project only, or
+want one installation for all, write `shared = true` into `symposia.toml` (`SYMPOSIA_SHARED`). To move everything into a
+project, stop all services and move `valkey/` and `archive.sqlite3*` from the data folder of the user to that of the project.
+With a configured Redis, nothing has changed: the archive on this machine is in the data folder of the user.
 
 ## All settings
 

@@ -59,8 +59,8 @@ class Client(EvaluationMethods, ReviewMethods):
 
     @property
     def redis_url(self) -> str:
-        """The URL of the Redis in use, with its password."""
-        return self._parts.sessions.redis_url
+        """The URL of the Redis in use, with its password. Raises NoRedis without one."""
+        return self._parts.sessions.connections.find_redis_url()
 
     def archived(self) -> ArchiveReader | None:
         """Return the reader of the archive.
@@ -109,7 +109,11 @@ R = TypeVar("R")
 
 
 def default_client() -> Client:
-    """Return the client with the settings of this process; a new one if another Redis is in use."""
+    """Return the client with the settings of this process; a new one if another Redis is in use.
+
+    Raises:
+        NoRedis: No Redis is configured, and the embedded server of the project does not run.
+    """
     return _client_of(redis_url_in_use(load_settings()))
 
 

@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import re
-import sys
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal
@@ -33,7 +33,9 @@ from ..models.text.durations import Duration, WholeDuration
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, HIDDEN, hides_password_whole, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind
+from ..models.text.server_sources import ServerSource, record_source
 from .field_types import BrokerUrl, DatabaseUrl, HostNames, NamedPaths, RedisUrl, Unset
+from .project import describe_shared_data, project_data_dir, project_folder, user_data_dir
 from .sources import (
     FILE_VARIABLE,
     NO_FILE,
@@ -58,12 +60,11 @@ PATHS = frozenset(
 )
 
 
-def default_data_dir() -> Path:
-    """Return the data folder used if none is configured."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Application Support" / "symposia"
-    base = os.environ.get("XDG_DATA_HOME", "")
-    return (Path(base) if Path(base).is_absolute() else Path.home() / ".local" / "share") / "symposia"
+def _default_data_dir(values: dict[str, object]) -> Path:
+    """Return the data folder used if none is configured: only an embedded installation belongs to a project."""
+    if values.get("shared") or values.get("redis_url") is not None:
+        return user_data_dir()
+    return project_data_dir(project_folder())
 
 
 class Settings(BaseModel):
@@ -76,17 +77,26 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True, validate_default=True)
 
-    redis_url: Annotated[RedisUrl | None, Unset("the embedded server of the data folder")] = Field(
+    redis_url: Annotated[RedisUrl | None, Unset("the embedded server of the project")] = Field(
         default=None, description="Redis or Valkey of the sessions: server, cluster or Sentinel."
     )
     broker_url: Annotated[BrokerUrl | None, Unset("the Redis of the sessions")] = Field(
         default=None, description="Broker of the task messages; required with a Redis Cluster."
     )
-    data_dir: Annotated[ExpandedPath, Unset("the data folder of the user")] = Field(
-        default_factory=default_data_dir,
+    shared: bool = Field(
+        default=False,
         description=(
-            "Folder of Symposia's files on this machine: data of the embedded server, SQLite archive, logs."
+            "Whether all projects of the user share one embedded installation, as up to release 0.1. "
+            "Otherwise each [project](#projects) has its own."
         ),
+    )
+    data_dir: Annotated[ExpandedPath, Unset("a folder of the project, in the data folder of the user")] = (
+        Field(
+            default_factory=_default_data_dir,
+            description=(
+                "Folder of Symposia's files on this machine: data of the embedded server, SQLite archive, logs."
+            ),
+        )
     )
     agents_file: Annotated[
         ExpandedPath | None, Unset("`agents.toml` in the working folder, if it exists")
@@ -311,6 +321,9 @@ def load_settings(**chosen: object) -> Settings:
             bad.value = HIDDEN
         raise _blame(bad, {name: configured[name] for name in read}) from None
     _check_broker(settings)
+    _record_sources(settings, configured, chosen)
+    if not is_child() and "data_dir" not in values and (notice := describe_shared_data(settings.data_dir)):
+        _warn(notice)
     return settings
 
 
@@ -340,6 +353,26 @@ def _blame(bad: InvalidInput, read: dict[str, ConfiguredValue]) -> InvalidInput:
     rest = bad.field.removeprefix(name)
     bad.field = f"{read[name].label(name) if name in read else variable_of(name)}{rest}"
     return bad
+
+
+def _record_sources(
+    settings: Settings, configured: Mapping[str, ConfiguredValue], chosen: Mapping[str, object]
+) -> None:
+    """Record where the URLs of servers come from, for errors."""
+    for name in ("database_url", "memory_redis_url", "broker_url", "redis_url"):
+        url: SecretStr | None = getattr(settings, name)
+        if url is not None:
+            given = None if name in chosen else configured.get(name)
+            source = None if given is None else _server_source(name, given)
+            record_source(url.get_secret_value(), source)
+
+
+def _server_source(name: str, given: ConfiguredValue) -> ServerSource:
+    if is_child():  # its variables hold the settings of the parent, from whatever source
+        return ServerSource.of_setting(given.source, f"{name} (`symposia config` shows its source)")
+    return ServerSource.of_setting(
+        given.source, f"{name} in {given.source}" if given.is_file else given.source
+    )
 
 
 def _check_broker(settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Where the values of settings come from: variables of the environment, then the file `symposia.toml`."""
+"""Where the values of settings come from: the command line, the environment, then the file `symposia.toml`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from ..models.text.nearest import did_you_mean
 from ..models.text.paths import all_may_write, is_of_other_user, may_be_planted
 from ..models.text.redact import without_password
 from ..models.text.toml_file import TomlFileError, read_toml
+from .chosen import chosen_for_process
+from .project import SETTINGS_FILE, project_folder
 
 PREFIX = "SYMPOSIA_"
-#: Variable with the path of the settings file; without it, `DEFAULT_FILE` is read if it exists.
+#: Variable with the path of the settings file; without it, that of the project is read if it exists.
 FILE_VARIABLE = f"{PREFIX}CONFIG"
-DEFAULT_FILE = Path("symposia.toml")
 _NAME_IT = f"if you trust it, name it with {FILE_VARIABLE}"
 #: Value of `FILE_VARIABLE` in child processes, whose variables hold every setting: an empty file.
 NO_FILE = os.devnull
@@ -35,11 +36,11 @@ _OF_TESTS = (f"{PREFIX}TEST_", f"{PREFIX}MPLP_DIR", f"{PREFIX}SEEDS_DIR")
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredValue:
-    """A value of the environment or of the settings file.
+    """A value of the command line, of the environment or of the settings file.
 
     Attributes:
         value: The value, not yet checked.
-        source: Name of the variable, or path of the file.
+        source: Option, name of the variable, or path of the file.
         is_file: Whether the source is the file.
     """
 
@@ -58,7 +59,7 @@ def variable_of(name: str) -> str:
 
 
 def configured_values(names: Collection[str], paths: Collection[str]) -> dict[str, ConfiguredValue]:
-    """Return the configured settings by name; a variable takes precedence over the file.
+    """Return the configured settings by name: the command line, then variables, then the file.
 
     Args:
         names: The names of all settings.
@@ -67,7 +68,8 @@ def configured_values(names: Collection[str], paths: Collection[str]) -> dict[st
     Raises:
         InvalidInput: The file cannot be read or has an unknown key.
     """
-    return {**_from_file(names, paths), **_from_environment(names)}
+    chosen = {name: ConfiguredValue(value, option) for name, (value, option) in chosen_for_process().items()}
+    return {**_from_file(names, paths), **_from_environment(names), **chosen}
 
 
 def _from_environment(names: Collection[str]) -> dict[str, ConfiguredValue]:
@@ -92,7 +94,8 @@ def settings_file() -> Path | None:
     """Return the settings file in use; None: there is none."""
     if named := os.environ.get(FILE_VARIABLE):
         return Path(named)
-    return DEFAULT_FILE.absolute() if DEFAULT_FILE.is_file() else None
+    file = project_folder() / SETTINGS_FILE
+    return file if file.is_file() else None
 
 
 def _from_file(names: Collection[str], paths: Collection[str]) -> dict[str, ConfiguredValue]:
@@ -103,7 +106,7 @@ def _from_file(names: Collection[str], paths: Collection[str]) -> dict[str, Conf
     try:
         table = read_toml(file)
     except TomlFileError as error:
-        name = FILE_VARIABLE if _is_named() else DEFAULT_FILE.name
+        name = FILE_VARIABLE if _is_named() else SETTINGS_FILE
         raise InvalidInput(name, str(file), error.rule) from None
     _check_keys(file, table, names)
     folder = file.absolute().parent
@@ -136,7 +139,7 @@ def _check_trust(file: Path) -> None:
         return
     if is_planted:
         rule = f"must not be left by another user where all may write; {_NAME_IT}"
-        raise InvalidInput(DEFAULT_FILE.name, str(file), rule)
+        raise InvalidInput(SETTINGS_FILE, str(file), rule)
 
 
 def _from_folder(value: object, folder: Path) -> object:

@@ -16,23 +16,19 @@ from ..config.secrets import KnownSecrets
 from ..config.settings import Settings
 from ..config.urls import is_redis
 from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis
+from ..models.text.server_sources import source_of
 from ..state.redis.connect import check_reachable, connect
-from .connection import redis_url_in_use
+from .connection import redis_url_in_use, resolve_redis_url
 
 #: Timeout in seconds for a server to report its kind.
 _CHECK_TIMEOUT_S = 2.0
 
-#: Hint for a broker that does not answer.
-BROKER_ADVICE = "start it, or change SYMPOSIA_BROKER_URL"
-
 
 def urls_in_use(settings: Settings) -> tuple[str, ...]:
     """Return every URL this process connects to, passwords included."""
-    memory = settings.memory_redis_url
-    return (
-        *(redis_url_in_use(settings), broker_url_in_use(settings)),
-        *(it.get_secret_value() for it in (memory, settings.database_url) if it is not None),
-    )
+    configured = (settings.broker_url, settings.memory_redis_url, settings.database_url)
+    urls = [it.get_secret_value() for it in configured if it is not None]
+    return tuple(urls if (redis := resolve_redis_url(settings)) is None else [redis, *urls])
 
 
 def secrets_in_use(settings: Settings) -> KnownSecrets:
@@ -46,6 +42,7 @@ def broker_url_in_use(settings: Settings) -> str:
 
     Raises:
         InvalidInput: Celery has no transport for the configured URL.
+        NoRedis: As `redis_url_in_use`.
     """
     if settings.broker_url is None:
         return redis_url_in_use(settings)
@@ -53,7 +50,7 @@ def broker_url_in_use(settings: Settings) -> str:
     scheme = url.partition("://")[0]
     if not is_redis(url) and scheme.partition("+")[0] not in TRANSPORT_ALIASES:
         rule = "must start with a transport that Celery supports, such as redis:// or amqp://"
-        raise InvalidInput("SYMPOSIA_BROKER_URL", f"{scheme}://", rule)
+        raise InvalidInput(source_of(url).setting, f"{scheme}://", rule)
     return url
 
 
@@ -83,7 +80,7 @@ def check_broker(url: str) -> None:
     except UnsuitableRedis:
         raise
     except Exception as error:
-        raise BrokerUnavailable(url, hint=f"{str(error).rstrip('.')}; {BROKER_ADVICE}") from error
+        raise BrokerUnavailable(url, hint=f"{str(error).rstrip('.')}; {source_of(url).cure}") from error
 
 
 def check_servers(settings: Settings) -> None:

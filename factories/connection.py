@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
@@ -17,7 +18,11 @@ from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
 from redis.retry import Retry
 
+from ..config.project import describe_owner
 from ..config.settings import Settings
+from ..models.errors import NoRedis
+from ..models.text.server_sources import ServerSource, record_source
+from ..state.redis.connect import RETRIES, SOCKET_TIMEOUT_S, connect, connect_later
 
 #: Timeout of a PING on loopback in seconds; the listening program may not be a Redis.
 _PING_TIMEOUT_S = 2.0
@@ -110,13 +115,36 @@ def resolve_redis_url(settings: Settings) -> str | None:
     """Return the configured Redis URL, else that of the running embedded server, else None."""
     if settings.redis_url is not None:
         return settings.redis_url.get_secret_value()
-    return find_embedded_server(settings.data_dir)
+    if (url := find_embedded_server(settings.data_dir)) is not None:
+        record_embedded(url, settings.data_dir)
+    return url
 
 
-#: Default Redis URL, used if none is configured and no embedded server runs.
-DEFAULT_REDIS_URL = "redis://127.0.0.1:6379/0"
+def record_embedded(url: str, data_dir: Path) -> None:
+    """Record the URL of the embedded server of a data folder, for messages."""
+    owner = describe_owner(data_dir)
+    cure = f"start it with `symposia up` in {owner}"
+    record_source(url, ServerSource(f"the embedded server of {owner}", "redis_url", cure))
 
 
 def redis_url_in_use(settings: Settings) -> str:
-    """Return the configured URL, else that of the running embedded server, else the default."""
-    return resolve_redis_url(settings) or DEFAULT_REDIS_URL
+    """Return the configured URL, else that of the running embedded server.
+
+    There is no default: a Redis that happens to run on this machine may belong to another program.
+
+    Raises:
+        NoRedis: None is configured, and the embedded server does not run.
+    """
+    if (url := resolve_redis_url(settings)) is None:
+        raise NoRedis(describe_owner(settings.data_dir))
+    return url
+
+
+def connect_in_use(
+    settings: Settings, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEOUT_S
+) -> Redis:
+    """Return a client of the Redis in use; if there is none yet, commands look for it, and raise NoRedis."""
+    connect_to = partial(connect, retries=retries, timeout_s=timeout_s)
+    if (url := resolve_redis_url(settings)) is not None:
+        return connect_to(url)
+    return connect_later(lambda: connect_to(redis_url_in_use(settings)))

@@ -11,7 +11,7 @@ from ..state.memory.unstored import UnstoredStatements
 from ..state.memory.values import MemoryRules
 from ..state.redis.connect import connect
 from ..tasks.runtime.memory import TurnMemory
-from .connection import redis_url_in_use
+from .connection import connect_in_use, redis_url_in_use
 
 #: Seconds that a turn waits for the memory; then the turn runs without it.
 _MEMORY_TIMEOUT_S = 2.0
@@ -55,5 +55,5 @@ def dialog_memory(
     return DialogMemory(
         client or connect(memory_url(settings), retries=1),
         memory_rules(settings),
-        sessions=sessions or connect(redis_url_in_use(settings)),
+        sessions=sessions or connect_in_use(settings),
     )

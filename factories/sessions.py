@@ -26,14 +26,13 @@ from ..models.errors import (
 from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4
 from ..state.presence import WorkerPresence, WorkerWatch, common_agents
-from ..state.redis.connect import connect
 from ..state.redis.unreadable import Unreadable, read_record
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.views.session_views import SessionFacts
 from ..tasks.workspace.task_placement import TaskPlacement
-from .connection import redis_url_in_use
+from .connection import connect_in_use, redis_url_in_use
 from .storage import open_archive
 
 if TYPE_CHECKING:
@@ -104,11 +103,10 @@ class Sessions:
         graph: TaskGraph | None = None,
     ) -> None:
         self._settings = settings
-        self.redis_url = redis_url_in_use(settings)
         self._opened = ExitStack()
         # Without a reference to this object: its connections must close when its last reference is gone.
         self._open_archive = cache(partial(_open_archive, settings, self._opened))
-        redis = connect(self.redis_url)
+        redis = connect_in_use(settings)
         self._opened.callback(redis.close)
         placing = TaskPlacement(self._open_archive)
         self.workers = WorkerPresence(redis)
@@ -118,7 +116,7 @@ class Sessions:
         self._find_opener = cache(partial(session_opener, settings, store, index, graph, placing))
         self.connections = Connections(
             redis=redis,
-            redis_url=self.redis_url,
+            find_redis_url=partial(redis_url_in_use, settings),
             store=store,
             index=index,
             graph=graph,

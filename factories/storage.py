@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from redis import Redis
 
-from ..config.settings import Settings, default_data_dir
+from ..config.project import is_default_data_dir
+from ..config.settings import Settings
 from ..models.extras import Needed
 from ..tasks.runtime.archiving import Archiver, ArchivingTimes
 
@@ -32,7 +33,7 @@ def open_archive(settings: Settings) -> Archive | None:
         from ..archive.archive import Archive
 
     # The folder of any other file may contain files that other users need.
-    owns_folder = settings.database_url is None and settings.data_dir == default_data_dir()
+    owns_folder = settings.database_url is None and is_default_data_dir(settings.data_dir)
     return Archive(url, owns_folder=owns_folder)
 
 

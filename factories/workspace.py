@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING
 from ..config.settings import Settings
 from ..models.errors import ArchiveError
 from ..state.notifications import NotificationStreams
-from ..state.redis.connect import connect
 from ..tasks.workspace.service import WorkspaceService
 from ..tasks.workspace.task_requests import GRACE_MS
-from .connection import redis_url_in_use
+from .connection import connect_in_use
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
@@ -33,7 +32,7 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
     """
     if archive is None:
         raise ArchiveError("tasks and conversations need the archive, which is disabled (SYMPOSIA_ARCHIVE)")
-    client = connect(redis_url_in_use(settings), retries=0, timeout_s=_NOTIFY_TIMEOUT_S)
+    client = connect_in_use(settings, retries=0, timeout_s=_NOTIFY_TIMEOUT_S)
     opened.callback(client.close)
 
     @cache

@@ -55,8 +55,8 @@ class Connections:
     """Connections of a job to its session."""
 
     redis: Redis
-    #: URL for a new connection of each asynchronous follower, which belongs to one event loop.
-    redis_url: str
+    #: Returns the URL for a new connection of each asynchronous follower, which belongs to one event loop.
+    find_redis_url: Callable[[], str]
     store: SessionStore
     index: SessionIndex
     graph: TaskGraph

@@ -26,6 +26,7 @@
     │   └── ResultTimeout (also TimeoutError)
     ├── StateError                          Redis failed, not the caller
     │   ├── RedisUnavailable (also ConnectionError)
+    │   │   ├── NoRedis                     none is configured, and no embedded server runs
     │   │   └── UnsuitableRedis
     │   ├── ScriptError
     │   ├── CorruptSession
@@ -434,6 +435,17 @@ class RedisUnavailable(StateError, ConnectionError):
         self.url = without_password(url)
         self.hint = without_password(hint)
         super().__init__(f"Redis at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
+
+
+class NoRedis(RedisUnavailable):
+    """No Redis is configured, and the embedded server of the project does not run."""
+
+    def __init__(self, project: str) -> None:
+        self.url = ""
+        self.hint = "start it with `symposia up`, or set redis_url (SYMPOSIA_REDIS_URL)"
+        SymposiaError.__init__(
+            self, f"no Redis is configured, and the embedded server of {project} is not running: {self.hint}"
+        )
 
 
 class ClientClosed(SymposiaError):

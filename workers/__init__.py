@@ -6,7 +6,11 @@ part of this package does not read the settings.
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from ..models.errors import SymposiaError
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -17,7 +21,11 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Celery:
     # Celery's command line looks for `app`, then `celery`; `app` is the submodule once it is imported.
     if name in ("app", "celery"):
-        from .app import app
-
+        try:
+            from .app import app
+        except SymposiaError as error:
+            if Path(sys.argv[0]).name == "celery":  # which would print a traceback
+                raise SystemExit(f"symposia: {error}") from None
+            raise
         return app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

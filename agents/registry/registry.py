@@ -204,9 +204,10 @@ class Registry:
             if isinstance(entry, CommandEntry)
         }
 
-    def names_on_local_model(self) -> tuple[str, ...]:
-        """Return the names of the agents that use the local model, sorted."""
-        return tuple(name for name in self.names() if self._factory.uses_local_model(self._entries[name]))
+    def names_on_local_model(self, *, built_in: bool = True) -> tuple[str, ...]:
+        """Return the names of the agents that use the local model, sorted; `built_in`: with those of Symposia."""
+        names = self.names() if built_in else sorted(self._own)
+        return tuple(name for name in names if self._factory.uses_local_model(self._entries[name]))
 
     def get_agent(self, binding: AgentBinding) -> AnyAgent:
         """Return the agent for a binding, with the binding's overrides.

@@ -211,7 +211,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
             if watch.is_due():
                 await self._threads.run_call(watch.check)
 
-        async with aconnect(to.redis_url) as client:
+        async with aconnect(await self._threads.run_call(to.find_redis_url)) as client:
             async for _, text in afollow(client, self.id, stream, after=after, waiting=look):
                 yield text
 

@@ -94,6 +94,23 @@ class _Client(Redis):
         return ClientClosed() if self._is_closed else convert_error(error, self.url)
 
 
+class _LaterClient(_Client):
+    """A client whose server may not run yet: until a command has found it, each looks for it."""
+
+    find: Callable[[], Redis] | None = None
+
+    def _check_open(self) -> None:
+        super()._check_open()
+        if self.find is not None:
+            found = self.find()
+            found.auto_close_connection_pool = False  # the pool belongs to this client now
+            self.connection_pool, self.url, self.find = (
+                found.connection_pool,
+                cast("_Client", found).url,
+                None,
+            )
+
+
 class _Pipeline(Pipeline):
     """A pipeline that raises the same errors."""
 
@@ -199,6 +216,16 @@ def connect(url: str, *, retries: int = RETRIES, timeout_s: float = SOCKET_TIMEO
     else:
         client = cast("_Client", _Client.from_url(url, **options))
     client.url = url
+    return client
+
+
+def connect_later(find: Callable[[], Redis]) -> Redis:
+    """Return a client that takes over the connections of the one that `find` returns.
+
+    Commands call `find` until it returns a client of a single server, and raise what it raises.
+    """
+    client = cast("_LaterClient", _LaterClient.from_url("redis://"))
+    client.url, client.find = "", find
     return client
 
 

@@ -13,15 +13,12 @@ from redis.retry import Retry
 
 from ...models.errors import RedisUnavailable, UnsuitableRedis
 from ...models.text.redis_address import RedisAddress, RedisKind
+from ...models.text.server_sources import source_of
 
 #: Exceptions of a lost server: those of a single-server client, and the further ones of a cluster client.
 LOST_CONNECTION_ERRORS = (RedisConnectionError, RedisTimeoutError)
 LOST_CLUSTER_ERRORS = (*LOST_CONNECTION_ERRORS, ClusterError, RedisClusterException)
 
-#: Advice for a Redis that does not answer. `symposia up` starts no Redis if one is configured.
-ADVICE = (
-    "start one with `symposia up` (SYMPOSIA_REDIS_URL unset), or set SYMPOSIA_REDIS_URL to a running server"
-)
 #: Error messages of servers of another kind than the URL.
 _NO_CLUSTER, _NO_SENTINEL = "cluster support disabled", "unknown command"
 
@@ -69,7 +66,7 @@ def convert_error(error: BaseException, url: str) -> RedisUnavailable:
     if kind is RedisKind.SENTINEL and _NO_SENTINEL in str(cause) and "sentinel" in str(cause).lower():
         return UnsuitableRedis(url, found=RedisKind.SINGLE)
     hint = str(cause).rstrip(".")
-    return RedisUnavailable(url, hint=f"{hint}; {ADVICE}" if kind is RedisKind.SINGLE else hint)
+    return RedisUnavailable(url, hint=f"{hint}; {source_of(url).cure}")
 
 
 def _root(error: BaseException) -> BaseException:

@@ -64,12 +64,17 @@ def test_archive_with_wider_rights_becomes_private(tmp_path: Path) -> None:
         assert fill(Archive(f"sqlite:///{folder / NAME}"), folder) == private(folder, folder_mode=0o755)
 
 
-def test_default_data_folder_becomes_private(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("shared", [True, False])
+def test_default_data_folder_becomes_private(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared: bool
+) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.delenv("SYMPOSIA_DATA_DIR", raising=False)
-    folder = tmp_path / "symposia"
-    folder.mkdir(mode=0o755)
-    archive = open_archive(Settings(archive=True, database_url=None))
+    settings = Settings(archive=True, database_url=None, shared=shared)
+    folder = settings.data_dir
+    assert folder == tmp_path / "symposia" or folder.parent == tmp_path / "symposia" / "projects"
+    folder.mkdir(mode=0o755, parents=True)
+    archive = open_archive(settings)
     assert archive is not None
     assert fill(archive, folder) == private(folder)
 

@@ -42,6 +42,7 @@ from symposia.models.errors import (
     MessageTooLarge,
     MissingPackage,
     NewerFormat,
+    NoRedis,
     NotAMember,
     NotLive,
     NotRecorded,
@@ -163,6 +164,10 @@ EXAMPLES = {
     GitFailed("no repository"): "no repository",
     DeliveryFailed("not there", retryable=False, retry_after_s=2.0): "not there",
     StateError(): "The live state in Redis cannot be read or changed.",
+    NoRedis("/home/ann/shop"): (
+        "no Redis is configured, and the embedded server of /home/ann/shop is not running: "
+        "start it with `symposia up`, or set redis_url (SYMPOSIA_REDIS_URL)"
+    ),
     RedisUnavailable("redis://:pw@host:6379/0", hint="start one with `symposia up`"): (
         "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
     ),

@@ -8,9 +8,25 @@ from __future__ import annotations
 import inspect
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+#: Options for all commands that may also follow the command: `symposia up --shared`.
+_ANYWHERE = ("--shared", "--quiet")
+
+
+class _Commands(TyperGroup):
+    """Root group of all commands."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> typer.Context:
+        """Move options for all commands to the front, and return the context of TyperGroup."""
+        end = args.index("--") if "--" in args else len(args)
+        moved = [it for it in args[:end] if it in _ANYWHERE]
+        args = [*moved, *(it for it in args[:end] if it not in _ANYWHERE), *args[end:]]
+        return super().make_context(info_name, args, *more, **extra)  # type: ignore[return-value]
+
 
 _EXIT_CODES = (
     "Exit codes: 0 success, 1 the session was cancelled or aborted, review or lint found problems, replay or compare "
@@ -66,6 +82,21 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
+#: Commands that write to Redis; they print which server is in use.
+_WRITING = frozenset(
+    {
+        *("run", "submit", "continue", "fork", "suspend", "resume", "stop", "cancel", "add", "remove"),
+        *("instruct", "post", "reply", "eval", "restore", "prune", "worker", "beat", "callbacks"),
+        *("review files", "review sessions", "review eval", "review cancel", "review retry"),
+        *(f"schedule {it}" for it in ("add", "pause", "resume", "remove", "run-now")),
+        *(f"memory {it}" for it in ("forget", "share", "unshare")),
+        *(f"task {it}" for it in ("request", "close", "add", "remove", "leave")),
+        *(f"conversation {it}" for it in ("send", "read", "create", "update", "archive", "unarchive")),
+        *(f"conversation {it}" for it in ("add", "remove")),
+    }
+)
+
+
 def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     """Return the app for a command line.
 
@@ -78,6 +109,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
     """
     app = typer.Typer(
         name="symposia",
+        cls=_Commands,
         no_args_is_help=True,
         rich_markup_mode="rich",
         pretty_exceptions_enable=False,
@@ -86,7 +118,7 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         epilog=_EXIT_CODES,
     )
     app.callback()(symposia)
-    first = next((it for it in arguments if it != "--debug"), None)
+    first = next((it for it in arguments if it not in ("--debug", *_ANYWHERE)), None)
     is_known = first == "--version" or any(
         first in commands for modules in PANELS.values() for commands in modules.values()
     )
@@ -99,6 +131,8 @@ def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
         for group in app.registered_groups:
             group.rich_help_panel = group.rich_help_panel or panel
     _join_lines(app)
+    if "--quiet" not in arguments:
+        _print_servers(app)
     return app
 
 
@@ -110,8 +144,27 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _choose_shared(wanted: bool) -> None:
+    from ...config.chosen import choose_for_process
+
+    choose_for_process("shared", True if wanted else None, option="--shared")
+
+
 def symposia(
     debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared",
+            callback=_choose_shared,
+            help="Use the embedded installation that all projects of the user may share, not that of the project. "
+            "May follow the command.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="Do not print which server is used. May follow the command."),
+    ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -120,6 +173,20 @@ def symposia(
 
     To start, run [bold]symposia init[/bold]. [bold]symposia demo[/bold] runs a session in each mode.
     """
+
+
+def _print_servers(commands: typer.Typer, group: str = "") -> None:
+    """Let the commands that write print the server in use."""
+    from .common.server_line import print_server_first
+
+    for command in commands.registered_commands:
+        if command.callback is not None:
+            name = command.name or command.callback.__name__.replace("_", "-")
+            if f"{group}{name}" in _WRITING:
+                command.callback = print_server_first(command.callback)
+    for it in commands.registered_groups:
+        if it.typer_instance is not None:
+            _print_servers(it.typer_instance, f"{it.name or it.typer_instance.info.name} ")
 
 
 def _join_lines(commands: typer.Typer) -> None:

@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from redis import Redis
 from redis.exceptions import RedisError, ResponseError
 
+from ...config.project import describe_owner
 from ...config.settings import Settings
 from ...factories.app import load_deliveries
-from ...factories.broker import BROKER_ADVICE, broker_url_in_use, check_broker
-from ...factories.connection import (
-    redis_url_in_use,
-    resolve_redis_url,
-)
+from ...factories.broker import broker_url_in_use, check_broker
+from ...factories.connection import resolve_redis_url
 from ...factories.memory import dialog_memory, memory_url
 from ...factories.storage import archive_url, open_archive
 from ...factories.workspace import count_overdue_tasks
@@ -22,11 +20,13 @@ from ...models.errors import (
     BrokerUnavailable,
     InvalidInput,
     MissingPackage,
+    NoRedis,
     RedisUnavailable,
     StateError,
     UnsuitableRedis,
 )
 from ...models.text.redact import without_password
+from ...models.text.server_sources import source_of
 from ...models.text.words import count_of
 from ...state.presence import BeatPresence, WorkerPresence
 from ...state.redis.connect import connect
@@ -67,26 +67,31 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
     """
     yield check_python()
     yield from check_packages()
-    yield from check_settings()
+    yield from check_settings(settings)
     yield from check_agents(settings)
     yield check_local_model(settings)
     yield check_traces()
-    url = redis_url_in_use(settings)
-    with connect(url, retries=0) as client:
-        try:
-            yield check_server(client, url, is_configured=resolve_redis_url(settings) is not None)
-        except (RedisUnavailable, RedisError, OSError) as error:
-            yield unreachable_server(url, error)
-        else:
-            yield from _on_server(client, url, settings)
-    yield _memory(settings)
+    url = resolve_redis_url(settings)
+    if url is None:
+        yield unreachable_server("", NoRedis(describe_owner(settings.data_dir)))
+    else:
+        with connect(url, retries=0) as client:
+            try:
+                yield check_server(client, url)
+            except (RedisUnavailable, RedisError, OSError) as error:
+                yield unreachable_server(url, error)
+            else:
+                yield from _on_server(client, url, settings)
+    if url is not None or settings.memory_redis_url is not None:
+        yield _memory(settings)
     try:
         yield from _archive(settings)
         yield from _tasks(settings)
     except MissingPackage as error:
         advice = f"pip install 'symposia[{error.extra}]', or set SYMPOSIA_ARCHIVE=false"
         yield CheckResult("archive", Grade.BAD, f"needs the package {error.package}", advice)
-    yield from _broker(settings, url)
+    if url is not None or settings.broker_url is not None:
+        yield from _broker(settings, url)
 
 
 def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckResult]:
@@ -254,7 +259,7 @@ def _memory(settings: Settings) -> CheckResult:
     return CheckResult("memory", Grade.GOOD, f"{rules}; recent events: {parts}" if parts else rules)
 
 
-def _broker(settings: Settings, redis_url: str) -> Iterator[CheckResult]:
+def _broker(settings: Settings, redis_url: str | None) -> Iterator[CheckResult]:
     """Check the broker, if it is another server than the one with the sessions."""
     url = broker_url_in_use(settings)
     if url == redis_url:
@@ -262,9 +267,11 @@ def _broker(settings: Settings, redis_url: str) -> Iterator[CheckResult]:
     try:
         check_broker(url)
     except UnsuitableRedis as error:
-        yield CheckResult("broker", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_BROKER_URL")
+        yield CheckResult(
+            "broker", Grade.BAD, f"{error.url} is {error.hint}", f"change {source_of(url).setting}"
+        )
     except BrokerUnavailable as error:
         text = without_password(f"{error.url}: {error.__cause__}")
-        yield CheckResult("broker", Grade.BAD, text, BROKER_ADVICE)
+        yield CheckResult("broker", Grade.BAD, text, source_of(url).cure)
     else:
         yield CheckResult("broker", Grade.GOOD, f"{without_password(url)} answers")

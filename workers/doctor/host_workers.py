@@ -9,7 +9,7 @@ from redis.exceptions import RedisError
 
 from ...config.settings import Settings
 from ...factories.connection import redis_url_in_use
-from ...models.errors import StateError
+from ...models.errors import NoRedis, StateError
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .server_checks import CheckResult, Grade, check_server, unreachable_server
@@ -21,10 +21,15 @@ def check_host_workers(settings: Settings) -> Iterator[CheckResult]:
     Args:
         settings: Settings of the worker.
     """
-    url, host = redis_url_in_use(settings), socket.gethostname()
+    host = socket.gethostname()
+    try:
+        url = redis_url_in_use(settings)
+    except NoRedis as error:
+        yield unreachable_server("", error)
+        return
     with connect(url, retries=0) as client:
         try:
-            check_server(client, url, is_configured=True)
+            check_server(client, url)
             alive = [it for it in WorkerPresence(client).list_alive() if it.name.endswith(f"@{host}")]
         except (StateError, RedisError, OSError) as error:
             yield unreachable_server(url, error)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
+from ...config.project import describe_owner, unread_agents_file
 from ...config.settings import Settings, find_settings_problems
 from ...config.sources import settings_file
 from ...config.telemetry import load_telemetry_settings
@@ -53,10 +54,17 @@ def check_packages() -> Iterator[CheckResult]:
         yield CheckResult("packages", Grade.GOOD, text, advice)
 
 
-def check_settings() -> Iterator[CheckResult]:
-    """Report the settings file, and variables that have no effect."""
+def check_settings(settings: Settings) -> Iterator[CheckResult]:
+    """Report the settings file, the data folder, files that are not read, and variables that have no effect."""
     file = settings_file()
     yield CheckResult("settings", Grade.GOOD, f"environment{f', then {file}' if file else ''}")
+    owner, data_dir = describe_owner(settings.data_dir), settings.data_dir
+    yield CheckResult(
+        "data", Grade.GOOD, f"{data_dir}{f' of the project {owner}' if owner != str(data_dir) else ''}"
+    )
+    if settings.agents_file is None and (unread := unread_agents_file()) is not None:
+        text = f"{unread} is not read in a folder below it"
+        yield CheckResult("agents", Grade.WARNING, text, f"start workers in {unread.parent}")
     for problem in find_settings_problems():
         yield CheckResult("settings", Grade.WARNING, problem, "to list all settings: symposia config")
 

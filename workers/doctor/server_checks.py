@@ -20,13 +20,13 @@ from redis import Redis
 from ...config.celery import QUEUE
 from ...config.settings import Settings
 from ...factories.broker import broker_connection, broker_url_in_use
-from ...models.errors import UnsuitableRedis
+from ...models.errors import NoRedis, UnsuitableRedis
 from ...models.text.redact import without_password
+from ...models.text.server_sources import source_of
 from ...models.text.words import count_of
 from ...state.presence import WorkerEntry, WorkerPresence
 from ...state.redis.cluster import info_by_server
 from ...state.redis.connect import check_reachable
-from ...state.redis.connection_errors import ADVICE
 
 if TYPE_CHECKING:
     from kombu import Connection
@@ -62,29 +62,30 @@ class CheckResult:
         return facts | counts
 
 
-def check_server(client: Redis, url: str, *, is_configured: bool) -> CheckResult:
+def check_server(client: Redis, url: str) -> CheckResult:
     """Ask the server for its version.
 
     Args:
         client: Redis client of the server.
         url: URL of the server; the password is not shown.
-        is_configured: Whether the URL comes from the settings.
 
     Raises:
         RedisUnavailable: The server does not answer, or is of another kind than the URL says.
     """
     found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
-    return CheckResult(
-        "Redis", Grade.GOOD, found if is_configured else f"{found}; this is the default, no URL is configured"
-    )
+    return CheckResult("Redis", Grade.GOOD, f"{found}; from {source_of(url).name}")
 
 
 def unreachable_server(url: str, error: Exception) -> CheckResult:
     """Return the finding for a server that has never answered."""
+    if isinstance(error, NoRedis):
+        return CheckResult("Redis", Grade.BAD, str(error).removesuffix(f": {error.hint}"), error.hint)
     if isinstance(error, UnsuitableRedis):
-        return CheckResult("Redis", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_REDIS_URL")
+        return CheckResult(
+            "Redis", Grade.BAD, f"{error.url} is {error.hint}", f"change {source_of(url).setting}"
+        )
     text = f"{without_password(url)} does not answer: {error.__cause__ or error}"
-    return CheckResult("Redis", Grade.BAD, text, ADVICE)
+    return CheckResult("Redis", Grade.BAD, text, source_of(url).cure)
 
 
 def failed_server(url: str, error: Exception) -> CheckResult:

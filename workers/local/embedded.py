@@ -27,7 +27,14 @@ from tempfile import TemporaryFile
 from typing import IO, Self
 
 from ...config.settings import read_variable
-from ...factories.connection import Health, ServerRecord, check_health, find_embedded_server, server_folder
+from ...factories.connection import (
+    Health,
+    ServerRecord,
+    check_health,
+    find_embedded_server,
+    record_embedded,
+    server_folder,
+)
 from ...models.errors import EmbeddedServerError, PortTaken
 from ...models.extras import Needed
 from ...models.text.ids import format_timestamp, utcnow
@@ -140,6 +147,7 @@ class EmbeddedServer:
             raise EmbeddedServerError(
                 f"the embedded server in {self._folder} could not be started: {error}"
             ) from error
+        record_embedded(self._url, self.data_dir)
         return self._url
 
     def stop(self, *, timeout_s: float = 10.0) -> None:
@@ -260,7 +268,7 @@ def _embedded_program() -> Path:
     except ValkeyBinaryNotFoundError as error:
         reason = str(error).split(". ")[0]
         raise EmbeddedServerError(
-            f"no embedded server for this machine ({reason}): start Redis or Valkey and set SYMPOSIA_REDIS_URL"
+            f"no embedded server for this machine ({reason}): start Redis or Valkey and set redis_url (SYMPOSIA_REDIS_URL)"
         ) from error
     return program
 

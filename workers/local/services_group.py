@@ -20,6 +20,7 @@ from ...factories.runtime import agents_file_of, load_registry
 from ...models.errors import InvalidInput, RedisUnavailable
 from ...models.extras import check_installed
 from ...models.text.redact import without_password
+from ...models.text.server_sources import source_of
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .code_check import check_code
@@ -173,7 +174,7 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
         stack.callback(stop_together, workers, interrupts.shutdown_flag)
         stack.callback(interrupts.disarm)
         try:
-            say(f"server at {without_password(url)}")
+            say(f"server at {without_password(url)}, {source_of(url).name}")
             if service_selection.flower:
                 say(f"Flower at {flower_url(settings.flower_port)}")
             if service_selection.local_model is None:
@@ -238,7 +239,7 @@ def _report_duplicates(workers: WorkerPresence, names: Sequence[str], say: Calla
 
 
 def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> None:
-    names = ", ".join(registry.names_on_local_model())
+    names = ", ".join(registry.names_on_local_model(built_in=False))
     if names and (missing := missing_part()) is not None:
         say(f"turns of {names} will fail: {missing}, then restart `symposia up`")
 

@@ -332,6 +332,8 @@ model = "some:model"
 fallback = ["local"]
 """
     assert load(text).names_on_local_model() == ("local", "near")
+    assert load(text).names_on_local_model(built_in=False) == ("near",)
+    assert load("").names_on_local_model(built_in=False) == ()
     house = '\n[models.local]\nmodel = "m"\nbase_url = "http://127.0.0.1:1/v1"\n'
     assert load(text + house).names_on_local_model() == ()
 

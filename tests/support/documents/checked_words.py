@@ -18,7 +18,7 @@ _COMPOSE_SECRETS = dict.fromkeys(("VALKEY_PASSWORD", "POSTGRES_PASSWORD", "FLOWE
 
 def check_extras(words: Sequence[str]) -> None:
     """Of `pip install`."""
-    (extras,) = re.findall(r"^symposia\[(.*)]$", words[-1])
+    (extras,) = re.findall(r"^(?:symposia|\.)\[(.*)]$", words[-1])
     known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     assert set(extras.split(",")) <= known.keys(), words
 

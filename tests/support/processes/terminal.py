@@ -12,7 +12,7 @@ from contextlib import ExitStack, chdir, contextmanager, redirect_stderr, redire
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from uuid import uuid4
 
 import psutil
@@ -34,7 +34,14 @@ class Said:
 
     code: int
     out: str
+    #: Standard error without the line about the server in use, which has a test of its own.
     err: str
+    using: str = ""
+
+    @classmethod
+    def split(cls, code: int, out: str, err: str) -> Self:
+        using = "".join(it for it in err.splitlines(keepends=True) if it.startswith("using "))
+        return cls(code, out, err.replace(using, "", 1), using)
 
     def json(self) -> Any:
         assert self.code in (0, 1, 4), self
@@ -84,7 +91,7 @@ class Running:
 
     def ended(self, *, timeout_s: float = 30) -> Said:
         try:
-            return Said(self.process.wait(patient(timeout_s)), self.out, self.err)
+            return Said.split(self.process.wait(patient(timeout_s)), self.out, self.err)
         except subprocess.TimeoutExpired:
             self._tell_where_it_hangs()
             raise AssertionError(f"not ended within {timeout_s} s: {self.out}\n{self.err}") from None
@@ -137,7 +144,7 @@ class Terminal:
             timeout=patient(timeout_s),
             check=False,
         )
-        return Said(done.returncode, done.stdout, done.stderr)
+        return Said.split(done.returncode, done.stdout, done.stderr)
 
     def call(self, *arguments: str) -> Said:
         """The same as `run`, in this process: many times faster."""
@@ -150,7 +157,7 @@ class Terminal:
             stack.enter_context(redirect_stdout(out))
             stack.enter_context(redirect_stderr(err))
             code = run_command_line(build_app(arguments), arguments)
-        return Said(code, out.getvalue(), err.getvalue())
+        return Said.split(code, out.getvalue(), err.getvalue())
 
     def start(
         self,

@@ -18,7 +18,7 @@ PAGE = (Path(__file__).parents[3] / "docs" / "tutorial.md").read_text()
 def test_tutorial_works_from_top_to_bottom(small: Terminal, redis_url: str) -> None:
     page = PAGE.replace("redis://127.0.0.1:6379/0", redis_url)
     # `tests/packaging/test_wheel.py` installs the package.
-    page = page.replace("$ pip install 'symposia[all]'\n", "")
+    page = page.replace("$ pip install '.[all]'\n", "")
     small.settings["flower_port"] = str(own_port())
     Reader(small).follow(page)
     small.wait_until_nothing_runs()

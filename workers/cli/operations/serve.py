@@ -172,9 +172,8 @@ def worker(
     from functools import partial
 
     from ....config.settings import child_environment, load_settings
-    from ....factories.connection import redis_url_in_use, resolve_redis_url
+    from ....factories.connection import redis_url_in_use
     from ....factories.runtime import load_registry
-    from ....state.redis.connect import check_reachable, connect
     from ...local.cores import worker_processes
     from ...local.services import worker_command
     from ...local.worker_group import numbered_name, run_workers
@@ -187,11 +186,7 @@ def worker(
     }
     settings = load_settings(**{name: value for name, value in chosen.items() if value is not None})
     load_registry(settings)
-    if resolve_redis_url(settings) is None:
-        # The worker waits for a configured Redis; the default URL must answer at once.
-        url = redis_url_in_use(settings)
-        with connect(url, retries=0) as client:
-            check_reachable(client, url)
+    redis_url_in_use(settings)  # a configured Redis may come later: the worker waits for it
     count = worker_processes(settings, processes, default=1 if pool is Pool.PREFORK else None)
     command_of = partial(
         worker_command,
@@ -281,11 +276,13 @@ def flower(
     import os
 
     from ....config.settings import child_environment, load_settings
+    from ....factories.connection import redis_url_in_use
     from ....models.extras import check_installed
     from ...local.services import flower_command
 
     check_installed("flower", "Flower")
     settings = load_settings()
+    redis_url_in_use(settings)
     command = flower_command(
         port or settings.flower_port,
         address=address,

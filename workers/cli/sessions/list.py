@@ -150,8 +150,8 @@ def _sessions(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow 
     from ....state.sessions.archiving import is_live
     from ..common.screen import console
 
-    redis = connect(client.redis_url)
     try:
+        redis = connect(client.redis_url)
         check_reachable(redis, client.redis_url)
     except RedisUnavailable as error:
         if client.archived() is None:

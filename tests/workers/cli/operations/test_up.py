@@ -15,7 +15,6 @@ from processes.gone import command_of
 from processes.terminal import Running, Terminal
 from scaling import patient
 from servers.ports import keep_port, own_port
-from symposia.state.redis.connection_errors import ADVICE
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)
@@ -160,13 +159,6 @@ def test_worker_command_runs_and_stops(terminal: Terminal, pair_file, pool, call
     # Celery forgets a task that a process was given and has not accepted yet; the process waits 30 s for it to take the result.
     assert worker.ended(timeout_s=60).code == 0
     terminal.wait_until_nothing_runs()
-
-
-def test_worker_needs_a_configured_redis(bare: Terminal, monkeypatch):
-    monkeypatch.setattr("symposia.factories.connection.DEFAULT_REDIS_URL", "redis://127.0.0.1:1/0")
-    said = bare.call("worker")
-    assert (said.code, said.err.count("\n")) == (4, 1)
-    assert ADVICE in said.err
 
 
 @pytest.mark.long
