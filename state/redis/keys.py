@@ -42,6 +42,8 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:inbox` | sorted set | open questions to people (`session|turn|name`), by the time they were asked |
 | `symposia:taken` | hash | progress of the workers in the queue: newest message taken, last time a worker was free, newest probe; TTL one hour |
 | `symposia:workers` | hash | last announcement of each worker: time and agent names |
+| `symposia:awaited` | sorted set | agents that no worker can run, by the time of the newest check of a turn that waits for them; TTL one hour |
+| `symposia:awaited:AGENT` | sorted set | sessions with a turn that waits for this agent, by the time of its newest check; TTL one hour |
 | `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedule_store.py` |
 | `symposia:{schedules}:queue:NAME` | list | runs of a schedule that wait for the running one |
 | `symposia:{schedules}:history:NAME` | list | records of a schedule's runs, newest first; capped |
@@ -71,6 +73,7 @@ SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
 QUEUE_PROGRESS = f"{PREFIX}:taken"
 WORKERS = f"{PREFIX}:workers"
+AWAITED = f"{PREFIX}:awaited"
 REVIEWS = f"{PREFIX}:reviews"
 REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:deliveries"
@@ -132,6 +135,11 @@ def attachments_key(session_id: str) -> str:
 def tenant_keys(tenant: str) -> list[str]:
     """Return the keys of a tenant: its accounts, and the expiry times of its reservations."""
     return [f"{PREFIX}:{{tenant:{tenant}}}:{part}" for part in ("books", "expiries")]
+
+
+def awaited_key(agent: str) -> str:
+    """Return the key of the sessions that wait for a worker with an agent."""
+    return f"{AWAITED}:{agent}"
 
 
 def rate_key(model: str) -> str:

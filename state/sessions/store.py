@@ -21,7 +21,7 @@ from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_sc
 from .records import Grant, ScriptAnswer, SessionState, read_answer
 from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
 from .steering import SessionDocuments, check_session_format, read_documents
-from .turn_records import Accounts, format_accounts
+from .turn_records import Accounts, TurnRecord, format_accounts
 
 #: End of the field of a board that holds the place of an item's message in the dialog.
 PLACE = ":message"
@@ -169,6 +169,20 @@ class SessionStore:
     def defer(self, session_id: str, number: int, *, delay_ms: int) -> ScriptAnswer:
         """Postpone a turn that has not begun; return `deferred` or `done`."""
         return self._run("turns/postpone", session_id, {"number": number, "delay_ms": delay_ms})
+
+    def await_agent(
+        self, session_id: str, record: TurnRecord, agent: str | None, *, delay_ms: int = 0
+    ) -> ScriptAnswer:
+        """Mark a turn as waiting for a worker that can run its agent; None: a worker can run it now.
+
+        Return `deferred`, or `done` if another worker has it or it is over.
+        """
+        args: dict[str, ScriptValue] = {
+            "number": record.number,
+            "agent": agent or "",
+            "delay_ms": delay_ms,
+        }
+        return self._run("turns/await_agent", session_id, args, lock=record.scope)
 
     # -- status of the session ---------------------------------------------------------------
 

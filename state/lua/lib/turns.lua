@@ -9,6 +9,7 @@
 ---   N:wait    what a parked turn waits for, with the answers so far (never decoded here)
 --- `queued_ms` of a record: since when a message of the turn waits for a worker; absent: no message waits.
 --- `waited_ms` of a record: how long its message waited before the newest grant; absent: no message waited.
+--- `lacks` of a record: the agent of a turn that no worker can run (`turns/await_agent`).
 --- `took_over` of a record: true if its newest grant followed an expired lease.
 --- `child` of a record: id of the sub-session that the turn waits for, or waited for when it was dropped.
 --- A turn number below `next` without a record has been closed and consumed. Exactly-once needs no

@@ -21,6 +21,7 @@ from ....models.sessions.spec import SessionSpec
 from ....models.text.ids import timestamp_from_ms
 from ....models.text.json_text import dump_json
 from ....models.text.redact import excerpt
+from ....state.sessions.awaited_agents import describe_awaited
 from ....state.sessions.records import SessionState
 from ....tasks.sessions.rendering import output_of
 from ....tasks.views.item_results import last_messages
@@ -113,6 +114,7 @@ class SessionListRow:
             "mode": self.collab.mode.value,
             "status": state.status.value,
             "reason": state.reason,
+            "awaited_agents": list(state.awaited_agents),
             "turns": state.closed,
             "messages": state.messages,
             "usage": state.usage.to_json_data(),
@@ -149,12 +151,13 @@ def session_table(sessions: Sequence[SessionListRow]) -> Table:
             name, justify="right" if name in ("turns", "tokens") else "left", no_wrap=not can_shrink
         )
     for depth, it in _in_tree_order(sessions):
-        status = it.state.status
+        status, agents = it.state.status, it.state.awaited_agents
+        shown = printable(describe_awaited(agents)) if agents else outcome(status, it.state.reason)
         table.add_row(
             ids[it.collab.collab_id],
             relative_age(it.state.opened_ms),
             it.collab.mode.value,
-            _cut(outcome(status, it.state.reason), style=STATUS_STYLE.get(status, "")),
+            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(status, "")),
             str(it.state.closed),
             str(it.state.usage.tokens),
             _cut(_indented(depth, printable(it.collab.title))),
@@ -219,9 +222,9 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
         yield Text("now: " + (", ".join(speaking) or f"planning, after the turn of {cast.name(holder)}"))
     if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
-        yield Text(
-            f"queued for {queued_s:.0f} s: no worker has taken it; see symposia doctor", style="yellow"
-        )
+        agents = state.awaited_agents
+        why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
+        yield Text(f"queued for {queued_s:.0f} s: {why}; see symposia doctor", style="yellow")
     messages = list(job.messages())
     for item in items_of(job.board(), last_messages(messages)):
         yield _item(screen, item, cast)
@@ -269,6 +272,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "reason": state.reason,
         "detail": state.detail,
         "queued_for_s": job.queued_for_s(),
+        "awaited_agents": list(state.awaited_agents),
         "turn_state": job.turn_state().model_dump(mode="json"),
         "turns": state.closed,
         "rounds": state.rounds,
