@@ -88,7 +88,7 @@ class Client(EvaluationMethods, ReviewMethods):
         return TenantAccounts(self._parts.redis).read_usage_today(name)
 
     def known_agents(self) -> frozenset[str]:
-        """Return the names of the agents that every running worker knows.
+        """Return the names of the agents that the running workers know. A turn goes to a worker that knows its agent.
 
         Returns:
             The names. Empty if no worker is running.

@@ -25,10 +25,12 @@ from ..jobs.session_file import ignore_path, read_session_document
 from ..models.sessions.limits import DailyLimits
 from ..reviews.batches.context import ReviewQueue
 from ..state.metrics import MetricCounts
+from ..state.presence import WorkerPresence
 from ..state.redis.connect import connect
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.queue_progress import QueueProgress
 from ..state.sessions.store import SessionStore
+from ..state.worker_routes import WorkerRoutes
 from ..tasks.runtime.agent_times import AgentTimes
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.runtime.held_sessions import held_sessions_of
@@ -166,7 +168,10 @@ def build_runtime(
     if app is not None:
         on_session_ended = _notify_reviews(ReviewQueue(lambda: app))
         graph = graph or TaskGraph(
-            lambda: app, knows_agent=lambda name: agents().knows(name), is_fast=agent_times.is_fast
+            lambda: app,
+            can_run=lambda name: agents().can_run(name),
+            routes=WorkerRoutes(WorkerPresence(client)),
+            is_fast=agent_times.is_fast,
         )
     if graph is None:
         raise TypeError("either `app` or `graph` must be given")

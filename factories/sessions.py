@@ -25,7 +25,7 @@ from ..models.errors import (
 )
 from ..models.sessions.submission import Submission
 from ..models.text.ids import is_uuid4
-from ..state.presence import WorkerPresence, WorkerWatch, common_agents
+from ..state.presence import WorkerPresence, WorkerWatch, all_agents
 from ..state.redis.unreadable import Unreadable, read_record
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
@@ -212,7 +212,7 @@ class Sessions:
             with name_in_errors(index):
                 resolved.append(self._with_history(submission))
         opened = open_many(
-            self._opener, resolved, known_agents=common_agents(workers), name_in_errors=name_in_errors
+            self._opener, resolved, known_agents=all_agents(workers), name_in_errors=name_in_errors
         )
         if any(opened):
             watch = self.connections.watch_workers(f"a batch of sessions ({len(opened)})")
@@ -360,7 +360,7 @@ def open_session(
         # Errors of the submission are reported first: the caller can correct them without Redis.
         prepare(submission, max_message_bytes=settings.max_message_bytes)
         raise
-    return find_opener().open(submission, known_agents=common_agents(workers)), bool(workers)
+    return find_opener().open(submission, known_agents=all_agents(workers)), bool(workers)
 
 
 def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:

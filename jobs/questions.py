@@ -11,7 +11,7 @@ from ..models.protocol.base import Event
 from ..models.turns.waiting import Pending
 from ..state.following.event_follower import follow
 from ..state.redis.readers import read_stored
-from .reading import ReadableJob, connections_of, streams_of
+from .reading import ReadableJob, connections_of, streams_of, watch_of
 
 PendingReader = Callable[[], Sequence[Pending]]
 
@@ -71,7 +71,7 @@ def follow_questions(
     reader = QuestionReader(job, pending)
     yield from reader.take_all()
     to = connections_of(job)
-    look = to.watch_workers(f"session {job.id}").check
+    look = watch_of(job).check
     entries = follow(to.redis, job.id, "journal", after=reader.cursor, timeout_s=timeout_s, waiting=look)
     for _, text in entries:
         if reader.is_news(text):

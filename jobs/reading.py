@@ -68,8 +68,8 @@ class Connections:
     #: Check of new participants; raises if one cannot take part in a session run this way.
     check_joining: Callable[[SessionSpec, Participant], None]
     #: Creates the watch of a waiting call, which logs a warning if no worker is running. Its argument, such as
-    #: `session ID`, says what the call waits for.
-    watch_workers: Callable[[str], WorkerWatch]
+    #: `session ID`, says what the call waits for; further ones are those of the class.
+    watch_workers: Callable[..., WorkerWatch]
 
 
 def read_live_facts(connections: Connections, session_id: str) -> SessionFacts:
@@ -344,7 +344,7 @@ class ReadableJob:
     # -- reading ----------------------------------------------------------------------------
 
     def _watch(self) -> WorkerWatch:
-        return self._connections.watch_workers(f"session {self.id}")
+        return watch_of(self)
 
     def _stream_texts(self, stream: Stream, follows: bool) -> Iterator[str]:
         if not follows:
@@ -414,6 +414,12 @@ def _below(session_id: str, registered: Sequence[RegisteredChild]) -> Iterator[R
 def connections_of(job: ReadableJob) -> Connections:
     """Return the connections of a job. Only for this package."""
     return job._connections  # noqa: SLF001 - the only access
+
+
+def watch_of(job: ReadableJob) -> WorkerWatch:
+    """Return the watch of a call that waits for a job. Only for this package and the asynchronous client."""
+    to = connections_of(job)
+    return to.watch_workers(f"session {job.id}", awaited_agents=lambda: to.store.state(job.id).awaited_agents)
 
 
 def streams_of(job: ReadableJob) -> StreamReader:

@@ -6,21 +6,34 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import cast
+from dataclasses import asdict, dataclass, field
+from typing import Any, cast
 
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ..models.errors import StateError
+from ..models.errors import SymposiaError
 from ..models.review.readers import ReaderModel
 from ..models.sessions.known_agents import KnownAgents
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
+from .sessions.awaited_agents import describe_awaited
 from .worker_leases import WorkerLeases
 
 #: Milliseconds of silence after which a worker counts as gone.
 SILENT_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRoute:
+    """Where a worker takes messages that other workers hand on, and for what."""
+
+    #: A queue that only workers with the same agents and formats consume; empty: it has none.
+    queue: str = ""
+    #: Agents that it knows and cannot run: a package, a program or a variable is missing.
+    unable: tuple[str, ...] = ()
+    #: Newest format of sessions that it reads.
+    session_format: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +57,12 @@ class WorkerEntry:
     taken: int | None = None
     #: Id of its process (`worker_leases.py`); empty: the end of the process is not noticed.
     process: str = ""
+    #: What other workers must know to hand it a message.
+    route: WorkerRoute = WorkerRoute()
+
+    def can_run(self, agent: str) -> bool:
+        """Return whether the worker can run an agent."""
+        return agent in self.agents and agent not in self.route.unable
 
 
 class WorkerPresence:
@@ -53,7 +72,7 @@ class WorkerPresence:
         self._client = client
         self._leases = WorkerLeases(client)
 
-    def announce(
+    def announce(  # noqa: PLR0913 - each is a part of the announcement
         self,
         name: str,
         agents: Iterable[str],
@@ -64,6 +83,7 @@ class WorkerPresence:
         idle_ms: int | None = None,
         taken: int | None = None,
         process: str = "",
+        route: WorkerRoute | None = None,
     ) -> None:
         """Record that a worker is running, and remove workers that have been silent for a long time.
 
@@ -76,6 +96,7 @@ class WorkerPresence:
             idle_ms: Milliseconds for which it has been free and has started no task.
             taken: Number of messages that it has taken from the queue and not finished.
             process: Id of its process; empty: the end of the process is not noticed.
+            route: Where it takes messages that other workers hand on.
         """
         now = server_ms(self._client)
         offered = {kind: sorted(names) for kind, names in (offers or {}).items()}
@@ -93,6 +114,7 @@ class WorkerPresence:
             "idle_ms": idle_ms,
             "taken": taken,
             "process": process,
+            "route": asdict(route or WorkerRoute()),
         }
         self._client.hset(WORKERS, name, json.dumps(entry))
         gone = [entry.name for entry in self._entries(now) if entry.age_ms > 10 * SILENT_MS]
@@ -117,8 +139,8 @@ class WorkerPresence:
         return True
 
     def known_agents(self) -> KnownAgents:
-        """Return `common_agents` of the live workers."""
-        return common_agents(self.list_alive())
+        """Return `all_agents` of the live workers."""
+        return all_agents(self.list_alive())
 
     def reader_models(self) -> dict[str, ReaderModel]:
         """Return the model agents of the live workers by name; of different announcements the smallest window.
@@ -170,9 +192,9 @@ def parse_entries(known: Mapping[str, str], now_ms: int) -> list[WorkerEntry]:
     return [entry for entry in entries if entry is not None]
 
 
-def common_agents(workers: Iterable[WorkerEntry]) -> KnownAgents:
-    """Return the agents that every worker knows, because any worker may get a turn. Empty without a worker."""
-    return KnownAgents.common([worker.agents for worker in workers])
+def all_agents(workers: Iterable[WorkerEntry]) -> KnownAgents:
+    """Return the agents that any worker knows: a turn is handed on to such a worker. Empty without a worker."""
+    return KnownAgents.of_any([worker.agents for worker in workers])
 
 
 def _smallest(models: Sequence[ReaderModel]) -> ReaderModel:
@@ -190,10 +212,16 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
         models = {agent: ReaderModel.model_validate(it) for agent, it in data.get("models", {}).items()}
         idle_ms, taken = (None if data.get(it) is None else int(data[it]) for it in ("idle_ms", "taken"))
         programs = {agent: str(it) for agent, it in data.get("programs", {}).items()}
-        process, age_ms = str(data.get("process", "")), now_ms - int(data["at"])
-        return WorkerEntry(name, agents, age_ms, offers, models, programs, idle_ms, taken, process)
+        process, route = str(data.get("process", "")), _route(data.get("route") or {})
+        age_ms = now_ms - int(data["at"])
+        return WorkerEntry(name, agents, age_ms, offers, models, programs, idle_ms, taken, process, route)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
+
+
+def _route(data: Mapping[str, Any]) -> WorkerRoute:
+    unable = tuple(map(str, data.get("unable", ())))
+    return WorkerRoute(str(data.get("queue", "")), unable, int(data.get("session_format", 1)))
 
 
 log = logging.getLogger(__name__)
@@ -209,6 +237,7 @@ class WorkerWatch:
         book: The running workers.
         what: What waits, such as `session ID`; for the log line.
         grace_s: Seconds that workers may be missing before the warning.
+        awaited_agents: Returns the agents that it waits for and no worker knows.
         clock: Function that returns monotonic seconds.
     """
 
@@ -218,10 +247,13 @@ class WorkerWatch:
         what: str,
         *,
         grace_s: float = 0.0,
+        awaited_agents: Callable[[], Sequence[str]] = tuple,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._book = book
         self._what = what
+        self._awaited_agents = awaited_agents
+        self._awaited: Sequence[str] = ()
         self._grace_s = grace_s
         self._clock = clock
         self._next_look = clock()
@@ -239,9 +271,24 @@ class WorkerWatch:
         self._next_look = self._clock() + LOOK_EVERY_S
         try:
             is_any_alive = self._book.is_any_alive()
-        except (StateError, RedisError, OSError):
+            awaited = self._awaited_agents() if is_any_alive else self._awaited
+        except (SymposiaError, RedisError, OSError):
             return  # the waiting call reads from the same server, and gets the error there
         self.record_check(is_any_alive)
+        self._record_awaited(awaited)
+
+    def _record_awaited(self, agents: Sequence[str]) -> None:
+        if agents == self._awaited:
+            return
+        self._awaited = agents
+        if agents:
+            log.warning(
+                "%s, %s is waiting: start a worker whose agents file has it",
+                describe_awaited(agents),
+                self._what,
+            )
+        else:
+            log.info("a worker with the agent is running, %s continues", self._what)
 
     def record_check(self, is_any_alive: bool) -> None:
         """Log a change of the result."""

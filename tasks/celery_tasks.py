@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING
 from celery import shared_task
 from celery.exceptions import Ignore, Retry
 
-from ..models.errors import SessionNotFound, StateError, TurnFailed
+from ..models.errors import NewerFormat, SessionNotFound, StateError, TurnFailed
 from ..models.protocol.collab import CollabMode
 from ..state.sessions.turn_records import ParkedBy
 from .planning.advance import advance
 from .run_turn import handle_turn_message
-from .runtime.graph import ADVANCE, TURN, TurnCall
+from .runtime.graph import ADVANCE, HANDED_ON, TURN, TurnCall
 from .runtime.log_context import log_context
 from .runtime.parked_reports import report_wait
 from .runtime.runtime import runtime_of
+from .turns.other_workers import hand_on_newer
 
 if TYPE_CHECKING:
     from celery import Task
@@ -64,7 +65,8 @@ def turn_task(
         Ignore: The turn is parked. The Celery task has a state of its own until the wait ends.
     """
     request = self.request
-    call = TurnCall(session, turn, participant, CollabMode(mode), scope)
+    is_handed_on = bool(request.get(HANDED_ON))
+    call = TurnCall(session, turn, participant, CollabMode(mode), scope, handed_on=is_handed_on)
     task = ParkedBy(str(request.id), str(request.hostname or ""))
     runtime = runtime_of(self.app)
     try:
@@ -74,6 +76,15 @@ def turn_task(
             )
     except SessionNotFound:
         return _NOT_FOUND  # the session has ended and expired
+    except NewerFormat as error:
+        parent = request.parent_id or session
+        return hand_on_newer(
+            runtime,
+            error,
+            lambda queue, now_ms: runtime.graph.hand_on_turn(
+                call, queue=queue, parent=parent, sent_ms=now_ms
+            ),
+        )
     if end.failed:
         raise TurnFailed(end.text)
     if end.retried:
@@ -94,3 +105,9 @@ def advance_task(self: Task[..., str], *, session: str) -> str:
             return advance(runtime, session, parent=str(self.request.id))
     except SessionNotFound:
         return _NOT_FOUND
+    except NewerFormat as error:
+        return hand_on_newer(
+            runtime,
+            error,
+            lambda queue, now_ms: runtime.graph.hand_on_advance(session, queue=queue, sent_ms=now_ms),
+        )

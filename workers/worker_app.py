@@ -22,6 +22,7 @@ from ..patches.kept_task_runner import KeptTasksStep
 from ..patches.kept_tasks import install_kept_task_sender
 from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
+from .steps.agents_queue import AgentsQueueStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
 from .steps.lost_workers import HeartbeatStep, LostWorkersStep
 from .steps.metrics import MetricsStep, write_counts
@@ -39,6 +40,7 @@ def create_worker_app(settings: Settings) -> Celery:
         "symposia.reviews.delivery.celery_tasks",
     ]
     app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
+    app.conf.symposia_agents_queue = ""
     # Workers announce these names. A schedule that uses another name is refused.
     app.conf.symposia_review_roots = tuple(settings.review_roots)
     app.conf.symposia_jobs = tuple(settings.jobs)
@@ -49,6 +51,7 @@ def create_worker_app(settings: Settings) -> Celery:
     omit_ignored_tracebacks()
     app.steps["worker"].update(
         {
+            AgentsQueueStep,
             ArchiveStep,
             DeliveryStep,
             HeartbeatStep,

@@ -104,6 +104,7 @@ class Registry:
         self._entries: dict[str, Entry] = {**BUILT_IN, **file.agents, **marked.entries, **given}
         self._own = frozenset((*file.agents, *marked.entries, *given))
         self._cached_agent = lru_cache(maxsize=1_024)(self._create_agent)
+        self._able = lru_cache(maxsize=1_024)(self._has_no_problem)
         self._windows = lru_cache(maxsize=1_024)(self._window)
         self._spending = lru_cache(maxsize=1_024)(self._most)
         self._rates = lru_cache(maxsize=1_024)(self._rate)
@@ -171,6 +172,17 @@ class Registry:
     def knows(self, name: str) -> bool:
         """Return whether there is an agent of that name."""
         return name in self._entries
+
+    def can_run(self, name: str) -> bool:
+        """Return whether there is an agent of that name, and nothing that it needs is missing here.
+
+        Its code is imported by the first call; no model is called.
+        """
+        return self._able(name)
+
+    def _has_no_problem(self, name: str) -> bool:
+        entry = self._entries.get(name)
+        return entry is not None and next(iter(self._factory.check_entry(entry)), None) is None
 
     def describe(self) -> tuple[AgentInfo, ...]:
         """Return all agents, sorted by name."""

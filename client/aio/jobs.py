@@ -13,7 +13,7 @@ from typing import Any
 from ...agents.execution.running import refuse_wait_in_turn
 from ...jobs.collab import NO_QUESTION, CollabJob
 from ...jobs.questions import QuestionReader
-from ...jobs.reading import connections_of
+from ...jobs.reading import connections_of, watch_of
 from ...jobs.result import JobResult
 from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
@@ -201,8 +201,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
         `limit`: the time limit that the caller has entered. Before Python 3.12 its cancellation can be lost.
         """
         self._threads.check_open()
-        to = connections_of(self._blocking())
-        watch = to.watch_workers(f"session {self.id}")
+        to, watch = connections_of(self._blocking()), watch_of(self._blocking())
 
         async def look() -> None:
             self._threads.check_open()

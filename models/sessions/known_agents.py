@@ -39,12 +39,14 @@ class KnownAgents(frozenset[str]):
         return names if isinstance(names, cls) else cls(names)
 
     @classmethod
-    def common(cls, sets: Iterable[KnownAgents]) -> Self:
-        """Return what all sets have, and as unpriced what any has; empty without a set."""
-        first, *others = sets or (cls(),)
+    def of_any(cls, sets: Iterable[KnownAgents]) -> Self:
+        """Return what any set has; as people and as built in, what no set has in another way."""
+        sets = tuple(sets)
+        other_people = {name for it in sets for name in it - it.people}
+        replaced = {name for it in sets for name in it - it.built_in}
         return cls(
-            first.intersection(*others),
-            people=first.people.intersection(*(it.people for it in others)),
-            built_in=first.built_in.intersection(*(it.built_in for it in others)),
-            unpriced=first.unpriced.union(*(it.unpriced for it in others)),
+            {name for it in sets for name in it},
+            people={name for it in sets for name in it.people} - other_people,
+            built_in={name for it in sets for name in it.built_in} - replaced,
+            unpriced={name for it in sets for name in it.unpriced},
         )

@@ -47,6 +47,8 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{workers}:sessions:PROCESS` | set | sessions that a process of a worker works on; TTL one day |
 | `symposia:{workers}:lost` | sorted set | lost processes whose turns are not taken over yet, by the end of the claim of the worker that does it; TTL one day |
 | `symposia:{workers}:checks` | hash | time of the newest check for lost processes; TTL one day |
+| `symposia:awaited` | sorted set | agents that no worker can run, by the time of the newest check of a turn that waits for them; TTL one hour |
+| `symposia:awaited:AGENT` | sorted set | sessions with a turn that waits for this agent, by the time of its newest check; TTL one hour |
 | `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedule_store.py` |
 | `symposia:{schedules}:queue:NAME` | list | runs of a schedule that wait for the running one |
 | `symposia:{schedules}:history:NAME` | list | records of a schedule's runs, newest first; capped |
@@ -76,6 +78,7 @@ SESSIONS = f"{PREFIX}:sessions"
 INBOX = f"{PREFIX}:inbox"
 QUEUE_PROGRESS = f"{PREFIX}:taken"
 WORKERS = f"{PREFIX}:workers"
+AWAITED = f"{PREFIX}:awaited"
 REVIEWS = f"{PREFIX}:reviews"
 REVIEWS_DUE = f"{PREFIX}:reviews:due"
 DELIVERIES = f"{PREFIX}:deliveries"
@@ -147,6 +150,11 @@ def attachments_key(session_id: str) -> str:
 def tenant_keys(tenant: str) -> list[str]:
     """Return the keys of a tenant: its accounts, and the expiry times of its reservations."""
     return [f"{PREFIX}:{{tenant:{tenant}}}:{part}" for part in ("books", "expiries")]
+
+
+def awaited_key(agent: str) -> str:
+    """Return the key of the sessions that wait for a worker with an agent."""
+    return f"{AWAITED}:{agent}"
 
 
 def rate_key(model: str) -> str:

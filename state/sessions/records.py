@@ -188,6 +188,11 @@ class SessionState:
         """Return the turns that are planned, speaking or held, by number."""
         return [r for r in self.records.values() if r.is_open]
 
+    @property
+    def awaited_agents(self) -> tuple[str, ...]:
+        """Agents of its open turns that no worker can run, each once."""
+        return tuple(dict.fromkeys(turn.lacks for turn in self.open_turns() if turn.lacks is not None))
+
     def unconsumed(self) -> list[TurnRecord]:
         """Return the turns closed since the last plan, by number."""
         return [r for r in self.records.values() if r.status == "closed"]

@@ -180,6 +180,20 @@ class SessionStore:
         """Postpone a turn that has not begun; return `deferred` or `done`."""
         return self._run("turns/postpone", session_id, {"number": number, "delay_ms": delay_ms})
 
+    def await_agent(
+        self, session_id: str, record: TurnRecord, agent: str | None, *, delay_ms: int = 0
+    ) -> ScriptAnswer:
+        """Mark a turn as waiting for a worker that can run its agent; None: a worker can run it now.
+
+        Return `deferred`, or `done` if another worker has it or it is over.
+        """
+        args: dict[str, ScriptValue] = {
+            "number": record.number,
+            "agent": agent or "",
+            "delay_ms": delay_ms,
+        }
+        return self._run("turns/await_agent", session_id, args, lock=record.scope)
+
     # -- status of the session ---------------------------------------------------------------
 
     def suspend(self, session_id: str, *, by: str = "", request: str | None = None) -> SessionState:

@@ -110,6 +110,8 @@ class TurnRecord:
     spent: Accounts = field(default_factory=dict)
     #: Reservation that it waits for; None: it does not wait.
     short: Amounts | None = None
+    #: Agent of the turn that no worker can run; None: a worker can, as far as is known.
+    lacks: str | None = None
     #: State of the parking; None: the turn is not parked.
     parking: ParkingState | None = None
     #: Sub-session that the turn waits for, or waited for when it was dropped.
@@ -151,6 +153,7 @@ class _Stored(BaseModel):
     spent: dict[str, tuple[int, int, int, int, int]] = {}
     short_tokens: int | None = None
     short_cost: int | None = None
+    lacks: str | None = None
     reply: str | None = None
     parked_ms: int | None = None
     until_ms: int | None = None
@@ -240,6 +243,7 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
         reserved=Amounts(stored.reserved_tokens, stored.reserved_cost),
         spent={token: read_amounts(row) for token, row in stored.spent.items()},
         short=stored.short,
+        lacks=stored.lacks,
         parking=stored.parking,
         child=stored.child,
         parked_by=ParkedBy(stored.task, stored.worker) if stored.task else None,

@@ -8,10 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...models.errors import StateError
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
 from ...state.sessions.queue_progress import SENT_MS
 from ...state.sessions.turn_records import ParkedBy
+from ...state.worker_routes import WorkerRoutes
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
+#: Header of a message that a worker has handed on to another one, which does not hand it on again.
+HANDED_ON = "symposia_handed_on"
 
 
 log = logging.getLogger(__name__)
@@ -61,6 +65,8 @@ class TurnCall:
     scope: str
     #: Name of the agent, which the message does not contain; empty: not known.
     agent: str = ""
+    #: Whether another worker has handed the message on to this one.
+    handed_on: bool = False
 
     def kwargs(self) -> dict[str, str | int]:
         """Return the task's keyword arguments."""
@@ -76,11 +82,22 @@ class TurnCall:
         return f"session={self.session} mode={self.mode} turn={self.turn} participant={self.participant}"
 
 
+def _address(queue: str) -> dict[str, Any]:
+    """Return the options that send a message to a queue; empty: the default one.
+
+    The queue is not declared: it exists while its workers run.
+    """
+    from kombu import Exchange, Queue
+
+    return {"queue": Queue(queue, Exchange(""), routing_key=queue), "declare": []} if queue else {}
+
+
 class TaskGraph:
     """Dispatch of turns and continuations of sessions to the queue. Raises kombu's OperationalError if it fails.
 
     `find_app`: returns the Celery app, and is called when a message is sent for the first time.
-    `knows_agent`: returns whether this process can run the agent of that name; None: it runs no turns.
+    `can_run`: returns whether this process can run the agent of that name; None: it runs no turns.
+    `routes`: queues of other workers, for turns of agents that this process cannot run; None: there are no others.
     `is_fast`: returns whether the agent of that name probably answers at once.
     `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
     """
@@ -89,11 +106,13 @@ class TaskGraph:
         self,
         find_app: Callable[[], Celery],
         *,
-        knows_agent: Callable[[str], bool] | None = None,
+        can_run: Callable[[str], bool] | None = None,
+        routes: WorkerRoutes | None = None,
         is_fast: Callable[[str], bool] = lambda _agent: False,
     ) -> None:
         self._find_app = find_app
-        self._knows_agent = knows_agent
+        self._can_run = can_run
+        self.routes = routes
         self._is_fast = is_fast
         #: True if sending failed, and the broker has not been reached since.
         self._is_broker_down = False
@@ -126,16 +145,30 @@ class TaskGraph:
         from ...patches.kept_tasks import keep_task  # imports Celery, as `broker_error` does
 
         group_id = new_id() if len(calls) > 1 else None
-        sent: list[KeptTask] = []
+        sent: dict[str, list[tuple[KeptTask, tuple[KeptTask, ...]]]] = {}
         for index, call in enumerate(calls):
             group = {"group": group_id, "group_index": index} if group_id else {}
             task = self._task(call, {"parent_id": parent, SENT_MS: sent_ms} | group)
-            # A turn for another worker must be sent, because it would be deferred here.
-            is_known = self._knows_agent is not None and self._knows_agent(call.agent)
-            if not (is_known and keep_task(self._app, task)):
-                sent.append(task)
-        if sent:
-            self._send([(task, ()) for task in sent])
+            # A turn for another worker must be sent, because it would be handed on here.
+            is_own = self._can_run is not None and self._can_run(call.agent)
+            if not (is_own and keep_task(self._app, task)):
+                sent.setdefault("" if is_own else self._route(call.agent), []).append((task, ()))
+        for queue, messages in sent.items():
+            self._send(messages, queue=queue)
+
+    def _route(self, agent: str) -> str:
+        """Return the queue of a worker that can run an agent; '': the queue of all workers."""
+        if self.routes is None or self._can_run is None:
+            return ""
+        try:
+            return self.routes.to_agent(agent) or ""
+        except StateError:  # any worker may get the message, which then hands it on
+            return ""
+
+    def hand_on_turn(self, call: TurnCall, *, queue: str, parent: str, sent_ms: int) -> None:
+        """Send a turn, which this worker cannot run, to the queue of workers that can."""
+        headers = {"parent_id": parent, SENT_MS: sent_ms, HANDED_ON: True}
+        self._send([(self._task(call, headers), ())], queue=queue)
 
     def _task(self, call: TurnCall, headers: dict[str, Any]) -> KeptTask:
         from ...patches.kept_tasks import KeptTask
@@ -147,8 +180,8 @@ class TaskGraph:
         """Send turns that a worker kept, a message for each bundle: see `patches/kept_tasks.py`."""
         self._send([(tasks[0], tasks[1:]) for tasks in bundles])
 
-    def _send(self, messages: Sequence[tuple[KeptTask, Sequence[KeptTask]]]) -> None:
-        """Send a message for each task; it may carry further ones."""
+    def _send(self, messages: Sequence[tuple[KeptTask, Sequence[KeptTask]]], *, queue: str = "") -> None:
+        """Send a message for each task; it may carry further ones. `queue`: '' is the queue of all workers."""
         from ...patches.kept_tasks import bundle_headers
 
         amqp, has_event = self._app.amqp, self._app.conf.task_send_sent_event
@@ -174,14 +207,22 @@ class TaskGraph:
                     kwargsrepr=task.headers["kwargsrepr"],
                     ignore_result=True,
                 )
-                headers = {SENT_MS: task.headers[SENT_MS], **bundle_headers(others)}
-                amqp.send_task_message(producer, TURN, message, headers=headers)
+                own = {name: task.headers[name] for name in (SENT_MS, HANDED_ON) if name in task.headers}
+                headers = {**own, **bundle_headers(others)}
+                amqp.send_task_message(producer, TURN, message, headers=headers, **_address(queue))
 
     def send_advance(self, session_id: str, *, sent_ms: int, first: bool = False) -> None:
         """Send the Celery task that plans the next step.
 
         The first one of a session has the session's id as its task id: it is the root of the graph.
         """
+        self._send_advance(session_id, sent_ms=sent_ms, first=first)
+
+    def hand_on_advance(self, session_id: str, *, queue: str, sent_ms: int) -> None:
+        """Send that Celery task, which this worker cannot run, to the queue of workers that can."""
+        self._send_advance(session_id, sent_ms=sent_ms, queue=queue)
+
+    def _send_advance(self, session_id: str, *, sent_ms: int, first: bool = False, queue: str = "") -> None:
         shown = f"session={session_id}"
         with self._sending():
             self._app.send_task(
@@ -195,6 +236,7 @@ class TaskGraph:
                 kwargsrepr=shown,
                 add_to_parent=False,
                 ignore_result=True,
+                **_address(queue),
             )
 
     def report(self, parked_by: ParkedBy, event: str, **fields: str) -> None:

@@ -26,6 +26,7 @@ from ..planning.dispatch import send_turns
 from ..runtime.graph import broker_error
 from ..runtime.log_context import log_context
 from ..runtime.runtime import Runtime
+from ..turns.other_workers import check_awaited_agents, find_newer_worker
 from ..views.session_views import SessionFacts
 from ..waiting.subsessions.tree import follow_parent
 
@@ -64,6 +65,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
     """
     runtime.graph.check()
     sent, ends_at = 0, time.monotonic() + LONGEST_S
+    newer: list[str] = []
     while True:
         view = QueueView.now(runtime, is_free)
         claimed = runtime.index.claim(limit=BATCH, hold_ms=runtime.limits.grace_ms)
@@ -76,8 +78,7 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
             except (RedisUnavailable, broker_error()):
                 raise
             except NewerFormat as error:
-                log.warning("%s; leaving it to newer workers", error)
-                _report_unreadable(runtime, session_id)
+                newer += _leave_to_newer(runtime, session_id, error)
             except SymposiaError as error:
                 log.error("sweeping session %s failed: %s", session_id, error)
                 _report_unreadable(runtime, session_id)
@@ -85,7 +86,24 @@ def sweep(runtime: Runtime, *, is_free: Callable[[], bool] = always_free) -> int
                 log.exception("sweeping session %s failed", session_id)
                 _report_unreadable(runtime, session_id)
         if len(claimed) < BATCH or time.monotonic() > ends_at:
-            return sent
+            break
+    _make_due(runtime, newer)
+    return sent
+
+
+def _leave_to_newer(runtime: Runtime, session_id: str, error: NewerFormat) -> list[str]:
+    """Return the session if a running worker can sweep it."""
+    if find_newer_worker(runtime, error):
+        return [session_id]
+    log.warning("%s; leaving it to newer workers", error)
+    _report_unreadable(runtime, session_id)
+    return []
+
+
+def _make_due(runtime: Runtime, session_ids: list[str]) -> None:
+    """Make claimed sessions due again at once: otherwise the claims of all older workers would delay them in turn."""
+    if session_ids:
+        runtime.index.set_all_due_by(session_ids, runtime.index.now_ms())
 
 
 @dataclass(slots=True)
@@ -134,6 +152,8 @@ class QueueView:
 def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     """Check one session; return the number of dispatched turns and steps."""
     answer = view.find_due_work(session_id)
+    if answer.state is not None and check_awaited_agents(runtime, answer.state, answer.numbers):
+        answer = view.find_due_work(session_id)
     if answer.word == "ended":
         _record_end(runtime, session_id)
         return 0

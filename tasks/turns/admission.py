@@ -1,4 +1,4 @@
-"""Admission of a turn before it begins: known agent, daily limit of the tenant, rate limit of the model.
+"""Admission of a turn before it begins: an agent that this worker can run, daily limit of the tenant, rate limit of the model.
 
 Both limits are stored outside the session, in other cluster slots, so they are checked before `begin` and
 booked after the turn. A turn that would wait longer than a second is deferred: it occupies no worker,
@@ -17,8 +17,7 @@ from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import Usage
-from ...state.presence import WorkerPresence
-from ...state.sessions.records import ScriptAnswer, SessionState, Shortfall
+from ...state.sessions.records import ScriptAnswer, Shortfall
 from ...state.sessions.requests import GrantRequest
 from ...state.usage_limits import Permit, RateLimiter, ReservationAction, Settlement, TenantAccounts
 from ..planning.limits import format_amount, max_turn_spend
@@ -26,16 +25,13 @@ from ..runtime.graph import TurnCall
 from ..runtime.runtime import Runtime
 from ..runtime.turn_services import wait_for_permit
 from ..views.session_views import SessionFacts
+from .other_workers import leave_to_other_worker
 from .results import PlanNext, TurnEnd
 
 NOTHING = Usage()
 
 #: Milliseconds until a turn checks again whether other turns of its tenant have released reservations.
 LOOK_AGAIN_MS = 2_000
-#: Milliseconds until a turn whose agent this worker does not know may reach a worker that knows it.
-OTHER_WORKER_DELAY_MS = 500
-#: Milliseconds without progress of its session for which such a turn is left to other workers.
-OTHER_WORKER_LIMIT_MS = 600_000
 #: Milliseconds after the turn's own deadline for which its tenant's reservation is kept.
 RESERVATION_GRACE_MS = 60_000
 
@@ -130,8 +126,8 @@ def admit_turn(
         The admission; or the end of this delivery if the turn may not begin now.
     """
     current = _current_agent(runtime, call, candidates)
-    if _is_for_other_worker(runtime, call, current.agent):
-        return _defer_turn(runtime, call, OTHER_WORKER_DELAY_MS)
+    if end := leave_to_other_worker(runtime, call, current.agent):
+        return end
     tenant, rate = facts.spec.tenant, runtime.registry.rate_limit(current)
     admission = Admission(runtime.store.client, call, claim.token)
     if tenant is not None:
@@ -169,26 +165,9 @@ def _current_agent(runtime: Runtime, call: TurnCall, candidates: Sequence[AgentB
     return candidates[0].with_agent(record.agent if record else None)
 
 
-def _is_for_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> bool:
-    """Return whether a live worker knows an agent that this one does not, and may still take the turn."""
-    if runtime.registry.knows(agent):
-        return False
-    state = runtime.store.state(call.session)
-    if not _needs_worker(state, call):
-        return False
-    # The other worker may consume other queues, so after this time the turn fails here, like one without an
-    # agent.
-    is_patient = state.now_ms - state.updated_ms < OTHER_WORKER_LIMIT_MS
-    return is_patient and any(agent in it.agents for it in WorkerPresence(runtime.store.client).list_alive())
-
-
 def _still_needs_worker(runtime: Runtime, call: TurnCall) -> bool:
     """Return whether the turn still waits for a worker; called only if it may not run now."""
-    return _needs_worker(runtime.store.state(call.session), call)
-
-
-def _needs_worker(state: SessionState, call: TurnCall) -> bool:
-    record = state.records.get(call.turn)
+    record = runtime.store.state(call.session).records.get(call.turn)
     return record is not None and record.status in ("planned", "speaking")
 
 

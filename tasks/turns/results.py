@@ -116,6 +116,7 @@ _MEANINGS = {
     "early": "not due yet",
     "exhausted": "budget exhausted",
     "gone": "already completed",
+    "handed-on": "handed on to a worker with the agent",
     "inactive": "session is not active",
     "lost": "lease lost, output discarded",
     "missing": "session not found",

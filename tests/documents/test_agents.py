@@ -12,7 +12,7 @@ from documents.programs import run_here, run_program
 from live import until
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
-from symposia.state.presence import WorkerPresence, common_agents
+from symposia.state.presence import WorkerPresence, all_agents
 from symposia.state.redis.connect import connect
 
 #: They start a worker, and a process for each program.
@@ -141,9 +141,7 @@ def payer(installation: Terminal, model: StubModel) -> Iterator[None]:
     yield
     agents.write_text(before)
     with connect(installation.settings["redis_url"]) as redis:
-        until(
-            lambda: "secretary" in common_agents(WorkerPresence(redis).list_alive()), what="its agents again"
-        )
+        until(lambda: "secretary" in all_agents(WorkerPresence(redis).list_alive()), what="its agents again")
 
 
 @pytest.mark.long

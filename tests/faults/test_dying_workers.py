@@ -35,6 +35,12 @@ def test_sessions_survive_rolling_restarts(arena, survives):
     assert all(m.lives > before for m, before in zip(arena.crew.members, lives, strict=True))
 
 
+def test_sessions_survive_a_worker_in_the_wrong_folder(arena, survives):
+    """Its agents file has none of their agents."""
+    survives(workers.restart_in_wrong_folder)
+    assert any("handed on" in it.read_text(errors="replace") for it in arena.folder.glob("*.log"))
+
+
 def test_sessions_survive_a_worker_without_network(survives):
     survives(workers.cut_off)
 

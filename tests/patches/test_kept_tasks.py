@@ -147,7 +147,7 @@ def test_error_of_a_kept_task_leaves_nothing_in_the_worker(app, consumer, caplog
 
 def test_only_turns_of_known_agents_are_kept(app, consumer):
     consumer.task_buckets["symposia.turn"] = None
-    graph = TaskGraph(lambda: app, knows_agent={"say"}.__contains__)
+    graph = TaskGraph(lambda: app, can_run={"say"}.__contains__)
     runner, kept = SliceRunner(consumer), []
     graph._send = lambda messages: kept.extend(it.kwargs["participant"] for it, _ in messages)
     request = runner._request(KeptTask("again", {}, OWN))

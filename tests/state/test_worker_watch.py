@@ -64,6 +64,21 @@ def test_only_changes_are_logged(client: Redis, clock: Clock, lines):
     assert [look_later() for _ in range(2)] == [[MISSING], []]
 
 
+def test_missing_agents_are_logged_once(client: Redis, clock: Clock, lines):
+    book, awaited = WorkerPresence(client), ["ada", "ben"]
+    book.announce("w", ["a"])
+    watch = WorkerWatch(book, f"session {SESSION}", awaited_agents=lambda: tuple(awaited), clock=clock)
+
+    def look_later() -> list[str]:
+        watch.check()
+        clock.now += LOOK_EVERY_S
+        return [line.split(", session")[0] for _, line in lines()]
+
+    assert [look_later() for _ in range(2)] == [["no worker knows agents ada, ben"], []]
+    awaited.clear()
+    assert [look_later() for _ in range(2)] == [["a worker with the agent is running"], []]
+
+
 def test_watch_asks_nothing_before_it_is_due(client: Redis, clock: Clock, lines):
     book = WorkerPresence(client)
     book.announce("w", ["a"])

@@ -138,3 +138,20 @@ def test_logs_have_one_line_and_no_error(observed: Observed) -> None:
         log = worker.log()
         assert not [line for line in log.splitlines() if ": ERROR/" in line or ": CRITICAL/" in line]
         assert "Traceback" not in log
+
+
+def test_older_workers_hand_newer_sessions_on(tmp_path, versions: Versions) -> None:
+    """Without it, a message that an older worker takes is lost, and each sweep may send the next one to another."""
+    with empty_stage(tmp_path) as stage:
+        newer = NewerRelease(stage, versions)
+        newer.workers += [stage.start_worker(f"older-{n}", code=versions.today) for n in range(3)]
+        newer.start_newer()
+        sessions = {}
+        for name in ("pair", "broadcast", "swarm"):
+            stage.open_gate(name)
+            sessions[name] = newer.client.ask("submit", session=submission(name, title=name))
+            newer.client.ask("follow", session=sessions[name])
+        for name, session in sessions.items():
+            seen = newer.client.ask("seen", session=session, timeout_s=patient(60))
+            assert (seen["reason"], seen["turns"]) == ENDS[name]
+        assert "handed on to a newer worker" in "".join(it.log() for it in newer.workers[:3])

@@ -28,13 +28,14 @@ from ...models.errors import (
 from ...models.text.redact import without_password
 from ...models.text.server_sources import source_of
 from ...models.text.words import count_of
-from ...state.presence import BeatPresence, WorkerPresence
+from ...state.presence import BeatPresence, WorkerPresence, all_agents
 from ...state.redis.connect import connect
 from ...state.redis.keys import DUE, REVIEWS_DUE
 from ...state.redis.readers import server_ms
 from ...state.reviews.queues import DeliveryQueue
 from ...state.schedule_store import ScheduleStore
 from ...state.sessions.archiving import ArchiveQueue
+from ...state.sessions.awaited_agents import AwaitedAgents, describe_awaited
 from .machine_checks import (
     check_agents,
     check_local_model,
@@ -118,10 +119,15 @@ def _workers(client: Redis) -> Iterator[CheckResult]:
         )
     for it in alive:
         yield CheckResult("workers", Grade.GOOD, f"{it.name} has the agents {', '.join(sorted(it.agents))}")
-    known = [frozenset(it.agents) for it in alive]
-    if known and (apart := frozenset.union(*known) - frozenset.intersection(*known)):
-        text = f"not every worker has {', '.join(sorted(apart))}: sessions that use them are refused"
-        yield CheckResult("workers", Grade.WARNING, text, "give all workers the same agents file")
+    apart = [name for name in sorted(all_agents(alive)) if not all(name in it.agents for it in alive)]
+    if apart:
+        text = f"not every worker has {', '.join(apart)}: their turns go to the workers that have them"
+        advice = "if that is not intended, check the folder and the agents file of each worker"
+        yield CheckResult("workers", Grade.WARNING, text, advice)
+    for agent, count in sorted(AwaitedAgents(client).count().items()):
+        text = f"{describe_awaited([agent])}: {count_of(count, 'session')} {'wait' if count > 1 else 'waits'} for it"
+        advice = "start a worker whose agents file has it, or cancel the sessions: symposia list"
+        yield CheckResult("agents", Grade.WARNING, text, advice)
 
 
 def _heartbeats(client: Redis, settings: Settings) -> Iterator[CheckResult]:

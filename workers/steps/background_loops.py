@@ -116,7 +116,7 @@ class LoopStep(bootsteps.StartStopStep):
     a restart, continues the work.
     """
 
-    requires = (RuntimeStep,)
+    requires: tuple[type[bootsteps.StartStopStep], ...] = (RuntimeStep,)
     #: Name of the work, for the log and the name of the thread.
     what: ClassVar[str]
 

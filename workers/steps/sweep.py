@@ -17,10 +17,13 @@ from ...agents.registry.source import CHECK_EVERY_S
 from ...models.errors import InvalidInput
 from ...models.metrics import SWEEPS
 from ...reviews.panels import load_panels
-from ...state.presence import WorkerPresence
+from ...state.presence import WorkerPresence, WorkerRoute
+from ...state.redis.formats import FORMATS
 from ...state.sessions.queue_progress import SENT_MS
-from ...tasks.runtime.runtime import runtime_of
+from ...tasks.runtime.runtime import Runtime, runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
+from ...tasks.turns.other_workers import wake_awaiting_sessions
+from .agents_queue import AgentsQueueStep
 from .background_loops import BackgroundLoop, LoopStep
 
 
@@ -70,6 +73,7 @@ def make_sweep_thread(
     *,
     interval_s: float,
     places: Callable[[], int],
+    queue: str = "",
     offers: Offers = dict,
     is_free: Callable[[], bool] = always_free,
 ) -> BackgroundLoop:
@@ -82,6 +86,7 @@ def make_sweep_thread(
         worker: Name of the worker.
         interval_s: Seconds between two sweeps; announcements are `ANNOUNCE_EVERY_S` seconds apart.
         places: Function that returns the number of Celery tasks that can run in parallel.
+        queue: Queue in which the worker gets messages that others hand on.
         offers: Function that returns the names that schedules may use.
         is_free: Function that returns whether the worker could run another Celery task now.
     """
@@ -109,7 +114,9 @@ def make_sweep_thread(
                 idle_ms=idleness.ms,
                 taken=taken,
                 process=runtime.held.process,
+                route=_route(runtime, queue),
             )
+            wake_awaiting_sessions(runtime)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         if is_rare and time.monotonic() < sweep_at:
             return
@@ -125,9 +132,15 @@ def make_sweep_thread(
     return BackgroundLoop("sweep", turn, interval_s=every_s, leave=partial(book.leave, worker))
 
 
+def _route(runtime: Runtime, queue: str) -> WorkerRoute:
+    unable = tuple(name for name in runtime.registry.names() if not runtime.registry.can_run(name))
+    return WorkerRoute(queue, unable, FORMATS["session"])
+
+
 class SweepStep(LoopStep):
     """Bootstep that sweeps and announces the worker."""
 
+    requires = (AgentsQueueStep,)
     what = "sweep"
 
     def make_thread(self, worker: Any) -> BackgroundLoop:
@@ -138,6 +151,7 @@ class SweepStep(LoopStep):
             worker.hostname,
             interval_s=conf.symposia_sweep_interval_s,
             places=lambda: worker.pool.num_processes,
+            queue=conf.symposia_agents_queue,
             offers=partial(_offers, conf),
             is_free=partial(_is_free, worker),
         )

@@ -9,6 +9,7 @@
 ---   N:wait    what a parked turn waits for, with the answers so far (never decoded here)
 --- `queued_ms` of a record: since when a message of the turn waits for a worker; absent: no message waits.
 --- `waited_ms` of a record: how long its message waited before the newest grant; absent: no message waited.
+--- `lacks` of a record: the agent of a turn that no worker can run (`turns/await_agent`).
 --- `took_over` of a record: true if its newest grant followed an expired lease.
 --- `process` of a record: token of its newest grant, and the process of the worker that got it. An earlier release that
 --- grants the turn again leaves it as it is: it then names an earlier token.

@@ -103,7 +103,7 @@ if not owner then
   turn.fence = redis.call('HINCRBY', session, 'fence', 1)
   turn.waited_ms = turn.queued_ms and math.max(NOW - turn.queued_ms, 0) or nil
   turn.began_ms, turn.swept_ms, turn.queued_ms, turn.dispatches, turn.request = NOW, nil, nil, 0, nil
-  turn.short_tokens, turn.short_cost = nil, nil
+  turn.short_tokens, turn.short_cost, turn.lacks = nil, nil, nil
   for unit, amount in pairs(shares.given) do reserve(session, turn, unit, amount) end
   save_turn(turns, number, turn)
   local payload = turn_payload(number, turn)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from ....models.errors import ConversationError, InvalidInput, SessionConflict
+from ....models.errors import ConversationError, InvalidInput, SessionConflict, UnknownAgent
 from ....models.protocol.collab import CollabStatus
 from ....models.sessions.plan import Totals
 from ....models.sessions.stop_conditions import CostBudget, Deadline, StopCondition, TokenBudget
@@ -17,7 +17,7 @@ from ....models.sessions.submission import Submission
 from ....models.sessions.subsessions import ParentRef
 from ....models.text.ids import attempt_span_id, trace_id
 from ....models.turns.waiting import ChildSession
-from ....state.presence import WorkerPresence, common_agents
+from ....state.presence import WorkerPresence, all_agents
 from ....state.sessions.family import FamilyStore
 from ....state.turns.parked import EventData, ReplyRule
 from ...planners import mode_of
@@ -75,6 +75,9 @@ def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> Tu
     runtime.fault_hook(Boundary.AFTER_PARK, asked.facts.session_id, asked.number)
     if asked.state.status is not CollabStatus.ACTIVE:
         return TurnEnd("parked", "parked: its session opens when this one is resumed")
+    binding = asked.facts.spec.agents[asked.record.participant].with_agent(asked.record.agent)
+    if not runtime.registry.knows(binding.agent):
+        return _wait_for_agent(binding.agent)
     try:
         submission = child_submission(asked, child)
         word = _adopt(runtime, submission)
@@ -84,6 +87,11 @@ def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> Tu
             )
             return _refused(runtime, asked, _NOT_ADOPTED.get(word, limit))
         _open(runtime, asked, submission)
+    except UnknownAgent as error:
+        # A session of the submission was checked when it was submitted; one of this worker's agents file was not.
+        if binding.session is not None and runtime.graph.routes is not None:
+            return _wait_for_agent(error.name)
+        return _refused(runtime, asked, str(error))
     except (InvalidInput, ConversationError) as error:
         return _refused(runtime, asked, str(error))
     runtime.fault_hook(Boundary.AFTER_OPEN, asked.facts.session_id, asked.number)
@@ -100,6 +108,11 @@ def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> Tu
     return TurnEnd(answer, f"parked: waiting for session {child.session_id[:8]}")
 
 
+def _wait_for_agent(agent: str) -> TurnEnd:
+    """Leave the turn parked: it is due again after the time of a lease."""
+    return TurnEnd("parked", f"parked: its session opens when a worker knows agent {agent}")
+
+
 def _adopt(runtime: Runtime, submission: Submission) -> str:
     assert submission.parent is not None  # noqa: S101 - `child_submission` sets it
     return FamilyStore(runtime.store.client).adopt(submission.parent, limit=runtime.limits.max_subsessions)
@@ -108,7 +121,7 @@ def _adopt(runtime: Runtime, submission: Submission) -> str:
 def _open(runtime: Runtime, asked: OpenQuestion, submission: Submission) -> None:
     parent, record = asked.facts.session_id, asked.record
     span = f"00-{trace_id(parent)}-{attempt_span_id(parent, record.number, record.grants)}-01"
-    known = common_agents(WorkerPresence(runtime.store.client).list_alive())
+    known = all_agents(WorkerPresence(runtime.store.client).list_alive())
     try:
         runtime.opener.open(submission, known_agents=known, submitted_in=span if runtime.tracing else None)
     except SessionConflict as error:

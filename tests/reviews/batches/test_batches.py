@@ -16,6 +16,7 @@ from symposia.models.turns.turn import Usage
 from symposia.reviews.batches.batch import advance_batch, advance_item
 from symposia.reviews.batches.item_sessions import item_session_id
 from symposia.state.reviews.queues import ReviewIndex
+from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.store import SessionStore
 from symposia.workers.local import local_review as reviewing_here
 from symposia.workers.local.supervisor import ShutdownFlag
@@ -296,10 +297,12 @@ def test_items_outside_the_panel_are_skipped(desk: ReviewFixture):
     }
 
 
-def test_unknown_agent_fails_the_items(shared: ReviewFixture):
-    run = result_of(shared.review(panel("nobody", attempts=1), texts(1)), timeout_s=DEADLINE_S)
-    assert run.state is RunState.FAILED
-    assert "nobody" in run.results[0].error
+def test_items_wait_for_a_worker_with_their_agent(shared: ReviewFixture):
+    job = shared.review(panel("nobody", attempts=1), texts(1))
+    awaited = AwaitedAgents(shared.client._installation.redis)
+    until(lambda: awaited.count() == {"nobody": 1}, what="its session waits for the agent")
+    job.cancel()
+    assert result_of(job, timeout_s=DEADLINE_S).state is RunState.CANCELLED
 
 
 def test_batch_started_twice_is_one(shared: ReviewFixture):

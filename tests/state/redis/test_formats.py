@@ -12,10 +12,12 @@ from sessions.inline_runtime import InlineRuntime
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NewerFormat
 from symposia.models.schedules.schedule import Schedule
+from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.formats import FORMATS
 from symposia.state.redis.keys import ARCHIVE_QUEUE, review_key, schedule_keys, session_key
 from symposia.state.reviews.store import ReviewStore
 from symposia.state.schedule_store import ScheduleStore
+from symposia.state.worker_routes import WorkerRoutes
 from symposia.tasks.sessions.sweep import sweep
 
 pytestmark = pytest.mark.leaves_keys
@@ -58,6 +60,18 @@ def newer(office: InlineRuntime, redis: Redis) -> CollabJob:
     job = office.submit("pair", {"ann": "echo", "bob": "echo"}, stop={"max_turns": 2})
     redis.hset(session_key(job.id, "session"), "format", FORMATS["session"] + 1)
     return job
+
+
+def test_sweep_returns_a_session_to_newer_workers(
+    office: InlineRuntime, redis: Redis, newer: CollabJob
+) -> None:
+    presence, index = WorkerPresence(redis), office.runtime.index
+    office.queue.routes = WorkerRoutes(presence)
+    presence.announce("newer@here", [], route=WorkerRoute("elsewhere", session_format=FORMATS["session"] + 1))
+    index.reschedule(newer.id, 0)
+    before = keys_of(redis, newer.id)
+    assert (sweep(office.runtime), keys_of(redis, newer.id)) == (0, before)
+    assert index.time_of(newer.id) <= index.now_ms(), "the next sweep may claim it"
 
 
 def test_sweep_leaves_a_session_of_a_newer_version_unchanged(

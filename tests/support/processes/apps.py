@@ -40,7 +40,7 @@ def _runtime_of(app: Celery) -> Runtime:
 
 
 def _twice_runtime():
-    return dataclasses.replace(_runtime_of(twice), graph=EverythingTwice(lambda: twice, knows_agent=bool))
+    return dataclasses.replace(_runtime_of(twice), graph=EverythingTwice(lambda: twice, can_run=bool))
 
 
 twice = create_worker_app(settings)

@@ -198,6 +198,19 @@ def _stop_plans_nothing(call: Call, args: dict[str, Any], before: Store, outcome
         yield "a step is planned after the session was asked to stop"
 
 
+def _waits_for_agents_are_no_attempts(
+    call: Call, args: dict[str, Any], before: Store, outcome: Outcome
+) -> Iterator[str]:
+    if call.verb != "turns/await_agent" or outcome.store.text == before.text:
+        return
+    turn, now = (store.turns[int(args["number"])] for store in (before, outcome.store))
+    if call.scope in before.locks:
+        yield f"turn {args['number']} waits for an agent, but {before.locks[call.scope]} runs it"
+    attempt = ("status", "token", "grants", "failures", "fence")
+    if [turn.get(it) for it in attempt] != [now.get(it) for it in attempt] or outcome.events:
+        yield f"the wait of turn {args['number']} for an agent counts as an attempt"
+
+
 def _added(before: Store, outcome: Outcome) -> list[str]:
     return outcome.store.dialog[len(before.dialog) :]
 
@@ -218,4 +231,5 @@ _RULES = (
     _answers_of_replies_are_true,
     _only_the_current_wait_is_updated,
     _stop_plans_nothing,
+    _waits_for_agents_are_no_attempts,
 )

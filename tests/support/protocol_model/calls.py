@@ -119,6 +119,11 @@ def _own_args(scenario: Scenario, worker: Worker) -> Args:
     }
 
 
+def await_agent_call(number: int, agent: str, scope: str) -> Call:
+    """Return the call about a turn whose agent no worker knows; '': a worker knows it now."""
+    return make_call("turns/await_agent", {"number": number, "agent": agent, "delay_ms": DELAY_MS}, scope)
+
+
 def operator_call(scenario: Scenario, index: int) -> Call:
     """Return the call of the operator's command at `index`."""
     command = scenario.operator[index]

@@ -57,6 +57,7 @@ SCENARIOS = (
         operator=("suspend", "post", "resume"),
         is_cancelled=True,
     ),
+    Scenario("agent of no worker", (_FLOOR,), _ONE._replace(failures=1, strangers=2)),
     Scenario("steered", (_FLOOR, _FLOOR), _ONE, operator=("steer", "steer")),
 )
 

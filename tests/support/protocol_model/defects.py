@@ -181,6 +181,14 @@ DEFECTS = (
         "steered",
         "applies, but the settings have edition 1",
     ),
+    Defect(
+        "wait for an agent takes a running turn",
+        "turns/await_agent",
+        "(turn.status == 'speaking' and not lock_owner(lock))",
+        "turn.status == 'speaking'",
+        "agent of no worker",
+        "waits for an agent, but",
+    ),
 )
 
 

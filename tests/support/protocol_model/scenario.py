@@ -20,6 +20,8 @@ class Budget(NamedTuple):
     failures: int = 0
     questions: int = 0
     reassignments: int = 0
+    #: Messages that reach a worker without the agent, while no worker has it.
+    strangers: int = 0
 
     def allows(self, kind: str) -> bool:
         """Return whether `kind` may happen once more."""

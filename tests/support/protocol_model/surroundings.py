@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .answers import send_after_reply
-from .calls import operator_call, reply_args
+from .calls import await_agent_call, operator_call, reply_args
 from .scenario import Scenario
 from .server import Call, Outcome, make_call
 from .world import ADVANCE, Step, World
@@ -24,6 +24,7 @@ def surrounding_steps(scenario: Scenario, world: World) -> Iterator[Step]:
         yield Step(
             "all messages are lost", world._replace(queue=frozenset()), None, _unchanged, is_fair=False
         )
+    yield from _strangers(world)
     for index in range(len(world.people)):
         yield from _person(scenario, world, index)
     yield from _operator(scenario, world)
@@ -81,6 +82,21 @@ def _releases(world: World) -> Iterator[Step]:
                 yield Step(text, world, call, _unchanged, is_fair=False)
             elif world.budget.allows("expiries"):
                 yield Step(f"{text}, but runs", world.less("expiries"), call, _unchanged, is_fair=False)
+
+
+def _strangers(world: World) -> Iterator[Step]:
+    """Yield that a worker without the agent takes a message, and that one with the agent appears."""
+    if world.budget.allows("strangers"):
+        for message in sorted(world.queue - {ADVANCE}):
+            taken = world.less("strangers")._replace(queue=world.queue - {message})
+            text = f"a worker that does not know the agent of turn {message.number} takes its message"
+            call = await_agent_call(message.number, "ada", message.scope)
+            yield from _with_lost_answer(Step(text, taken, call, _unchanged, is_fair=False))
+    for number, turn in world.store.turns.items():
+        if "lacks" in turn:
+            call = await_agent_call(number, "", turn["scope"])
+            text = f"a worker with the agent of turn {number} appears"
+            yield from _with_lost_answer(Step(text, world, call, _unchanged, is_fair=False))
 
 
 def _person(scenario: Scenario, world: World, index: int) -> Iterator[Step]:

@@ -47,11 +47,11 @@ class ByHand:
         """What `symposia.advance` does."""
         advance(self.runtime, job.id, parent=job.id)
 
-    def turn(self, job: CollabJob, number: int, **changed: Any) -> str:
+    def turn(self, job: CollabJob, number: int, *, handed_on: bool = False, **changed: Any) -> str:
         """What `symposia.turn` does; `changed` replaces parts of the runtime."""
         people = job.collab().participants
         name = people[(number - 1) % len(people)].participant_id
-        call = TurnCall(job.id, number, name, CollabMode.ROUND_ROBIN, "floor")
+        call = TurnCall(job.id, number, name, CollabMode.ROUND_ROBIN, "floor", handed_on=handed_on)
         return handle_turn_message(
             replace(self.runtime, **changed), call, task_id=f"t{number}", parent_id=job.id
         ).word

@@ -1,16 +1,24 @@
-"""A turn whose agent this worker does not know, seen from this worker."""
+"""A turn whose agent this worker cannot run, seen from this worker."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from sessions.by_hand import ByHand
+from symposia.agents.registry.agents_file import read_agents_file
+from symposia.agents.registry.registry import Registry
 from symposia.jobs.collab import CollabJob
 from symposia.models.sessions.options import FailurePolicy
-from symposia.state.presence import WorkerPresence
+from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
+from symposia.state.sessions.awaited_agents import AwaitedAgents
+from symposia.tasks.sessions.sweep import sweep
+from symposia.tasks.turns.other_workers import wake_awaiting_sessions
+
+QUEUE = "symposia.agents.elsewhere"
 
 
 @pytest.fixture
@@ -24,28 +32,108 @@ def book(redis_url: str) -> Iterator[WorkerPresence]:
         yield WorkerPresence(client)
 
 
-def opened(hand: ByHand) -> CollabJob:
-    return hand.open("coder", turns=1, policy=FailurePolicy(attempts=1))
+def opened(hand: ByHand, agent: str = "coder") -> CollabJob:
+    return hand.open(agent, turns=1, policy=FailurePolicy(attempts=1))
 
 
-def test_turn_is_left_to_a_worker_with_the_agent(hand, book):
+def announce(book: WorkerPresence, *agents: str, **route) -> None:
+    book.announce("w1@elsewhere", agents, route=WorkerRoute(**route))
+
+
+def handed_on(hand: ByHand) -> int:
+    """Number of messages in the queue of the other worker."""
+    return hand.runtime.store.client.llen(QUEUE)
+
+
+def waiting_for(hand: ByHand) -> dict[str, int]:
+    return AwaitedAgents(hand.runtime.store.client).count()
+
+
+def check_no_attempt(job: CollabJob) -> None:
+    state = job.state()
+    record = state.records[1]
+    assert (record.status, record.failures, record.grants, state.fence) == ("planned", 0, 0, 0)
+
+
+def test_turn_is_handed_on_to_a_worker_with_the_agent(hand, book):
+    job = opened(hand)
+    announce(book, "coder", queue=QUEUE)
+    assert hand.turn(job, 1) == "handed-on"
+    assert handed_on(hand) == 1
+    check_no_attempt(job)
+
+
+def test_turn_is_left_to_a_worker_of_an_earlier_release(hand, book):
     job = opened(hand)
     book.announce("w1@elsewhere", ["coder"])
     assert hand.turn(job, 1) == "deferred"
-    record = job.state().records[1]
-    assert (record.status, record.failures, record.grants) == ("planned", 0, 0)
+    check_no_attempt(job)
 
 
-def test_turn_of_an_unknown_agent_fails(hand, book):
+def test_turn_of_an_unknown_agent_waits(hand, book):
     job = opened(hand)
-    book.announce("w1@elsewhere", ["echo"])
-    hand.turn(job, 1)
-    assert job.state().detail.startswith("coder: agent: must be a registered agent: ")
+    announce(book, "echo", queue=QUEUE)
+    assert hand.turn(job, 1) == "waits"
+    assert (job.state().awaited_agents, waiting_for(hand)) == (("coder",), {"coder": 1})
+    check_no_attempt(job)
+    due_ms = hand.runtime.index.time_of(job.id)
+    assert hand.turn(job, 1) == "waits"
+    assert sweep(hand.runtime) == 0, "nothing is sent for it"
+    assert hand.runtime.index.time_of(job.id) >= due_ms
 
 
-def test_missing_worker_is_not_awaited_forever(hand, book, monkeypatch):
+def test_sweep_sends_the_turn_when_a_worker_knows_its_agent(hand, book):
     job = opened(hand)
-    book.announce("w1@elsewhere", ["coder"])
-    monkeypatch.setattr("symposia.tasks.turns.admission.OTHER_WORKER_LIMIT_MS", 0)
     hand.turn(job, 1)
-    assert (job.status(), job.state().reason) == ("cancelled", "failed")
+    announce(book, "coder", queue=QUEUE)
+    hand.runtime.store.client.zadd("symposia:due", {job.id: 0})
+    assert (sweep(hand.runtime), handed_on(hand)) == (1, 1)
+    assert job.state().awaited_agents == ()
+
+
+def test_worker_with_the_agent_finds_the_turn_at_once(hand):
+    job = opened(hand)
+    hand.turn(job, 1)
+    registry = Registry(objects={"coder": lambda _turn: "here"})
+    knowing = replace(hand.runtime, registry=registry)
+    wake_awaiting_sessions(hand.runtime)
+    assert hand.runtime.index.time_of(job.id) > 0, "this worker cannot run the agent"
+    wake_awaiting_sessions(knowing)
+    assert (hand.runtime.index.time_of(job.id), waiting_for(hand)) == (0, {})
+
+
+def test_message_is_handed_on_once(hand, book):
+    """Two workers whose announcements are both out of date would send it to and fro."""
+    job = opened(hand)
+    announce(book, "coder", queue=QUEUE)
+    assert hand.turn(job, 1, handed_on=True) == "deferred"
+    assert handed_on(hand) == 0
+    check_no_attempt(job)
+
+
+BROKEN = """
+[agents.coder]
+kind = "command"
+argv = ["/missing/program"]
+"""
+
+
+def broken(folder) -> Registry:
+    file = folder / "broken.toml"
+    file.write_text(BROKEN)
+    return Registry(read_agents_file(file, None))
+
+
+def test_turn_that_cannot_run_here_is_handed_on(hand, book, tmp_path):
+    job = opened(hand)
+    announce(book, "coder", queue=QUEUE)
+    assert hand.turn(job, 1, registry=broken(tmp_path)) == "handed-on"
+    check_no_attempt(job)
+
+
+def test_turn_that_can_run_nowhere_fails_with_the_reason(hand, book, tmp_path):
+    job = opened(hand)
+    announce(book, "coder", queue=QUEUE, unable=("coder",))
+    hand.turn(job, 1, registry=broken(tmp_path))
+    state = job.state()
+    assert (state.reason, "program not found" in state.detail) == ("failed", True)

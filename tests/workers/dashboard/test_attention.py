@@ -30,6 +30,7 @@ def state(now_ms: int, **turn: Any) -> SessionState:
         (4_999, {"status": "planned", "short_tokens": 5}, None),
         (5_000, {"status": "planned", "short_tokens": 5}, "a turn waits for budget"),
         (9_000, {"status": "speaking"}, None),
+        (1, {"status": "planned", "lacks": "ada"}, "no worker knows agent ada"),
     ],
 )
 def test_session_is_stuck_after_its_threshold(now_ms: int, turn: dict[str, Any], expected: str | None):

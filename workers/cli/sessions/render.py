@@ -22,6 +22,7 @@ from ....models.text.ids import moment_from_ms, timestamp_from_ms
 from ....models.text.json_text import dump_json
 from ....models.text.redact import excerpt
 from ....models.text.words import count_of, moment_in_words
+from ....state.sessions.awaited_agents import describe_awaited
 from ....state.sessions.records import SessionState
 from ....tasks.sessions.rendering import output_of
 from ....tasks.views.item_results import last_messages
@@ -116,10 +117,11 @@ class SessionListRow:
 
     def cells(self, depth: int) -> tuple[str | Text, ...]:
         """Return the cells after the id and the opening time; `depth` is that in the tree of sessions."""
-        status = self.state.status
+        status, agents = self.state.status, self.state.awaited_agents
+        shown = printable(describe_awaited(agents)) if agents else outcome(status, self.state.reason)
         return (
             self.collab.mode.value,
-            _cut(outcome(status, self.state.reason), style=STATUS_STYLE.get(status, "")),
+            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(status, "")),
             str(self.state.closed),
             str(self.state.usage.tokens),
             _cut(_indented(depth, printable(self.collab.title))),
@@ -135,6 +137,7 @@ class SessionListRow:
             "mode": self.collab.mode.value,
             "status": state.status.value,
             "reason": state.reason,
+            "awaited_agents": list(state.awaited_agents),
             "turns": state.closed,
             "messages": state.messages,
             "usage": state.usage.to_json_data(),
@@ -256,9 +259,9 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         before = f", after the turn of {cast.name(holder)}" if holder else ""
         yield Text("now: " + (", ".join(speaking) or f"planning{before}"))
     if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
-        yield Text(
-            f"queued for {queued_s:.0f} s: no worker has taken it; see symposia doctor", style="yellow"
-        )
+        agents = state.awaited_agents
+        why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
+        yield Text(f"queued for {queued_s:.0f} s: {why}; see symposia doctor", style="yellow")
     messages = list(job.messages())
     for item in items_of(job.board(), last_messages(messages)):
         yield _item(screen, item, cast)
@@ -308,6 +311,7 @@ def details_json(job: CollabJob) -> dict[str, JsonValue]:
         "reason": state.reason,
         "detail": state.detail,
         "queued_for_s": job.queued_for_s(),
+        "awaited_agents": list(state.awaited_agents),
         "turn_state": job.turn_state().model_dump(mode="json"),
         "turns": state.closed,
         "rounds": state.rounds,

@@ -200,8 +200,8 @@ def _explain_unknown_agent(registry: Registry, settings: Settings) -> Iterator[N
         if not registry.knows(error.name) and error.name not in registered_names(registry, settings):
             raise
         rule = (
-            "must be known to every running worker, but a worker has another agents file or earlier code; "
-            "restart it, see `symposia doctor`"
+            "must be known to a running worker, but each of them has another agents file or earlier code; "
+            "restart one, see `symposia doctor`"
         )
         raise InvalidInput(error.field, error.name, rule) from error
 

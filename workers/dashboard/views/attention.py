@@ -7,6 +7,7 @@ from typing import Literal
 
 from ....models.metrics import StuckReason
 from ....models.protocol.collab import CollabStatus
+from ....state.sessions.awaited_agents import describe_awaited
 from ....state.sessions.live_sessions import stuck_reason
 from ....state.sessions.records import SessionState
 from .collab_row import CollabFacts, CollabRow
@@ -48,16 +49,22 @@ def attention_of(
     parked = [turn for turn in turns if turn.parking is not None]
     if not has_workers and (not turns or len(parked) < len(turns)):
         return "no_worker", "no worker is running"
-    if stuck_reason(state, after_ms=limits.queued_ms) is StuckReason.QUEUED:
-        return "stuck", "queued, but no worker has taken it"
-    if stuck_reason(state, after_ms=limits.stuck_ms) is StuckReason.BUDGET:
-        return "stuck", "a turn waits for budget"
-    if is_unswept:
-        return "stuck", "no worker sweeps it"
+    if text := _describe_stuck(state, limits, is_unswept=is_unswept):
+        return "stuck", text
     if parked:
         names = (facts.names.get(turn.participant, turn.participant) for turn in parked)
         return "parked", f"waits for an answer to {', '.join(names)}"
     return None, None
+
+
+def _describe_stuck(state: SessionState, limits: AttentionLimits, *, is_unswept: bool) -> str | None:
+    if agents := state.awaited_agents:
+        return describe_awaited(agents)
+    if stuck_reason(state, after_ms=limits.queued_ms) is StuckReason.QUEUED:
+        return "queued, but no worker has taken it"
+    if stuck_reason(state, after_ms=limits.stuck_ms) is StuckReason.BUDGET:
+        return "a turn waits for budget"
+    return "no worker sweeps it" if is_unswept else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ FAULTS: dict[str, Fault] = {
     "warm shutdown": workers.stop_warm,
     "warm shutdown cut short": workers.stop_twice,
     "rolling restart": workers.rolling_restart,
+    "worker restarted in the wrong folder": workers.restart_in_wrong_folder,
     "message lost in the pop": workers.lost_in_the_pop,
     "network of a worker silent": workers.cut_off,
     "connections cut": workers.connections_cut,
@@ -48,8 +49,10 @@ _OF_REDIS_QUEUES = frozenset(
 _OF_RABBIT = frozenset(
     {"broker restarted", "connections to the broker closed", "queue of the broker deleted"}
 )
-#: Faults that put messages of their own into the queue: a resume sends all again.
-_ADDING = frozenset({"messages tripled and shuffled", "suspended and resumed"})
+#: Faults that put messages of their own into the queue: a resume sends all again, another worker gets one more.
+_ADDING = frozenset(
+    {"messages tripled and shuffled", "suspended and resumed", "worker restarted in the wrong folder"}
+)
 
 
 def faults_for(names: Iterable[str], *, rabbit: bool, counted: bool = False) -> list[str]:

@@ -91,6 +91,22 @@ def rolling_restart(arena: Arena, _random: Random) -> None:
         member.wait_reborn(lives)
 
 
+def restart_in_wrong_folder(arena: Arena, random: Random) -> None:
+    """A worker comes back without the agents of the sessions, beside one that has them and is killed meanwhile."""
+    (other := arena.folder / "other.toml").touch()
+    strange, *right = random.sample(arena.crew.members, len(arena.crew.members))
+    lives, strange.environment = strange.lives, {"SYMPOSIA_AGENTS_FILE": str(other)}
+    strange.signal(signal.SIGKILL)
+    strange.wait_reborn(lives)
+    for member in right:
+        lives = member.lives
+        member.signal(signal.SIGKILL)
+        member.wait_reborn(lives)
+    lives, strange.environment = strange.lives, {}
+    strange.signal(signal.SIGKILL)
+    strange.wait_reborn(lives)
+
+
 def lost_in_the_pop(arena: Arena, random: Random) -> None:
     """A worker stops between taking a message and noting that it did; the message is gone with it."""
     member = _anyone(arena, random)

@@ -10,9 +10,13 @@ from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 
 from symposia import AsyncClient
+from symposia.agents.registry.registry import Registry
+from symposia.jobs.reading import facts_of
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.sessions.stop_conditions import Deadline, MaxRounds, TokenBudget
 from symposia.models.text.ids import attempt_span_id, trace_id
+from symposia.tasks.waiting.parked_turn import read_question
+from symposia.tasks.waiting.subsessions.opening import open_child
 from symposia.workers.tracing.provider import DerivedIds
 from symposia.workers.tracing.session_tracing import SessionTracing
 
@@ -41,6 +45,18 @@ def test_no_worker_waits_for_a_sub_session(office):
     assert (turn.status, turn.child) == ("parked", child.id)
     assert child.status() is CollabStatus.ACTIVE
     assert job.pending() == (), "no person can answer for it"
+
+
+def test_worker_without_the_agent_opens_no_session(office):
+    job = outer(office)
+    for _ in range(3):
+        office.deliver()
+    (turn,) = job.state().open_turns()
+    asked = read_question(facts_of(job), job.state(), turn.number)
+    stranger = dataclasses.replace(office.runtime, registry=Registry())
+    end = open_child(stranger, asked, asked.waiting.child)
+    assert end.text == "parked: its session opens when a worker knows agent panel"
+    assert job.state().records[turn.number].status == "parked"
 
 
 def test_session_begins_with_what_its_participant_may_see(office):

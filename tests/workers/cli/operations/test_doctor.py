@@ -17,7 +17,9 @@ from symposia.models.text.ids import new_id
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
+from symposia.state.redis.readers import server_ms
 from symposia.state.reviews.queues import DeliveryQueue
+from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.index import SessionIndex
 from symposia.workers.local.embedded import EmbeddedServer
 
@@ -189,7 +191,15 @@ def test_doctor_warns_of_workers_with_different_agents(terminal: Terminal):
         book.announce("w2@here", ["echo"], process="w2@here/2-b")
     told = findings(terminal, "workers")
     assert [it["grade"] for it in told] == ["ok", "ok", "warning"]
-    assert told[2]["text"] == "not every worker has coder: sessions that use them are refused"
+    assert told[2]["text"] == "not every worker has coder: their turns go to the workers that have them"
+
+
+def test_doctor_names_agents_that_no_worker_knows(terminal: Terminal):
+    with connect(terminal.settings["redis_url"]) as client:
+        AwaitedAgents(client).add("alpha", "x", now_ms=server_ms(client))
+    warned = findings(terminal, "agents")[-1]
+    assert warned["grade"] == "warning"
+    assert warned["text"] == "no worker knows agent alpha: 1 session waits for it"
 
 
 def test_doctor_checks_a_separate_broker(terminal: Terminal):

@@ -90,7 +90,7 @@ def test_agent_unknown_to_a_running_worker_is_reported(terminal: Terminal, pair_
     said = terminal.call("run", pair_file)
     assert said.code == 2
     assert (
-        "agents.ann: must be known to every running worker, but a worker has another agents file" in said.err
+        "agents.ann: must be known to a running worker, but each of them has another agents file" in said.err
     )
     pair = terminal.folder / "pair.yaml"
     pair.write_text(pair.read_text().replace("agent: echo", "agent: nobody"))
@@ -107,8 +107,8 @@ def test_agent_in_code_that_is_newer_than_a_worker_is_reported(terminal: Termina
     pair = terminal.folder / "pair.yaml"
     pair.write_text(pair.read_text().replace("agent: echo", "agent: newer"))
     said = terminal.run("run", pair_file)
-    assert "agents.ann: must be known to every running worker" in said.err
-    assert "earlier code; restart it" in said.err
+    assert "agents.ann: must be known to a running worker" in said.err
+    assert "earlier code; restart one" in said.err
 
 
 def test_running_worker_is_used(busy: Terminal, pair_file):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
 from live import until
 from processes.terminal import Terminal
+from symposia.state.presence import WorkerPresence
+from symposia.state.redis.connect import connect
 
 #: They start processes one after the other.
 pytestmark = pytest.mark.timeout(180)
@@ -45,3 +48,23 @@ def test_watch_warns_once_and_continues(terminal: Terminal, pair_file: str, opti
     terminal.call("cancel", session)
     said = watching.ended()
     assert (said.code, said.err) == (1, warning(session))
+
+
+@pytest.mark.long
+def test_agent_of_no_worker_is_named(busy: Terminal, pair_file: str):
+    with connect(busy.settings["redis_url"]) as client:
+        presence = WorkerPresence(client)
+        presence.announce("w9@gone", ["coder"])
+        path = Path(pair_file)
+        path.write_text(path.read_text().replace("agent: echo", "agent: coder"))
+        session = busy.call("submit", pair_file).out.strip()
+        presence.leave("w9@gone")
+    reason = "no worker knows agent coder"
+    watching = busy.start("watch", session).until(reason)
+    assert reason in until(lambda: re.search("queued.*", busy.call("show", session).out))[0]
+    assert busy.call("show", session, "--json").json()["awaited_agents"] == ["coder"]
+    assert busy.call("list", "--json").json()[0]["awaited_agents"] == ["coder"]
+    assert "no worker knows" in busy.call("list").out
+    assert f"{reason}: 1 session waits for it" in busy.call("doctor").out
+    busy.call("cancel", session)
+    assert watching.ended().code == 1

@@ -53,13 +53,18 @@ export function openTurnRows(session, names, nowMs) {
   return session.open_turns.map((it) => row([
     `${it.turn}`,
     names.get(it.participant) ?? it.participant,
-    make("span", { class: `state state-${stateClass(it.state)}` }, it.waits_for_budget ? "waits for budget" : it.state),
+    make("span", { class: `state state-${stateClass(it.state)}` }, waitOf(it) ?? it.state),
     it.scope,
     it.attempt ? `${it.attempt}` : "–",
     it.began_ms ? duration(nowMs - it.began_ms) : it.queued_ms ? `queued ${duration(nowMs - it.queued_ms)}` : "–",
     it.lease_left_ms === null ? "–" : leaseLeft(it.lease_left_ms - (nowMs - session.now_ms)),
     it.fence ? `${it.fence}` : "–",
   ]));
+}
+
+function waitOf(turn) {
+  if (turn.awaited_agent !== null) return `no worker knows agent ${turn.awaited_agent}`;
+  return turn.waits_for_budget ? "waits for budget" : null;
 }
 
 function leaseLeft(ms) {

@@ -194,6 +194,7 @@ def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
         "parent_id": record.parent,
         "lease_left_ms": leases_ms.get(record.number),
         "waits_for_budget": record.short is not None,
+        "awaited_agent": record.lacks,
         "reserved_tokens": record.reserved.tokens,
         "reserved_cost_micros": record.reserved.cost,
     }
