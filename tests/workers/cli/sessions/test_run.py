@@ -143,7 +143,6 @@ def test_ctrl_c_stops_processes_and_keeps_the_session(terminal: Terminal, gated_
 
 @pytest.mark.long
 def test_a_worker_that_is_killed_is_started_again(terminal: Terminal, gated_file, gate):
-    del terminal.settings["lease_s"]
     running = terminal.start("run", gated_file).until("ann")
     terminal.wait_until_speaks(terminal.call("list", "--json").json()[0]["id"], "bob")
     for process in terminal.processes():
