@@ -6,6 +6,7 @@ from io import StringIO
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
 from symposia.models.protocol.base import Event
 from symposia.models.protocol.collab import Collab, Participant
