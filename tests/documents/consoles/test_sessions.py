@@ -47,7 +47,10 @@ def test_people(shared: Installation) -> None:
         f"{{title: The autumn letter, purpose: Write it., mode: pair, participants: {PEOPLE}}}",
     )
     write(shared, "answer.txt", "Shorter, please.\n")
-    walk = Walk(shared.terminal, values={"Sat 28 Nov 2026, 09:12 UTC": "...", "6 days": "..."})
+    walk = Walk(
+        shared.terminal,
+        values={"Sat 28 Nov 2026, 09:12 UTC": "...", "6 days": "...", "Dear readers.": "Write it."},
+    )
 
     def ask() -> None:
         session = shared.submit(file)
