@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..archive.sessions.reader import ArchiveReader
     from ..models.turns.deltas import Delta
+    from ..models.turns.tool_events import ToolEvent
 
 
 class ArchivedJob(CollabJob):
@@ -51,7 +52,7 @@ class ArchivedJob(CollabJob):
             raise NotLive(self.id)
         return self._result()
 
-    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:  # noqa: ARG002 - there is no live output
+    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | ToolEvent | None]:  # noqa: ARG002 - there is no live output
         """Iterate over all that happened.
 
         Raises:

@@ -17,6 +17,7 @@ from ....models.protocol.collab import Collab
 from ....models.protocol.events import MapEvent, MAPEventType
 from ....models.sessions.spec import SessionSpec
 from ....models.turns.deltas import Delta
+from ....models.turns.tool_events import ToolEvent, ToolStatus
 from ....state.following.session_follower import SessionUpdate
 from ....tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..common.screen import TO_ALL, ParticipantNames, dialog_line, printable
@@ -85,10 +86,13 @@ class LiveView:
     def __exit__(self, *_: object) -> None:
         self._progress.stop()
 
-    def show(self, moment: SessionUpdate | Delta) -> None:
+    def show(self, moment: SessionUpdate | Delta | ToolEvent) -> None:
         """Print one update of the session, or show partial output until its message is written."""
         if isinstance(moment, Delta):
             self._progress.drafts.add(moment)
+            return
+        if isinstance(moment, ToolEvent):
+            self._console.print(self._tool_line(moment))
             return
         for message in moment.messages:
             self._progress.drafts.remove(message.turn_number)
@@ -122,6 +126,16 @@ class LiveView:
             closed = GrantEnd.from_event(event)
             if all(message.turn_number != closed.turn for message in moment.messages):
                 yield self._silent_turn_line(closed)
+
+    def _tool_line(self, event: ToolEvent) -> Text:
+        """Return the line about the begin or the end of a tool call."""
+        if event.duration_ms is None:
+            words = f"calls {event.name} {event.arguments}"
+        else:
+            words = f"{event.name}: {event.status.value} after {event.duration_ms / 1000:.1f} s"
+        style = "dim" if event.status in (ToolStatus.RUNNING, ToolStatus.OK) else "yellow"
+        name = self._cast.styled_name(event.participant_id)
+        return dialog_line(self._console, event.turn_number, name, Text(printable(words), style=style))
 
     def _journal_lines(self, event: Event) -> Iterator[Text]:
         """Yield lines about pauses, parked turns and steering."""
@@ -220,9 +234,11 @@ def follow(job: CollabJob, console: Console, *, between: Callable[[], None]) -> 
     return job.result()
 
 
-def moment_json(moment: SessionUpdate | Delta) -> dict[str, JsonValue]:
+def moment_json(moment: SessionUpdate | Delta | ToolEvent) -> dict[str, JsonValue]:
     """Return one update as JSON data."""
     if isinstance(moment, Delta):
         return {"delta": moment.model_dump(mode="json")}
+    if isinstance(moment, ToolEvent):
+        return {"tool": moment.model_dump(mode="json", exclude_none=True)}
     event: dict[str, JsonValue] = {"event": moment.event.to_wire()}
     return {**event, "messages": [it.to_wire() for it in moment.messages]} if moment.messages else event
