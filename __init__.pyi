@@ -143,6 +143,10 @@ from .models.turns.items import (
     NewItem as NewItem,
     WorkItem as WorkItem,
 )
+from .models.turns.tool_events import (
+    ToolEvent as ToolEvent,
+    ToolStatus as ToolStatus,
+)
 from .models.turns.turn import (
     Decision as Decision,
     DraftMessage as DraftMessage,

@@ -28,6 +28,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from ..models.sessions.recorded import ModelPrompt, RecordedTool
+from ..models.turns.tool_events import ToolStatus
 from ..models.turns.turn import TurnContext, TurnOutcome
 
 #: Prefix of the journal keys of usage: the usage of one attempt so far, a `Usage` as JSON.
@@ -131,6 +132,16 @@ class CallObserver(Protocol):
         ...
 
 
+class ToolListener(Protocol):
+    """Listener of the tool calls of a turn."""
+
+    async def report_tool(
+        self, call: str, tool: str, arguments: str, *, status: ToolStatus, duration_ms: int | None = None
+    ) -> None:
+        """Report the begin or the end of a call; never raises if nobody can be told."""
+        ...
+
+
 class InMemoryCallJournal:
     """Call journal in memory, for turns that no other process repeats."""
 
@@ -175,6 +186,8 @@ class TurnServices:
     notes: NoteStore = field(default_factory=InMemoryNotes)
     #: Rate limiter, checked before a fallback model is used; None: no limit.
     rate_limiter: RateLimiterPort | None = None
+    #: Listener of the tool calls; None: no listener.
+    tool_listener: ToolListener | None = None
     #: Files of the reviewed project; None: no file can be read.
     review_files: ReviewFilesPort | None = None
     #: Journal key under which an agent stores the total usage of this attempt.

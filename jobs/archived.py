@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ..archive.sessions.reader import ArchiveReader
     from ..models.turns.deltas import Delta
+    from ..models.turns.tool_events import ToolEvent
 
 
 class ArchivedJob(CollabJob):
@@ -57,7 +58,7 @@ class ArchivedJob(CollabJob):
         result = self._result()
         return result.raise_for_failure() if raise_on_failure else result
 
-    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:  # noqa: ARG002 - there is no live output
+    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | ToolEvent | None]:  # noqa: ARG002 - there is no live output
         """Iterate over all that happened.
 
         Raises:

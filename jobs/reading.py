@@ -25,6 +25,7 @@ from ..models.sessions.subsessions import ParentRef
 from ..models.text.ids import moment_from_ms, timestamp_from_ms
 from ..models.text.words import count_of
 from ..models.turns.deltas import Delta
+from ..models.turns.tool_events import ToolEvent
 from ..models.turns.turn import TurnState
 from ..models.turns.usage_table import UsageTable
 from ..state.following.event_follower import END_ONLY, follow
@@ -293,14 +294,15 @@ class ReadableJob:
         """
         return (self._read(MapEvent, text, "events") for text in self._stream_texts("events", follow))
 
-    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | None]:
+    def live(self, *, deltas: bool = True) -> Iterator[SessionUpdate | Delta | ToolEvent | None]:
         """Iterate over all that happens until the session ends. Logs a warning when no worker is running.
 
         Args:
-            deltas: Include the output of turns that are running. Models whose turns start from now on stream it.
+            deltas: Include the output and the tool calls of turns that are running. Models whose turns start from now
+                on stream their output.
 
         Yields:
-            An event with the messages that it brought, or a piece of output. None about twice per second while
+            An event with the messages that it brought, a piece of output, or the begin or end of a tool call. None about twice per second while
             nothing happens.
         """
         return watch(self._connections.redis, self.id, deltas=deltas, waiting=self._watch().check)

@@ -13,8 +13,8 @@ import json
 import logging
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
@@ -40,6 +40,7 @@ from pydantic_core import to_jsonable_python
 
 from ...models.errors import AgentFailed
 from ...models.turns.decision_check import check_decision
+from ...models.turns.tool_events import ToolStatus, shorten_arguments
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from .approvals import needs_approval
@@ -49,6 +50,7 @@ from .errors import retry_pause_s
 from .observing import describe_prompt
 from .prices import ADVICE
 from .settings import DecisionForm, PricedModel, usage_of
+from .tool_questions import AnswerNeeded
 from .tools import ToolContext, use_effect_id
 
 log = logging.getLogger(__name__)
@@ -198,8 +200,23 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         if text is not None:
             _mark_replayed()
             return json.loads(text)
+        async with self._reporting(number, call.tool_name, args):
+            return await self._run_tool(
+                ctx, number, call.tool_name, tool_def=tool_def, args=args, handler=handler
+            )
+
+    async def _run_tool(
+        self,
+        ctx: RunContext[ToolContext],
+        number: str,
+        tool: str,
+        *,
+        tool_def: ToolDefinition,
+        args: dict[str, Any],
+        handler: WrapToolExecuteHandler,
+    ) -> Any:
         with (
-            use_effect_id(f"{ctx.deps.turn.effect_id}:{call.tool_name}:{number}"),
+            use_effect_id(f"{ctx.deps.turn.effect_id}:{tool}:{number}"),
             self._observing_retry(TOOLS + number),
         ):
             if needs_approval(tool_def):
@@ -207,6 +224,29 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
                 return await approved.execute(ctx.deps, tool_def, args, handler)
             result = await handler(args)
         return await store_result(self.services.journal, TOOLS + number, result)
+
+    @asynccontextmanager
+    async def _reporting(self, call: str, tool: str, args: dict[str, Any]) -> AsyncIterator[None]:
+        """Report the begin and the end of a tool call to the listener, if there is one."""
+        listener = self.services.tool_listener
+        if listener is None:
+            yield
+            return
+        shown = shorten_arguments(to_jsonable_python(args, fallback=str), self.secrets)
+        began, status = time.monotonic(), ToolStatus.ERROR
+        await listener.report_tool(call, tool, shown, status=ToolStatus.RUNNING)
+        try:
+            yield
+            status = ToolStatus.OK
+        except (ToolRetryError, ModelRetry):
+            status = ToolStatus.RETRY
+            raise
+        except AnswerNeeded:
+            status = ToolStatus.WAITING
+            raise
+        finally:
+            took_ms = round((time.monotonic() - began) * 1000)
+            await listener.report_tool(call, tool, shown, status=status, duration_ms=took_ms)
 
     def _observe_tool_call(self, call: str, tool: str, args: dict[str, Any]) -> None:
         if self.services.observer is None:

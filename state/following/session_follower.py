@@ -19,11 +19,12 @@ from ...models.protocol.base import Event
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.turns.deltas import Delta
+from ...models.turns.tool_events import ToolEvent
 from ..redis.keys import session_key
 from ..redis.readers import PAGE, StreamReader, read_batches, read_stored
 from ..turns.deltas import ListenerRegistration
 
-_Watched = Literal["events", "journal", "deltas"]
+_Watched = Literal["events", "journal", "deltas", "tools"]
 
 #: Events that may come with messages.
 _SPOKEN = frozenset(
@@ -58,10 +59,10 @@ def watch(
     deltas: bool = True,
     idle_ms: int = 500,
     waiting: Callable[[], object] = lambda: None,
-) -> Iterator[SessionUpdate | Delta | None]:
+) -> Iterator[SessionUpdate | Delta | ToolEvent | None]:
     """Yield all past events and all future ones, until the session has ended.
 
-    With `deltas`, the live text of open turns is yielded, too; models whose turns begin from now on send
+    With `deltas`, the live text of open turns and the events of their tool calls are yielded, too; models whose turns begin from now on send
     their output word by word. None is yielded after `idle_ms` milliseconds without an entry; `waiting` is
     called before that.
 
@@ -70,7 +71,7 @@ def watch(
     """
     words = _DialogReader(StreamReader(client), session_id)
     draft_progress = _OpenGrants()
-    cursors: dict[_Watched, str] = {"events": "0", "journal": "0"}
+    cursors: dict[_Watched, str] = {"events": "0", "journal": "0", **({"tools": "0"} if deltas else {})}
     presence = ListenerRegistration(client, session_id)
     ended = False
     while not ended:
@@ -79,6 +80,9 @@ def watch(
         entries = _read(client, session_id, cursors, idle_ms)
         for entry in entries:
             if entry.stream == "deltas":
+                continue
+            if entry.stream == "tools":
+                yield read_stored(ToolEvent, entry.text, session_id=session_id, part="tools")
                 continue
             moment = _make_update(entry, words)
             ended = ended or moment.event.event_type == MAPEventType.SESSION_COMPLETED
@@ -201,8 +205,8 @@ def _token(event: MapEvent) -> str | None:
     return token_id if isinstance(token_id, str) else None
 
 
-def output_pieces(moment: SessionUpdate | Delta | None) -> tuple[Delta | Message, ...]:
+def output_pieces(moment: SessionUpdate | Delta | ToolEvent | None) -> tuple[Delta | Message, ...]:
     """Return the output and the messages of one item of a live session."""
-    if moment is None:
+    if moment is None or isinstance(moment, ToolEvent):
         return ()
     return (moment,) if isinstance(moment, Delta) else moment.messages

@@ -17,6 +17,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{id}:spare` | stream | copy of another stream; exists only while a script compacts it |
 | `symposia:{id}:lock:<scope>` | string | `token|deadline_ms`; its TTL is the lease |
 | `symposia:{id}:deltas` | stream | live text of running turns (field `d`); capped, TTL ten minutes |
+| `symposia:{id}:tools` | stream | tool events of running turns (field `t`); capped, TTL ten minutes |
 | `symposia:{id}:listening` | string | exists while a reader of live text is connected; TTL one minute |
 | `symposia:{id}:note:<participant>` | string | note of a participant's agent, kept from turn to turn; TTL one week |
 | `symposia:{id}:unstored` | hash | results of turns whose statements the dialog memory does not have yet, by turn number; TTL one week |

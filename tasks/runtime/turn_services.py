@@ -27,6 +27,7 @@ from ...state.sessions.records import Grant
 from ...state.turns.deltas import DeltaPublisher
 from ...state.turns.guard_hits import GuardHit, record_hit
 from ...state.turns.journal import CallJournal, ParticipantNote
+from ...state.turns.tool_events import ToolEventWriter
 from ...state.usage_limits import Permit, RateLimiter
 from .recording import TurnRecorder
 
@@ -157,6 +158,7 @@ class GrantServices:
             self._open(),
             self.factory.publisher.writer(self.session_id, self.grant, self.participant) if streams else None,
             notes if self.recorder is None else self.recorder.record_notes(notes),
+            tool_listener=ToolEventWriter(self.factory.client, self.session_id, self.grant, self.participant),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
             review_files=self.factory.review_files,
             usage_key=USAGE_KEY_PREFIX + self.grant.token,

@@ -16,6 +16,7 @@ from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed
 from symposia.models.sessions.options import AgentBinding
+from symposia.models.turns.tool_events import shorten_arguments
 
 pytestmark = pytest.mark.real_models
 
@@ -88,6 +89,19 @@ output = "stub_agents.tools:Verdict"
 """
 
 
+class Heard:
+    """Listener of tool calls that keeps what it is told."""
+
+    def __init__(self):
+        self.events = []
+
+    async def report_tool(self, call, tool, arguments, *, status, duration_ms=None):
+        self.events.append((call, tool, arguments, status, duration_ms))
+
+    def told(self):
+        return [(tool, arguments, status.value) for _, tool, arguments, status, _ in self.events]
+
+
 @pytest.fixture
 def journal():
     return InMemoryCallJournal()
@@ -99,7 +113,12 @@ def variables():
 
 
 @pytest.fixture
-def speak(runner, turn, model, tmp_path, journal, variables):
+def heard():
+    return Heard()
+
+
+@pytest.fixture
+def speak(runner, turn, model, tmp_path, journal, variables, heard):
     path = tmp_path / "agents.toml"
     path.write_text(
         FILE.format(url=model.url, python=sys.executable, server=SUPPORT / "servers" / "mcp_server.py")
@@ -109,9 +128,8 @@ def speak(runner, turn, model, tmp_path, journal, variables):
     def spoken(agent="secretary", **changes):
         context = turn(timeout_s=patient(30), **changes)
         seat = registry.get_agent(AgentBinding(agent=agent))
-        return runner.start(
-            seat, context, timeout_s=patient(30), turn_services=TurnServices(journal)
-        ).result()
+        services = TurnServices(journal, tool_listener=heard)
+        return runner.start(seat, context, timeout_s=patient(30), turn_services=services).result()
 
     model_tools.calls.clear()
     return spoken
@@ -285,3 +303,38 @@ def test_approval_of_an_unknown_tool_fails_the_turn(speak):
     with pytest.raises(AgentFailed, match=r"mcp.misspelt.approval: the server has no tool 'bun'") as failed:
         speak("careless", approvers=("ann",))
     assert not failed.value.retryable
+
+
+def test_each_call_is_reported_at_its_begin_and_end(speak, model, heard):
+    model.answers(
+        completion(tool=("add", {"a": 2, "b": 3})),
+        completion(tool=("picky", {"room": "drawing"})),
+        completion(tool=("broken", {})),
+    )
+    with pytest.raises(AgentFailed):
+        speak()
+    assert heard.told() == [
+        ("add", '{"a":2,"b":3}', "running"),
+        ("add", '{"a":2,"b":3}', "ok"),
+        ("picky", '{"room":"drawing"}', "running"),
+        ("picky", '{"room":"drawing"}', "retry"),
+        ("broken", "{}", "running"),
+        ("broken", "{}", "error"),
+    ]
+    calls, took = [it[0] for it in heard.events], [it[4] for it in heard.events]
+    assert calls[::2] == calls[1::2]
+    assert took[::2] == [None] * 3
+    assert all(ms >= 0 for ms in took[1::2])
+
+
+def test_call_that_waits_for_a_person_is_reported(speak, model, heard):
+    model.answers(completion(tool=("guarded_burn", {"room": "blue"})))
+    speak("warden", approvers=("cyd",))
+    assert [status for _, _, status in heard.told()] == ["running", "waiting"]
+
+
+def test_arguments_are_short_and_without_secrets():
+    given = {"q": "key sk-house-1", "api_key": "x", "more": [{"password": "y"}], "text": "z" * 1_000}
+    shown = shorten_arguments(given, ["sk-house-1"])
+    assert len(shown) <= 300
+    assert shown.startswith('{"q":"key ***","api_key":"***","more":[{"password":"***"}],"text":"zzz')

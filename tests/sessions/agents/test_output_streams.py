@@ -13,6 +13,7 @@ from servers.model_stub import completion
 from symposia.models.protocol.dialog import Message
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.turns.deltas import Delta, Drafts
+from symposia.models.turns.tool_events import ToolEvent
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 
@@ -119,6 +120,32 @@ def test_text_of_a_killed_attempt_is_withdrawn(stage, model, checked):
     assert late.finish() == [FIRST, TEXT]
     assert late.seen == []
     checked(job, result_of(job))
+
+
+def test_tool_calls_are_seen_in_a_live_session(stage, model, checked):
+    agents = stage.folder / "agents.toml"
+    tools = '[agents.adder]\nkind = "llm"\nmodel = "stub"\ntools = ["add"]\n\n[tools.add]\ncallable = "stub_agents.tools:add"\n'
+    agents.write_text(agents.read_text() + tools)
+    model.answers(completion(tool=("add", {"a": 2, "b": 3})), completion("It is 5."))
+    stage.start_worker()
+    job = stage.submit("round_robin", {"ann": "adder"}, stop=MaxTurns(1))
+    result = result_of(job, timeout_s=90)
+    # Who comes late sees them, too, before the message of their turn.
+    seen = list(filter(None, job.live()))
+    begin, end = [it for it in seen if isinstance(it, ToolEvent)]
+    assert (begin.participant_id, begin.turn_number, begin.name, begin.arguments) == (
+        "ann",
+        1,
+        "add",
+        '{"a":2,"b":3}',
+    )
+    assert (begin.status, begin.duration_ms, end.status) == ("running", None, "ok")
+    assert begin.call_id == end.call_id
+    spoken = next(at for at, it in enumerate(seen) if getattr(it, "messages", ()))
+    assert seen.index(begin) < seen.index(end) < spoken
+    with connect(stage.redis_url) as client:
+        assert client.pttl(session_key(job.id, "tools")) > 0
+    checked(job, result)
 
 
 @pytest.mark.parametrize("end", ["cut", "ends_early"])

@@ -18,6 +18,7 @@ from ....models.protocol.events import MapEvent, MAPEventType
 from ....models.sessions.spec import SessionSpec
 from ....models.text.words import count_of
 from ....models.turns.deltas import Delta, Drafts
+from ....models.turns.tool_events import ToolEvent, ToolStatus
 from ....state.following.session_follower import SessionUpdate
 from ....tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..common.screen import TO_ALL, ParticipantNames, dialog_line, hanging, printable
@@ -103,10 +104,13 @@ class LiveView:
             self._now(), total=self._expected_turns, completed=self._counter.turns
         )
 
-    def show(self, moment: SessionUpdate | Delta) -> None:
+    def show(self, moment: SessionUpdate | Delta | ToolEvent) -> None:
         """Print one update of the session, or show partial output until its message is written."""
         if isinstance(moment, Delta):
             self._progress.drafts.add(moment)
+            return
+        if isinstance(moment, ToolEvent):
+            self._console.print(self._tool_line(moment))
             return
         for message in moment.messages:
             self._progress.drafts.remove(message.turn_number)
@@ -140,6 +144,16 @@ class LiveView:
             closed = GrantEnd.from_event(event)
             if all(message.turn_number != closed.turn for message in moment.messages):
                 yield self._silent_turn_line(closed)
+
+    def _tool_line(self, event: ToolEvent) -> Text:
+        """Return the line about the begin or the end of a tool call."""
+        if event.duration_ms is None:
+            words = f"calls {event.name} {event.arguments}"
+        else:
+            words = f"{event.name}: {event.status.value} after {event.duration_ms / 1000:.1f} s"
+        style = "dim" if event.status in (ToolStatus.RUNNING, ToolStatus.OK) else "yellow"
+        name = self._cast.styled_name(event.participant_id)
+        return dialog_line(self._console, event.turn_number, name, Text(printable(words), style=style))
 
     def _journal_lines(self, event: Event) -> Iterator[Text]:
         """Yield lines about pauses, parked turns and steering."""
@@ -254,7 +268,7 @@ def follow(
     return job.result()
 
 
-def _changes_questions(moment: SessionUpdate | Delta | None) -> bool:
+def _changes_questions(moment: SessionUpdate | Delta | ToolEvent | None) -> bool:
     if not isinstance(moment, SessionUpdate) or not isinstance(moment.event, Event):
         return False
     return moment.event.event_type in (*_WAIT_TEXTS, "turn.answered")
@@ -271,9 +285,11 @@ def _ask(person: PersonAtTerminal, view: LiveView, *, may_be_asked: bool) -> Non
         view.show_progress(not person.is_asked)
 
 
-def moment_json(moment: SessionUpdate | Delta) -> dict[str, JsonValue]:
+def moment_json(moment: SessionUpdate | Delta | ToolEvent) -> dict[str, JsonValue]:
     """Return one update as JSON data."""
     if isinstance(moment, Delta):
         return {"delta": moment.model_dump(mode="json")}
+    if isinstance(moment, ToolEvent):
+        return {"tool": moment.model_dump(mode="json", exclude_none=True)}
     event: dict[str, JsonValue] = {"event": moment.event.to_wire()}
     return {**event, "messages": [it.to_wire() for it in moment.messages]} if moment.messages else event

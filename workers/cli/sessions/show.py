@@ -65,7 +65,10 @@ def watch(
     as_json: AsJson = False,
     deltas: Annotated[
         bool,
-        typer.Option("--deltas", help="With --json: also print partial output while a model generates it."),
+        typer.Option(
+            "--deltas",
+            help="With --json: also print partial output while a model generates it, and its tool calls.",
+        ),
     ] = False,
 ) -> None:
     """Follow a session live until it ends. The session continues after Ctrl-C.
