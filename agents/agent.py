@@ -28,6 +28,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from ..models.sessions.recorded import ModelPrompt, RecordedTool
+from ..models.turns.streaming import OutputListener
 from ..models.turns.tool_events import ToolStatus
 from ..models.turns.turn import TurnContext, TurnOutcome
 
@@ -52,18 +53,6 @@ class CallJournalPort(Protocol):
 
     async def delete_answers(self, kind: str) -> None:
         """Delete the answers of all calls whose name begins with `kind`. Never raises."""
-        ...
-
-
-class Listener(Protocol):
-    """Listener of the output while the agent speaks. Both methods return at once and never raise."""
-
-    def restart_output(self) -> None:
-        """Discard the output so far: it starts again."""
-        ...
-
-    def add_output(self, text: str) -> None:
-        """Handle the next piece of the output."""
         ...
 
 
@@ -182,7 +171,7 @@ class TurnServices:
 
     journal: CallJournalPort = field(default_factory=InMemoryCallJournal)
     #: Listener of the output; None: no listener.
-    listener: Listener | None = None
+    listener: OutputListener | None = None
     notes: NoteStore = field(default_factory=InMemoryNotes)
     #: Rate limiter, checked before a fallback model is used; None: no limit.
     rate_limiter: RateLimiterPort | None = None

@@ -6,11 +6,12 @@ The libraries are recognised by the modules of the object's class and of its bas
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
 
+from ..models.turns.streaming import TurnOutput
 from ..models.turns.turn import Usage
 
 #: Attributes with the runnable to which a LangChain runnable gives its input first, such as those of `with_retry`.
@@ -27,8 +28,8 @@ class ForeignAnswer:
     usage: Usage | None = None
 
 
-#: Answers a prompt.
-AskFunction: TypeAlias = Callable[[str], Awaitable[ForeignAnswer]]
+#: Answers a prompt, and writes the answer to the output while the model generates it, if somebody follows.
+AskFunction: TypeAlias = Callable[[str, TurnOutput], Awaitable[ForeignAnswer]]
 
 
 def ask_function(given: Any) -> AskFunction | None:
@@ -47,8 +48,8 @@ def _is_of(given: object, library: str) -> bool:
 
 
 def _pydantic_agent(given: Any) -> AskFunction:
-    async def ask(prompt: str) -> ForeignAnswer:
-        result = await given.run(prompt)
+    async def ask(prompt: str, output: TurnOutput) -> ForeignAnswer:
+        result = await given.run(prompt, **_pydantic_handler(given, output))
         usage = result.usage
         found = _usage(usage, cached=usage.cache_read_tokens, cost=usage.cost or 0)
         return ForeignAnswer(_to_data(result.output), found)
@@ -57,8 +58,16 @@ def _pydantic_agent(given: Any) -> AskFunction:
 
 
 def _openai_agent(given: Any) -> AskFunction:
-    async def ask(prompt: str) -> ForeignAnswer:
-        result = await import_module("agents").Runner.run(given, prompt)
+    async def ask(prompt: str, output: TurnOutput) -> ForeignAnswer:
+        library = import_module("agents")
+        if output.is_followed:
+            # Otherwise, other servers than OpenAI's report no tokens while they stream.
+            config = library.RunConfig(model_settings=library.ModelSettings(include_usage=True))
+            result = library.Runner.run_streamed(given, prompt, run_config=config)
+            async for event in result.stream_events():
+                _write_openai(event, output)
+        else:
+            result = await library.Runner.run(given, prompt)
         usage = result.context_wrapper.usage
         found = _usage(usage, cached=usage.input_tokens_details.cached_tokens or 0)
         return ForeignAnswer(_to_data(result.final_output), found)
@@ -69,13 +78,87 @@ def _openai_agent(given: Any) -> AskFunction:
 def _runnable(given: Any) -> AskFunction:
     is_graph = _begins_with_graph(given)
 
-    async def ask(prompt: str) -> ForeignAnswer:
-        answer = await given.ainvoke({"messages": [("user", prompt)]} if is_graph else prompt)
+    async def ask(prompt: str, output: TurnOutput) -> ForeignAnswer:
+        asked = {"messages": [("user", prompt)]} if is_graph else prompt
+        if output.is_followed and _is_of(given, "langchain_core"):
+            answer = await given.ainvoke(asked, {"callbacks": [_langchain_handler(output)]})
+        else:
+            answer = await given.ainvoke(asked)
         if isinstance(answer, dict) and isinstance(said := answer.get("messages"), list) and said:
             return ForeignAnswer(_message_text(said[-1]), _messages_usage(_newest(said)))
         return ForeignAnswer(_message_text(answer), _messages_usage([answer]))
 
     return ask
+
+
+def _pydantic_handler(given: Any, output: TurnOutput) -> dict[str, Any]:
+    """Return the arguments with which an agent streams; none if nobody follows, or its model cannot stream."""
+    models = import_module("pydantic_ai.models")
+    method = getattr(type(given.model), "request_stream", None)
+    can_stream = method is not models.Model.request_stream and getattr(given.model, "stream_function", True)
+    if not (output.is_followed and can_stream):
+        return {}
+    own = given.event_stream_handler
+
+    async def read(context: Any, events: AsyncIterable[Any]) -> None:
+        output.restart()  # of several requests, the last one answers
+        passed = _write_pydantic(events, output)
+        if own is not None:
+            await own(context, passed)
+        async for _ in passed:
+            pass
+
+    return {"event_stream_handler": read}
+
+
+async def _write_pydantic(events: AsyncIterable[Any], output: TurnOutput) -> AsyncIterator[Any]:
+    """Pass on the events, and write the text in them."""
+    async for event in events:
+        changed: Any = getattr(event, "part", None) or getattr(event, "delta", None)
+        if event.event_kind == "part_start" and changed.part_kind == "text":
+            output.write(changed.content)
+        elif event.event_kind == "part_delta" and changed.part_delta_kind == "text":
+            output.write(changed.content_delta)
+        yield event
+
+
+def _write_openai(event: Any, output: TurnOutput) -> None:
+    data = event.data if event.type == "raw_response_event" else None
+    kind = getattr(data, "type", "")
+    if kind == "response.created":
+        output.restart()
+    elif data is not None and kind == "response.output_text.delta":
+        output.write(data.delta)
+
+
+def _langchain_handler(output: TurnOutput) -> object:
+    """Return a callback that writes the answer of the model that speaks last.
+
+    The mark, which LangGraph's stream of messages has too, lets models stream within `ainvoke`: unlike `astream`, that
+    retries what `with_retry` should.
+    """
+    mark: Any = import_module("langchain_core.tracers._streaming")._StreamingCallbackHandler  # noqa: SLF001
+    base: Any = import_module("langchain_core.callbacks").BaseCallbackHandler
+
+    class Writer(base, mark):  # type: ignore[misc]  # known at run time only
+        run_inline = True  # in the order of the tokens
+        raise_error = True
+
+        def on_chat_model_start(self, *_: Any, **_options: Any) -> None:
+            output.restart()
+
+        on_llm_start = on_chat_model_start
+
+        def on_llm_new_token(self, token: Any, *, chunk: Any = None, **_options: Any) -> None:
+            output.write(_message_text(getattr(chunk, "message", token)))
+
+        def tap_output_aiter(self, _run: Any, events: Any) -> Any:
+            return events
+
+        def tap_output_iter(self, _run: Any, events: Any) -> Any:
+            return events
+
+    return Writer()
 
 
 def _begins_with_graph(runnable: Any) -> bool:

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
 from ..models.errors import InvalidInput
+from ..models.turns.streaming import output_of_turn
 from ..models.turns.turn import TurnContext, TurnOutcome
 from .agent import AnyAgent
 from .execution.failures import to_agent_error
@@ -111,12 +112,15 @@ def _takes_text(function: Callable[..., object]) -> bool:
 class PromptAgent:
     """An agent that answers the prompt of a turn."""
 
+    #: As in `PythonAgent`.
+    streams = True
+
     def __init__(self, ask: AskFunction) -> None:
         self._ask = ask
 
     async def speak(self, turn: TurnContext) -> TurnOutcome:
         """Ask for the output of this turn."""
-        answer = await self._ask(dialog_prompt(turn))
+        answer = await self._ask(dialog_prompt(turn), output_of_turn())
         outcome = to_outcome(answer.output)
         return outcome if answer.usage is None else outcome.model_copy(update={"usage": answer.usage})
 

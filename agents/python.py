@@ -1,7 +1,8 @@
 """Agents that are Python callables: `module:name`, sync or async, called with a `TurnContext`.
 
 The callable returns text (one message), a `TurnOutcome`, data (a pydantic model, a dictionary or a list, which
-becomes the output of the turn), or None (a pass). An async callable runs on the
+becomes the output of the turn), or None (a pass). It may also yield its text, return an iterator of it, or write it with
+`turn.write`: followers see each piece at once, and the whole text is the message. An async callable runs on the
 event loop and must not block it; a sync one runs in a thread. At the deadline the turn ends without its
 answer. Its thread cannot be stopped and stays busy until the callable returns.
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from functools import partial
 from importlib import import_module
 
 from pydantic import BaseModel, ValidationError
 
 from ..models.errors import AgentError, BadOutcome, invalid_input
+from ..models.turns.streaming import TurnOutput, output_of_turn
 from ..models.turns.turn import TurnContext, TurnOutcome
 from .execution.failures import to_agent_error
 from .execution.runner import bad_outcome
@@ -27,6 +29,9 @@ AgentCallable = Callable[[TurnContext], object]
 
 class PythonAgent:
     """The agent of a Python callable."""
+
+    #: It uses the live output of its turn, but no other service.
+    streams = True
 
     def __init__(self, function: AgentCallable, *, threads: DaemonThreadPool) -> None:
         self._function = function
@@ -40,7 +45,40 @@ class PythonAgent:
         else:
             answer = await asyncio.wrap_future(self._threads.submit(partial(self._function, turn)))
         # A sync function may return a coroutine, for example a lambda around an async one.
-        return to_outcome(await answer if inspect.isawaitable(answer) else answer)
+        return to_outcome(await self._read(await answer if inspect.isawaitable(answer) else answer))
+
+    async def _read(self, answer: object) -> object:
+        """Return what was answered; the text of an iterator, or else what was written, if nothing is returned."""
+        output = output_of_turn()
+        if isinstance(answer, AsyncIterator):
+            await _read_async(answer, output)
+            answer = None
+        elif isinstance(answer, Iterator):
+            answer = await asyncio.wrap_future(self._threads.submit(partial(_read_pieces, answer, output)))
+        return output.text or None if answer is None else answer
+
+
+async def _read_async(pieces: AsyncIterator[object], output: TurnOutput) -> None:
+    try:
+        async for piece in pieces:
+            output.write(piece)
+    finally:
+        if isinstance(pieces, AsyncGenerator):
+            await pieces.aclose()
+
+
+def _read_pieces(pieces: Iterator[object], output: TurnOutput) -> object:
+    """Write all pieces; return what a generator returns at its end."""
+    try:
+        while True:
+            try:
+                piece = next(pieces)
+            except StopIteration as end:
+                return end.value
+            output.write(piece)
+    finally:
+        if isinstance(pieces, Generator):
+            pieces.close()
 
 
 def to_outcome(answer: object) -> TurnOutcome:

@@ -134,12 +134,20 @@ class _Attempt:
         return self._ask if recorder is None else recorder.wrap(self.binding, self._ask)
 
     def _ask(self, context: TurnContext) -> TurnOutcome:
-        services = self._services() if self.uses_services else None
+        services = self._services() if self.uses_services else self._live_output()
         return read_directives(context, self.run(self.agent, context, services))
 
     def _services(self) -> TurnServices:
-        registry = self.runtime.registry
-        return self.active_turn.services.open_services(
-            partial(registry.rate_limit, self.binding),
-            streams=not registry.checks_answers(self.binding.agent),
-        )
+        rate_of = partial(self.runtime.registry.rate_limit, self.binding)
+        return self.active_turn.services.open_services(rate_of, streams=self._may_stream)
+
+    def _live_output(self) -> TurnServices | None:
+        """Return the services of an agent that only streams; None: it does not, or nobody follows."""
+        if not (getattr(self.agent, "streams", False) and self._may_stream):
+            return None
+        listener = self.active_turn.services.open_listener()
+        return None if listener is None else TurnServices(listener=listener)
+
+    @property
+    def _may_stream(self) -> bool:
+        return not self.runtime.registry.checks_answers(self.binding.agent)

@@ -6,11 +6,7 @@ part of this package does not read the settings.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
-
-from ..models.errors import SymposiaError
 
 if TYPE_CHECKING:
     from celery import Celery
@@ -21,6 +17,11 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Celery:
     # Celery's command line looks for `app`, then `celery`; `app` is the submodule once it is imported.
     if name in ("app", "celery"):
+        import sys
+        from pathlib import Path
+
+        from ..models.errors import SymposiaError
+
         try:
             from .app import app
         except SymposiaError as error:

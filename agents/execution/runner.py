@@ -19,6 +19,7 @@ from ...models.attachments.reading import AttachmentReader, reading_with
 from ...models.errors import AgentTimeout, BadOutcome, LeaseLost, SymposiaError, invalid_input
 from ...models.text.json_text import depth_of, dump_json
 from ...models.text.redact import redact_value
+from ...models.turns.streaming import TurnOutput, writing_to
 from ...models.turns.turn import DraftMessage, TurnContext, TurnOutcome
 from ..agent import Agent, AgentWithServices, AnyAgent, InstantAgent, TurnServices
 from .failures import to_agent_error
@@ -167,7 +168,9 @@ class AgentRunner:
         speak_now = getattr(agent, "speak_now", None)
         if speak_now is None:
             services = turn_services or TurnServices()
-            spoken = self._loop.submit(_call_agent(agent, turn, services, attachments, self._secrets))
+            output = TurnOutput(services.listener, max_bytes=self._max_message_bytes)
+            speaking = _call_agent(agent, turn, services, attachments, output, secrets=self._secrets)
+            spoken = self._loop.submit(speaking)
             return _Pending(spoken, turn, timeout_s, self._max_message_bytes, self._loop)
         with reading_with(attachments):
             outcome = _call_instant_agent(cast(InstantAgent, agent), turn, self._secrets)
@@ -233,10 +236,12 @@ async def _call_agent(
     turn: TurnContext,
     turn_services: TurnServices,
     attachments: AttachmentReader | None,
+    output: TurnOutput,
+    *,
     secrets: Iterable[str],
 ) -> object:
     try:
-        with in_turn(turn.session_id), reading_with(attachments):
+        with in_turn(turn.session_id), reading_with(attachments), writing_to(output):
             if hasattr(agent, "speak_with_services"):
                 return await cast(AgentWithServices, agent).speak_with_services(turn, turn_services)
             return await cast(Agent, agent).speak(turn)

@@ -20,8 +20,9 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 from ...models.errors import AgentError, AgentFailed
 from ...models.protocol.dialog import CUT_LINES, CutReason, Message, message_digest
 from ...models.review.runs import REVIEW_PARAMETER
+from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
-from ..agent import Listener, TurnServices
+from ..agent import TurnServices
 from .attachments import files_for_model, name_attachments
 from .calls import ModelCallHooks, fingerprint
 from .clients import RefusingModel, pool_of_running_loop
@@ -219,7 +220,7 @@ def _outcome(answer: AgentRunResult[Any], turn: TurnContext, spent: Usage) -> Tu
     return TurnOutcome.say(text, usage=spent)
 
 
-def _stream_handler(listener: Listener) -> EventStreamHandler[ToolContext]:
+def _stream_handler(listener: OutputListener) -> EventStreamHandler[ToolContext]:
     """Return a handler that passes the streamed text to the listener."""
 
     async def read(_: RunContext[ToolContext], events: AsyncIterable[AgentStreamEvent]) -> None:

@@ -29,6 +29,7 @@ from .asked_people import people_of
 from .decision_ledger import DecisionLedger
 from .frozen import Frozen, ShortText
 from .items import ItemResult, NewItem, WorkItem
+from .streaming import output_of_turn
 
 #: Data of a turn beside its text.
 OutputValue = Annotated[JsonValue | None, BeforeValidator(to_json_data)]
@@ -243,6 +244,17 @@ class TurnContext(Frozen):
     remaining: RemainingBudget = RemainingBudget()
     #: Seconds until the turn's deadline.
     timeout_s: float = 300.0
+
+    def write(self, text: str) -> None:
+        """Add text to the message of this turn; who follows the session sees it at once.
+
+        If the agent then returns None, the written text is the message.
+
+        Raises:
+            AgentFailed: The turn has ended.
+            BadOutcome: It is not text, or the message becomes too large.
+        """
+        output_of_turn().write(text)
 
     @property
     def people(self) -> tuple[Participant, ...]:

@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from ...agents.agent import USAGE_KEY_PREFIX, TurnServices
 from ...models.errors import AgentFailed, LeaseLost, StateError
 from ...models.sessions.limits import Rate
+from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
 from ...state.reviews.readable_files import ReadableFiles
@@ -156,7 +157,7 @@ class GrantServices:
         notes = ParticipantNote(self.factory.client, self.session_id, self.participant)
         return TurnServices(
             self._open(),
-            self.factory.publisher.writer(self.session_id, self.grant, self.participant) if streams else None,
+            self.open_listener() if streams else None,
             notes if self.recorder is None else self.recorder.record_notes(notes),
             tool_listener=ToolEventWriter(self.factory.client, self.session_id, self.grant, self.participant),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
@@ -166,6 +167,14 @@ class GrantServices:
             observer=self.recorder,
             confirm_turn=self.confirm_turn,
         )
+
+    def open_listener(self) -> OutputListener | None:
+        """Return the listener of the live output; None: nobody follows.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        return self.factory.publisher.writer(self.session_id, self.grant, self.participant)
 
     async def confirm_turn(self) -> None:
         """Check that this worker still has the turn.

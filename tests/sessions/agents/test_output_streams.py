@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 
 import pytest
 
 from live import result_of, until
-from scaling import patient
 from servers.model_stub import completion
-from symposia.models.protocol.dialog import Message
+from sessions.reader import Reader
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.models.turns.deltas import Delta, Drafts
 from symposia.models.turns.tool_events import ToolEvent
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
@@ -51,34 +48,6 @@ def talk(stage):
 
 
 FIRST = "bob speaks in turn 1"
-
-
-class Reader:
-    """Reads along in a thread, as a user's program would."""
-
-    def __init__(self, pieces: Iterator[Delta | Message]) -> None:
-        self.drafts = Drafts()
-        self.seen: list[str] = []
-        self.written: list[str] = []
-        self._thread = threading.Thread(target=self._read, args=(pieces,), daemon=True)
-        self._thread.start()
-
-    def _read(self, pieces: Iterator[Delta | Message]) -> None:
-        for piece in pieces:
-            if isinstance(piece, Message):
-                self.drafts.remove(piece.turn_number)
-                self.written.append(piece.content)
-            else:
-                self.drafts.add(piece)
-                self.seen.append("|".join(draft.text for draft in self.drafts))
-
-    def sees(self, text: str) -> None:
-        until(lambda: text in self.seen, timeout_s=90, what=f"{text!r} is seen, not only {self.seen}")
-
-    def finish(self) -> list[str]:
-        self._thread.join(patient(90))
-        assert not self._thread.is_alive()
-        return self.written
 
 
 def test_text_is_streamed_before_the_commit(shared, shared_model):

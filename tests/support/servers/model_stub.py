@@ -139,14 +139,16 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         self.stub.asked.append(Asked(body, headers, self.client_address))
         answer = self.stub.next_answer(body)
+        parts, end = chunks, "data: [DONE]\n\n"
         if self.path.endswith("/responses"):
             answer = replace(answer, body=response(answer.body))
+            parts, end = response_events, ""
         if answer.gate:
             self.stub.wait(answer.gate)
-        says_something = isinstance(answer.body, dict) and bool(answer.body.get("choices"))
+        says_something = isinstance(answer.body, dict) and bool({"choices", "output"} & answer.body.keys())
         try:
             if body.get("stream") and says_something:
-                self._stream(answer)
+                self._stream(answer, parts(answer.body), end)
             else:
                 self._send(answer)
         except (BrokenPipeError, ConnectionResetError):
@@ -160,16 +162,17 @@ class _Handler(BaseHTTPRequestHandler):
         if self._goes_on(answer):
             self.wfile.write(data[half:])
 
-    def _stream(self, answer: Answer) -> None:
+    def _stream(self, answer: Answer, parts: Iterator[dict[str, Any]], end: str) -> None:
         self._head(answer, {"content-type": "text/event-stream", "transfer-encoding": "chunked"})
-        for number, chunk in enumerate(chunks(answer.body)):
+        for number, chunk in enumerate(parts):
             if number == answer.pause_after and answer.ends_early:
                 break
             if number == answer.pause_after and not self._goes_on(answer):
                 return
             self._chunk(f"data: {json.dumps(chunk)}\n\n")
         else:
-            self._chunk("data: [DONE]\n\n")
+            if end:
+                self._chunk(end)
         self._chunk("")
 
     def _chunk(self, text: str) -> None:
@@ -215,6 +218,31 @@ def chunks(body: Any) -> Iterator[dict[str, Any]]:
         yield {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
     yield {**head, "choices": [], "usage": body["usage"]}
+
+
+def response_events(body: Any) -> Iterator[dict[str, Any]]:
+    """A response as a stream: an event a word of its text, or one for its call, then the whole of it."""
+    (item,) = body["output"]
+    at = {"item_id": item["id"], "output_index": 0, "content_index": 0}
+    begun = {**item, "status": "in_progress", **({"content": []} if "content" in item else {"arguments": ""})}
+    events = [
+        ("response.created", {"response": {**body, "status": "in_progress", "output": []}}),
+        ("response.output_item.added", {"output_index": 0, "item": begun}),
+    ]
+    if "content" in item:
+        (part,) = item["content"]
+        events.append(("response.content_part.added", {**at, "part": {**part, "text": ""}}))
+        words = part["text"].split(" ")
+        deltas = (words[0], *(f" {it}" for it in words[1:]))
+        events += [("response.output_text.delta", {**at, "delta": it, "logprobs": []}) for it in deltas]
+    else:
+        events.append(("response.function_call_arguments.delta", {**at, "delta": item["arguments"]}))
+    events += [
+        ("response.output_item.done", {"output_index": 0, "item": item}),
+        ("response.completed", {"response": body}),
+    ]
+    for number, (kind, data) in enumerate(events):
+        yield {"type": kind, "sequence_number": number, **data}
 
 
 def response(body: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -55,6 +56,8 @@ from langchain_core.runnables import RunnableLambda
 parts = ["jan ", {"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "agrees"}]
 symposia.agent("jan")(RunnableLambda(lambda prompt: AIMessage(content=parts)))
 """
+#: Those whose model is the server.
+STREAMING = ("cyd", "dan", "fay", "gus", "hal")
 NAMES = ["ann", "ben", "cyd", "dan", "eve", "fay", "gus", "hal", "ivy", "jan"]
 PROGRAM = f"""
 import json, sys
@@ -72,6 +75,36 @@ else:
     result = symposia.run_local_sync(collab, agents=agents, stop=stop)
 said = {{it.speaker: it.content for it in result.dialog.messages}}
 print(json.dumps({{"ok": result.ok, "said": said, "usage": [result.usage.requests, result.usage.tokens]}}))
+"""
+#: Prints who speaks while they speak, then what was said.
+LIVE_PROGRAM = f"""
+import json, threading, time
+import my_agents, symposia
+from symposia.agents.marked import marked_in
+from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import session_key
+
+following = threading.Event()
+agents = {{it.options.name: it.given for it in marked_in("my_agents") if it.options.name in {STREAMING}}}
+agents = {{"first": lambda turn: following.wait({patient(60)}) and "go" or None, **agents}}
+participants = [{{"participant_id": name, "kind": "agent"}} for name in agents]
+collab = {{"title": "Rooms", "purpose": "Choose a room.", "mode": "round_robin", "participants": participants}}
+with symposia.LocalClient(agents) as client:
+    job = client.submit(collab, stop={{"max_rounds": 1}})
+
+    def wait_for_reader():
+        with connect(client.redis_url) as redis:
+            while not redis.exists(session_key(job.id, "listening")):
+                time.sleep(0.05)
+        following.set()
+
+    threading.Thread(target=wait_for_reader, daemon=True).start()
+    for piece in job.stream():
+        if not isinstance(piece, symposia.Message):
+            print(piece.participant_id, flush=True)
+    result = job.result()
+said = {{it.speaker: it.content for it in result.dialog.messages}}
+print(json.dumps([said, result.usage.requests, result.usage.tokens]))
 """
 SAID = {
     "ann": "ann agrees",
@@ -100,7 +133,7 @@ def documented_agents() -> str:
 
 
 @pytest.fixture
-def terminal_with_frameworks(terminal: Terminal) -> Iterator[tuple[Terminal, dict[str, str]]]:
+def terminal_with_frameworks(terminal: Terminal) -> Iterator[tuple[Terminal, dict[str, str], StubModel]]:
     folder = terminal.folder
     terminal.path = [folder, find_frameworks()]
     (folder / "my_agents.py").write_text(f"import symposia\n{documented_agents()}\n{MORE}")
@@ -113,7 +146,7 @@ def terminal_with_frameworks(terminal: Terminal) -> Iterator[tuple[Terminal, dic
     with StubModel() as model:
         model.answers(*answers)
         keys = {"OPENAI_BASE_URL": model.url, "OPENAI_API_KEY": "k", "OPENAI_AGENTS_DISABLE_TRACING": "1"}
-        yield terminal, {**terminal.environment, **keys}
+        yield terminal, {**terminal.environment, **keys}, model
 
 
 def run_program(terminal: Terminal, environment: dict[str, str], *arguments: str) -> None:
@@ -132,11 +165,11 @@ def run_program(terminal: Terminal, environment: dict[str, str], *arguments: str
 
 
 def test_agents_of_several_libraries_run_in_one_process(terminal_with_frameworks):
-    run_program(*terminal_with_frameworks)
+    run_program(*terminal_with_frameworks[:2])
 
 
 def test_agents_of_several_libraries_run_on_a_worker(terminal_with_frameworks):
-    terminal, environment = terminal_with_frameworks
+    terminal, environment, _ = terminal_with_frameworks
     worker = LiveWorker(
         *("w", terminal.folder, environment), app="symposia.workers", concurrency=2, path=terminal.path
     )
@@ -145,3 +178,27 @@ def test_agents_of_several_libraries_run_on_a_worker(terminal_with_frameworks):
         run_program(terminal, environment, "workers")
     finally:
         worker.close()
+
+
+def test_models_of_several_libraries_stream(terminal_with_frameworks):
+    terminal, environment, model = terminal_with_frameworks
+    seen = {name: threading.Event() for name in STREAMING}
+    # Each answer pauses after its first word, until the program has shown that.
+    answers = [
+        completion(SAID[name], pause=seen[name], pause_after=1 if name == "dan" else 4) for name in STREAMING
+    ]
+    call = completion(tool=("seats", {"room": "lamp"}))
+    model.answers(*answers[:3], call, answers[3], call, answers[4])
+    command = [sys.executable, "-c", LIVE_PROGRAM]
+    with subprocess.Popen(
+        command, cwd=terminal.folder, env=environment, stdout=subprocess.PIPE, text=True
+    ) as program:
+        said = None
+        for line in program.stdout:
+            if (name := line.strip()) in seen:
+                seen[name].set()
+            else:
+                said, *usage = json.loads(line)
+    assert {name: said[name] for name in STREAMING} == {name: SAID[name] for name in STREAMING}
+    assert usage == USAGE
+    assert all(it.is_set() for it in seen.values())
