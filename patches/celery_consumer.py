@@ -15,10 +15,9 @@
 
 2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some
    malformed messages. Others (a body of two parts instead of three, or of none) raise inside its event loop,
-   end the worker, and return to the queue for the next worker. An envelope that is not JSON ends the worker
-   while kombu 5.7.0 decodes it, and an envelope that lacks a part counts as a lost connection. So one message
-   could stop all workers. Upstream: celery/celery#7975 and celery/celery#4308. Remove it when
-   `test_celery_worker_ends_on_a_malformed_message` fails.
+   end the worker, and return to the queue for the next worker. So one message could stop all workers.
+   `broker_messages.py` drops unreadable envelopes before. Upstream: celery/celery#7975 and celery/celery#4308. Remove
+   it when `test_celery_worker_ends_on_a_malformed_message` fails.
 
 3. `ColdShutdownConsumer`: running turns do not delay a cold shutdown (SIGQUIT, the second Ctrl-C). The signal
    handler of Celery 5.7.0 does two things that do not work with threads. It terminates the running tasks:
@@ -36,7 +35,6 @@ import logging
 import threading
 from collections.abc import Callable
 from functools import partial
-from queue import Empty
 from typing import Any
 
 from celery import Celery
@@ -44,8 +42,8 @@ from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
 from kombu import Connection
 
+from .broker_messages import check_size, is_broker_lost, refuse_compressed
 from .celery_events import GatheringConsumer
-from .kombu_transport import RefusedMessage, check_popped, check_size, refuse_compressed
 
 _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
 
@@ -91,7 +89,6 @@ class RejectingConsumer(Consumer):
     def create_task_handler(self, *options: Any) -> Callable[..., Any]:
         """As in Consumer. Each connection creates one, so its channel is patched here, too."""
         refuse_compressed()
-        self._guard_envelopes()
         receive = super().create_task_handler(*options)
 
         def received(message: Any) -> object:
@@ -99,41 +96,13 @@ class RejectingConsumer(Consumer):
                 check_size(message.body)
                 return receive(message)
             except Exception as error:
-                if self._is_broker_lost(error):
+                if is_broker_lost(error, (*self.connection_errors, *self.channel_errors)):
                     raise
                 log.exception("rejecting message that is not a task: %s", type(error).__name__)
                 message.reject_log_error(log, self.connection_errors)
                 return None
 
         return received
-
-    def _guard_envelopes(self) -> None:
-        """Make the Redis transport drop messages that it cannot unpack; other brokers check envelopes."""
-        handlers = getattr(self.task_consumer.channel, "handlers", {})
-        pop = handlers.get("BRPOP")
-        if pop is None:
-            return
-        check_popped(self.task_consumer.channel.client)
-
-        def popped(**options: Any) -> object:
-            try:
-                return pop(**options)
-            except Empty:
-                raise
-            except Exception as error:
-                if self._is_broker_lost(error):
-                    raise
-                # The message is not logged: it may be long. It is no longer in the queue.
-                reason = error if isinstance(error, RefusedMessage) else type(error).__name__
-                log.error("dropping malformed broker message: %s", reason)
-                return True
-
-        handlers["BRPOP"] = popped
-
-    def _is_broker_lost(self, error: Exception) -> bool:
-        """Return whether the broker is unavailable. A KeyError is a missing part, but kombu includes it."""
-        lost = isinstance(error, (*self.connection_errors, *self.channel_errors))
-        return lost and not isinstance(error, KeyError)
 
 
 #: Seconds between two attempts to reach a lost broker: the first pause, its increase, and the maximum.

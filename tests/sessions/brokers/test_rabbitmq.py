@@ -11,7 +11,7 @@ from live import result_of, until
 from servers.rabbit import Rabbit
 from symposia.config.celery import QUEUE
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
-from symposia.patches.kombu_transport import MAX_MESSAGE_BYTES
+from symposia.patches.broker_messages import MAX_MESSAGE_BYTES
 
 pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300), pytest.mark.long]
 
