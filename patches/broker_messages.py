@@ -93,6 +93,42 @@ def is_broker_lost(error: Exception, errors: tuple[type[Exception], ...]) -> boo
     return isinstance(error, errors) and not isinstance(error, KeyError)
 
 
+def check_kind(what: str, value: object, *kinds: type | None) -> None:
+    """Raise RefusedMessage for a value of another kind; None as a kind is the value None."""
+    if not any(value is None if kind is None else isinstance(value, kind) for kind in kinds):
+        raise RefusedMessage(f"{what} must not be {type(value).__name__}")
+
+
+def check_task(message: Any) -> None:
+    """Check that a message is a Celery task: all that Celery reads of it before a pool takes it.
+
+    Raises:
+        RefusedMessage: It is not; the error names the part.
+        kombu.exceptions.SerializationError: Its body cannot be decoded, or is of a type that is not accepted.
+    """
+    check_size(message.body)
+    headers = message.headers
+    for name in ("task", "id"):
+        check_kind(f"header {name}", headers.get(name), str)
+    for name in ("eta", "expires", "shadow", "root_id", "parent_id"):
+        check_kind(f"header {name}", headers.get(name), str, None)
+    limits = headers.get("timelimit") or (None, None)
+    check_kind("header timelimit", limits, list, tuple)
+    if len(limits) != 2:
+        raise RefusedMessage("header timelimit must have two parts")
+    for limit in limits:
+        check_kind("a part of header timelimit", limit, int, float, None)
+    try:
+        body = message.payload
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        raise RefusedMessage(f"the body cannot be decoded ({type(error).__name__})") from error
+    check_kind("the body", body, list)
+    if len(body) != 3:
+        raise RefusedMessage("the body must have three parts")
+    for part, kinds in zip(body, ((list,), (dict,), (dict, None)), strict=True):
+        check_kind("a part of the body", part, *kinds)
+
+
 class ReadableMessage(virtual.Message):
     """kombu's message of a virtual transport.
 
@@ -194,6 +230,12 @@ class ReadableAmqpConnection(pyamqp.Connection):
 
 class ReadableAmqpTransport(pyamqp.Transport):
     """kombu's transport to RabbitMQ, with `ReadableAmqpChannel`."""
+
+    Connection = ReadableAmqpConnection
+
+
+class ReadableAmqpTlsTransport(pyamqp.SSLTransport):
+    """kombu's transport to RabbitMQ over TLS, with `ReadableAmqpChannel`."""
 
     Connection = ReadableAmqpConnection
 

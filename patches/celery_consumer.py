@@ -13,10 +13,11 @@
    issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
    `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/brokers/test_lost_broker.py`) fails.
 
-2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some
+2. `RejectingConsumer` rejects what is not a Celery task, and continues. Celery 5.7.0 refuses some
    malformed messages. Others (a body of two parts instead of three, or of none) raise inside its event loop,
    end the worker, and return to the queue for the next worker. So one message could stop all workers.
-   `broker_messages.py` drops unreadable envelopes before. Upstream: celery/celery#7975 and celery/celery#4308. Remove
+   `broker_messages.py` drops unreadable envelopes before. An error of the worker itself, such as of an option that its
+   pool lacks, says nothing about the message, which then returns to the queue. Upstream: celery/celery#7975 and celery/celery#4308. Remove
    it when `test_celery_worker_ends_on_a_malformed_message` fails.
 
 3. `ColdShutdownConsumer`: running turns do not delay a cold shutdown (SIGQUIT, the second Ctrl-C). The signal
@@ -41,8 +42,9 @@ from celery import Celery
 from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
 from kombu import Connection
+from kombu.exceptions import SerializationError
 
-from .broker_messages import check_size, is_broker_lost, refuse_compressed
+from .broker_messages import RefusedMessage, check_task, is_broker_lost, refuse_compressed
 from .celery_events import GatheringConsumer
 
 _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
@@ -80,26 +82,35 @@ log = logging.getLogger(__name__)
 
 
 class RejectingConsumer(Consumer):
-    """Celery's consumer, which rejects every message that it cannot read."""
+    """Celery's consumer, which rejects every message that is not a task, and only those."""
 
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
     task_consumer: Any
 
     def create_task_handler(self, *options: Any) -> Callable[..., Any]:
-        """As in Consumer. Each connection creates one, so its channel is patched here, too."""
+        """As in Consumer."""
         refuse_compressed()
         receive = super().create_task_handler(*options)
+        broker_errors = (*self.connection_errors, *self.channel_errors)
 
         def received(message: Any) -> object:
             try:
-                check_size(message.body)
+                check_task(message)
+            except (RefusedMessage, SerializationError, RecursionError) as error:
+                log.error("rejecting message that is not a task: %s", error)
+                message.reject_log_error(log, self.connection_errors)
+                return None
+            try:
                 return receive(message)
             except Exception as error:
-                if is_broker_lost(error, (*self.connection_errors, *self.channel_errors)):
+                if is_broker_lost(error, broker_errors):
                     raise
-                log.exception("rejecting message that is not a task: %s", type(error).__name__)
-                message.reject_log_error(log, self.connection_errors)
+                # The fault is in this worker. Another one may run the task; a second failure must not repeat for ever.
+                is_repeated = bool(message.delivery_info.get("redelivered"))
+                fate = "dropping its message" if is_repeated else "returning its message to the queue"
+                log.exception("taking Celery task %s failed, %s", message.headers["id"], fate)
+                message.reject_log_error(log, self.connection_errors, requeue=not is_repeated)
                 return None
 
         return received

@@ -24,7 +24,13 @@ from kombu.pools import ProducerPool
 from kombu.transport import pyamqp, redis
 from redis.exceptions import ConnectionError  # noqa: A004 - the transport's error for a lost connection
 
-from .broker_messages import ReadableAmqpTransport, ReadableChannel, ReadableTransport, check_popped
+from .broker_messages import (
+    ReadableAmqpTlsTransport,
+    ReadableAmqpTransport,
+    ReadableChannel,
+    ReadableTransport,
+    check_popped,
+)
 from .celery_events import SentEventDispatcher
 from .redis_connections import PACKER, MasterConnection, MasterTlsConnection
 
@@ -75,6 +81,7 @@ _OURS = {
     redis.Transport: OneClientTransport,
     redis.SentinelTransport: OneClientSentinelTransport,
     pyamqp.Transport: ReadableAmqpTransport,
+    pyamqp.SSLTransport: ReadableAmqpTlsTransport,
 }
 
 

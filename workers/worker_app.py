@@ -24,6 +24,7 @@ from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
 from .steps.metrics import MetricsStep, write_counts
+from .steps.options import OptionsStep
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
 
@@ -47,7 +48,8 @@ def create_worker_app(settings: Settings) -> Celery:
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
     omit_ignored_tracebacks()
     app.steps["worker"].update(
-        {ArchiveStep, DeliveryStep, MetricsStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
+        {ArchiveStep, DeliveryStep, MetricsStep, OptionsStep, ReviewStep},
+        {RuntimeStep, ScheduleStep, SweepStep, TaskStep},
     )
     app.steps["consumer"].update({KeptTasksStep, SentEventsStep, SentTimeStep})
     app.conf.symposia_metrics_port = settings.metrics_port

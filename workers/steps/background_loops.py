@@ -11,7 +11,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from celery import bootsteps
 from redis.exceptions import RedisError
@@ -36,6 +36,12 @@ log = logging.getLogger(__name__)
 BAD_CONFIGURATION = 2
 
 
+def end_worker(reason: object) -> NoReturn:
+    """End a worker with a wrong configuration, with one line: Celery logs other exceptions with a traceback."""
+    log.critical("%s", reason)
+    raise SystemExit(BAD_CONFIGURATION)
+
+
 class RuntimeStep(bootsteps.StartStopStep):
     """Bootstep that builds the runtime, to report a wrong agents file and problems of its agents at once.
 
@@ -46,15 +52,11 @@ class RuntimeStep(bootsteps.StartStopStep):
     requires = ("celery.worker.components:Pool",)
 
     def start(self, worker: Any) -> None:
-        """Build the runtime, or end the worker with one line if the configuration is wrong.
-
-        SystemExit, because Celery logs any other exception with a traceback.
-        """
+        """Build the runtime, or end the worker with one line if the configuration is wrong."""
         try:
             runtime = runtime_of(worker.app)
         except SymposiaError as error:
-            log.critical("%s", error)
-            raise SystemExit(BAD_CONFIGURATION) from None
+            end_worker(error)
         for problem in runtime.registry.check():
             log.warning("problem in the agents file, the agent will fail: %s", problem)
         gc.freeze()  # imported modules are no garbage: each full collection would scan them
