@@ -76,6 +76,12 @@ class Settings(BaseModel):
     broker_url: Annotated[BrokerUrl | None, Unset("the Redis of the sessions")] = Field(
         default=None, description="Broker of the task messages; required with a Redis Cluster."
     )
+    queue_type: Literal["classic", "quorum"] = Field(
+        default="classic",
+        description=(
+            "Type of the queue `symposia` in RabbitMQ; the same for all workers and clients. Other brokers have no types."
+        ),
+    )
     data_dir: Annotated[ExpandedPath, Unset("the data folder of the user")] = Field(
         default_factory=default_data_dir,
         description=(

@@ -31,9 +31,11 @@ from queue import Empty
 from typing import Any
 
 from amqp import basic_message, method_framing
-from amqp.exceptions import AMQPError
+from amqp.exceptions import AMQPError, PreconditionFailed
 from kombu import compression
 from kombu.transport import pyamqp, virtual
+
+from ..models.errors import UnsuitableQueue
 
 log = logging.getLogger(__name__)
 
@@ -220,6 +222,17 @@ class ReadableChannel(_DroppingChannel):
 
 class ReadableAmqpChannel(_DroppingChannel, pyamqp.Channel):  # type: ignore[misc]
     """kombu's channel to RabbitMQ, which drops unusable messages that nobody acknowledges."""
+
+    def queue_declare(self, queue: str = "", *args: Any, **options: Any) -> Any:
+        """As in Channel.
+
+        Raises:
+            UnsuitableQueue: The queue exists with another type. Celery would try to declare it for ever.
+        """
+        try:
+            return super().queue_declare(queue, *args, **options)
+        except PreconditionFailed as error:
+            raise UnsuitableQueue(queue, detail=error.reply_text or "") from error
 
 
 class ReadableAmqpConnection(pyamqp.Connection):

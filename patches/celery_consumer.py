@@ -44,6 +44,7 @@ from celery.worker.consumer import Consumer
 from kombu import Connection
 from kombu.exceptions import SerializationError
 
+from ..models.errors import UnsuitableQueue
 from .broker_messages import RefusedMessage, check_task, is_broker_lost, refuse_compressed
 from .celery_events import GatheringConsumer
 
@@ -116,6 +117,8 @@ class RejectingConsumer(Consumer):
         return received
 
 
+#: Exit code of a worker with a wrong configuration; the same as for commands.
+BAD_CONFIGURATION = 2
 #: Seconds between two attempts to reach a lost broker: the first pause, its increase, and the maximum.
 #: Kombu's are 2, 2 and 30, which would add up to half a minute to an outage of a minute.
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
@@ -123,6 +126,24 @@ _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer, GatheringConsumer):
     """Consumer of all Symposia workers, named in Celery's setting `worker_consumer`."""
+
+    def start(self) -> None:
+        """As in Consumer. A queue of another type ends the worker with one line."""
+        try:
+            super().start()
+        except UnsuitableQueue as error:
+            log.critical("%s", error)
+            raise SystemExit(BAD_CONFIGURATION) from None
+
+    def add_task_queue(self, queue: Any, *args: Any, **options: Any) -> Any:
+        """As in Consumer. The broker closes the channel for a queue of another type: continue without that queue."""
+        try:
+            return super().add_task_queue(queue, *args, **options)
+        except UnsuitableQueue as error:
+            self.app.amqp.queues.deselect([queue])
+            self.app.amqp.queues.pop(queue, None)
+            log.error("not consuming from queue %s: %s", queue, error.detail)
+            raise ConnectionError(error.detail) from None
 
     def ensure_connected(self, conn: Connection) -> Connection:
         """As in Consumer, with shorter pauses."""

@@ -9,7 +9,7 @@ from redis.exceptions import RedisError, ResponseError
 
 from ...config.settings import Settings
 from ...factories.app import load_deliveries
-from ...factories.broker import BROKER_ADVICE, broker_url_in_use, check_broker
+from ...factories.broker import BROKER_ADVICE, broker_url_in_use, check_broker, check_queue_type
 from ...factories.connection import (
     redis_url_in_use,
     resolve_redis_url,
@@ -24,6 +24,7 @@ from ...models.errors import (
     MissingPackage,
     RedisUnavailable,
     StateError,
+    UnsuitableQueue,
     UnsuitableRedis,
 )
 from ...models.text.redact import without_password
@@ -247,8 +248,13 @@ def _broker(settings: Settings, redis_url: str) -> Iterator[CheckResult]:
         return
     try:
         check_broker(url)
+        check_queue_type(settings)
     except UnsuitableRedis as error:
         yield CheckResult("broker", Grade.BAD, f"{error.url} is {error.hint}", "change SYMPOSIA_BROKER_URL")
+    except UnsuitableQueue as error:
+        yield CheckResult(
+            "broker", Grade.BAD, str(error), "set SYMPOSIA_QUEUE_TYPE to the type of the queue, or delete it"
+        )
     except BrokerUnavailable as error:
         text = without_password(f"{error.url}: {error.__cause__}")
         yield CheckResult("broker", Grade.BAD, text, BROKER_ADVICE)

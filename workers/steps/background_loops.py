@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 from ...factories.workspace import OVERDUE_CHECK_INTERVAL_S
 from ...models.errors import ArchiveError, SymposiaError
 from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
+from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
 from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
@@ -31,9 +32,6 @@ from ...tasks.runtime.runtime import runtime_of
 from ...tasks.workspace.service import WorkspaceService
 
 log = logging.getLogger(__name__)
-
-#: Exit code of a worker with a wrong configuration; the same as for commands.
-BAD_CONFIGURATION = 2
 
 
 def end_worker(reason: object) -> NoReturn:
