@@ -42,7 +42,6 @@ from celery import Celery
 from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
 from kombu import Connection
-from kombu.exceptions import SerializationError
 
 from ..models.errors import UnsuitableQueue
 from .broker_messages import RefusedMessage, check_task, is_broker_lost, refuse_compressed
@@ -98,7 +97,7 @@ class RejectingConsumer(Consumer):
         def received(message: Any) -> object:
             try:
                 check_task(message)
-            except (RefusedMessage, SerializationError, RecursionError) as error:
+            except RefusedMessage as error:
                 log.error("rejecting message that is not a task: %s", error)
                 message.reject_log_error(log, self.connection_errors)
                 return None
