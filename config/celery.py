@@ -167,6 +167,8 @@ def _broker(settings: Settings, *, broker_url: str) -> dict[str, Any]:
         # One connection for each thread that sends the next turn, one for the sweep, one spare.
         "broker_pool_limit": settings.worker_concurrency + 2,
         "broker_transport_options": transport_options(broker_url),
+        # For quorum queues Celery limits the messages of each consumer instead of the channel, as RabbitMQ requires.
+        "task_default_queue_type": settings.queue_type if broker_url.startswith("amqp") else "classic",
     }
 
 

@@ -83,6 +83,12 @@ class Settings(BaseModel):
     broker_url: Annotated[BrokerUrl | None, Unset("the Redis of the sessions")] = Field(
         default=None, description="Broker of the task messages; required with a Redis Cluster."
     )
+    queue_type: Literal["classic", "quorum"] = Field(
+        default="classic",
+        description=(
+            "Type of the queue `symposia` in RabbitMQ; the same for all workers and clients. Other brokers have no types."
+        ),
+    )
     shared: bool = Field(
         default=False,
         description=(

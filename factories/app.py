@@ -15,6 +15,8 @@ from celery import Celery
 from ..config.celery import celery_settings
 from ..config.settings import Settings, read_variable
 from ..models.review.runs import ReviewRun
+from ..patches.broker_messages import read_headers_safely
+from ..patches.control_messages import BoundedClock
 from ..reviews.batches.context import install_review_context, review_context_of
 from ..reviews.delivery.celery_tasks import install_deliverer
 from ..reviews.delivery.deliverer import Deliverer
@@ -76,7 +78,15 @@ def create_app(settings: Settings, *, messages: str = _MESSAGES) -> Celery:
         settings: The settings of the installation.
         messages: The class that sends messages: Celery's argument `amqp`.
     """
-    app = Celery("symposia", set_as_current=False, amqp=messages)
+    app = Celery(
+        "symposia",
+        set_as_current=False,
+        amqp=messages,
+        control="symposia.patches.control_messages:CheckedControl",
+        events="symposia.patches.control_messages:CheckedEvents",
+    )
+    app.clock = BoundedClock()  # type: ignore[attr-defined]
+    read_headers_safely()
     app.config_from_object(celery_settings(settings, broker_url=broker_url_in_use(settings)))
     install_review_context(
         app,

@@ -6,16 +6,17 @@ Separate from `connection.py`, because it imports kombu, and a process that only
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from kombu import Connection
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
-from ..config.celery import broker_tls, to_celery_url, transport_options
+from ..config.celery import QUEUE, broker_tls, to_celery_url, transport_options
 from ..config.secrets import KnownSecrets
 from ..config.settings import Settings
 from ..config.urls import is_redis
-from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableRedis
+from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableQueue, UnsuitableRedis
 from ..models.text.server_sources import source_of
 from ..state.redis.connect import check_reachable, connect
 from .connection import redis_url_in_use, resolve_redis_url
@@ -99,3 +100,29 @@ def check_servers(settings: Settings) -> None:
                 raise
             except (StateError, RedisError, OSError):
                 continue  # no answer, or no permission for the command
+
+
+def check_queue_type(settings: Settings) -> None:
+    """Check that the queue of the Celery tasks has the configured type, if it exists in RabbitMQ.
+
+    Raises:
+        UnsuitableQueue: It has another one.
+    """
+    url = broker_url_in_use(settings)
+    if not url.startswith("amqp"):
+        return
+    with broker_connection(url, timeout_s=_CHECK_TIMEOUT_S) as broker:
+        try:
+            _channel(broker).queue_declare(QUEUE, passive=True)
+        except broker.channel_errors:
+            return  # a worker or client creates it
+        arguments = {"x-queue-type": "quorum"} if settings.queue_type == "quorum" else None
+        try:
+            _channel(broker).queue_declare(QUEUE, durable=True, auto_delete=False, arguments=arguments)
+        except broker.channel_errors as error:
+            raise UnsuitableQueue(QUEUE, detail=str(error)) from error
+
+
+def _channel(broker: Connection) -> Any:
+    """Return a new channel: the broker closes one whose declaration fails."""
+    return broker.channel()

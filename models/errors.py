@@ -37,6 +37,7 @@
     │   │   └── PortTaken
     │   └── ServiceEnded
     ├── BrokerUnavailable (also ConnectionError)
+    ├── UnsuitableQueue                     the queue exists with another type
     ├── ClientClosed                        a call after `Client.close()`
     ├── ArchiveError                        the database of the archive
     │   ├── ArchiveUnavailable (also ConnectionError)
@@ -459,6 +460,18 @@ class BrokerUnavailable(SymposiaError, ConnectionError):
         self.url = without_password(url)
         self.hint = without_password(hint)
         super().__init__(f"the broker at {self.url} does not answer" + (f": {self.hint}" if hint else ""))
+
+
+class UnsuitableQueue(SymposiaError):
+    """A queue of RabbitMQ exists with other properties than this process declares; `detail` is the broker's answer."""
+
+    def __init__(self, queue: str, *, detail: str) -> None:
+        self.queue = queue
+        self.detail = without_password(one_line(detail))
+        super().__init__(
+            f"the queue {queue!r} of RabbitMQ has another type: set SYMPOSIA_QUEUE_TYPE (quorum or classic) for all workers "
+            f"and clients, or delete the queue, whose messages the sweep sends again ({self.detail})"
+        )
 
 
 #: Message for a URL of the wrong kind, by the kind that was found.

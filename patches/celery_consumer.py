@@ -13,12 +13,12 @@
    issue found; celery/kombu#582 (closed) has the first traceback. Remove it when
    `test_celerys_own_consumer_still_ends_the_worker` (`tests/sessions/brokers/test_lost_broker.py`) fails.
 
-2. `RejectingConsumer` rejects what it cannot read as a Celery task, and continues. Celery 5.7.0 refuses some
+2. `RejectingConsumer` rejects what is not a Celery task, and continues. Celery 5.7.0 refuses some
    malformed messages. Others (a body of two parts instead of three, or of none) raise inside its event loop,
-   end the worker, and return to the queue for the next worker. An envelope that is not JSON ends the worker
-   while kombu 5.7.0 decodes it, and an envelope that lacks a part counts as a lost connection. So one message
-   could stop all workers. Upstream: celery/celery#7975 and celery/celery#4308. Remove it when
-   `test_celery_worker_ends_on_a_malformed_message` fails.
+   end the worker, and return to the queue for the next worker. So one message could stop all workers.
+   `broker_messages.py` drops unreadable envelopes before. An error of the worker itself, such as of an option that its
+   pool lacks, says nothing about the message, which then returns to the queue. Upstream: celery/celery#7975 and celery/celery#4308. Remove
+   it when `test_celery_worker_ends_on_a_malformed_message` fails.
 
 3. `ColdShutdownConsumer`: running turns do not delay a cold shutdown (SIGQUIT, the second Ctrl-C). The signal
    handler of Celery 5.7.0 does two things that do not work with threads. It terminates the running tasks:
@@ -36,7 +36,6 @@ import logging
 import threading
 from collections.abc import Callable
 from functools import partial
-from queue import Empty
 from typing import Any
 
 from celery import Celery
@@ -44,8 +43,9 @@ from celery.concurrency.thread import TaskPool as ThreadPool
 from celery.worker.consumer import Consumer
 from kombu import Connection
 
+from ..models.errors import UnsuitableQueue
+from .broker_messages import RefusedMessage, check_task, is_broker_lost, refuse_compressed
 from .celery_events import GatheringConsumer
-from .kombu_transport import RefusedMessage, check_popped, check_size, refuse_compressed
 
 _CANCEL_ATTRIBUTE = "symposia_cancel_turns"
 
@@ -82,60 +82,42 @@ log = logging.getLogger(__name__)
 
 
 class RejectingConsumer(Consumer):
-    """Celery's consumer, which rejects every message that it cannot read."""
+    """Celery's consumer, which rejects every message that is not a task, and only those."""
 
     connection_errors: tuple[type[Exception], ...]
     channel_errors: tuple[type[Exception], ...]
     task_consumer: Any
 
     def create_task_handler(self, *options: Any) -> Callable[..., Any]:
-        """As in Consumer. Each connection creates one, so its channel is patched here, too."""
+        """As in Consumer."""
         refuse_compressed()
-        self._guard_envelopes()
         receive = super().create_task_handler(*options)
+        broker_errors = (*self.connection_errors, *self.channel_errors)
 
         def received(message: Any) -> object:
             try:
-                check_size(message.body)
+                check_task(message)
+            except RefusedMessage as error:
+                log.error("rejecting message that is not a task: %s", error)
+                message.reject_log_error(log, self.connection_errors)
+                return None
+            try:
                 return receive(message)
             except Exception as error:
-                if self._is_broker_lost(error):
+                if is_broker_lost(error, broker_errors):
                     raise
-                log.exception("rejecting message that is not a task: %s", type(error).__name__)
-                message.reject_log_error(log, self.connection_errors)
+                # The fault is in this worker. Another one may run the task; a second failure must not repeat for ever.
+                is_repeated = bool(message.delivery_info.get("redelivered"))
+                fate = "dropping its message" if is_repeated else "returning its message to the queue"
+                log.exception("taking Celery task %s failed, %s", message.headers["id"], fate)
+                message.reject_log_error(log, self.connection_errors, requeue=not is_repeated)
                 return None
 
         return received
 
-    def _guard_envelopes(self) -> None:
-        """Make the Redis transport drop messages that it cannot unpack; other brokers check envelopes."""
-        handlers = getattr(self.task_consumer.channel, "handlers", {})
-        pop = handlers.get("BRPOP")
-        if pop is None:
-            return
-        check_popped(self.task_consumer.channel.client)
 
-        def popped(**options: Any) -> object:
-            try:
-                return pop(**options)
-            except Empty:
-                raise
-            except Exception as error:
-                if self._is_broker_lost(error):
-                    raise
-                # The message is not logged: it may be long. It is no longer in the queue.
-                reason = error if isinstance(error, RefusedMessage) else type(error).__name__
-                log.error("dropping malformed broker message: %s", reason)
-                return True
-
-        handlers["BRPOP"] = popped
-
-    def _is_broker_lost(self, error: Exception) -> bool:
-        """Return whether the broker is unavailable. A KeyError is a missing part, but kombu includes it."""
-        lost = isinstance(error, (*self.connection_errors, *self.channel_errors))
-        return lost and not isinstance(error, KeyError)
-
-
+#: Exit code of a worker with a wrong configuration; the same as for commands.
+BAD_CONFIGURATION = 2
 #: Seconds between two attempts to reach a lost broker: the first pause, its increase, and the maximum.
 #: Kombu's are 2, 2 and 30, which would add up to half a minute to an outage of a minute.
 _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
@@ -143,6 +125,24 @@ _RETRY_INTERVALS = {"interval_start": 1, "interval_step": 1, "interval_max": 5}
 
 class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer, GatheringConsumer):
     """Consumer of all Symposia workers, named in Celery's setting `worker_consumer`."""
+
+    def start(self) -> None:
+        """As in Consumer. A queue of another type ends the worker with one line."""
+        try:
+            super().start()
+        except UnsuitableQueue as error:
+            log.critical("%s", error)
+            raise SystemExit(BAD_CONFIGURATION) from None
+
+    def add_task_queue(self, queue: Any, *args: Any, **options: Any) -> Any:
+        """As in Consumer. The broker closes the channel for a queue of another type: continue without that queue."""
+        try:
+            return super().add_task_queue(queue, *args, **options)
+        except UnsuitableQueue as error:
+            self.app.amqp.queues.deselect([queue])
+            self.app.amqp.queues.pop(queue, None)
+            log.error("not consuming from queue %s: %s", queue, error.detail)
+            raise ConnectionError(error.detail) from None
 
     def ensure_connected(self, conn: Connection) -> Connection:
         """As in Consumer, with shorter pauses."""

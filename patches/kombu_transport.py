@@ -1,5 +1,4 @@
-"""kombu's Redis transport with one client per channel, a pool of broker connections that belongs to one app,
-and a size limit of the messages that a worker decodes.
+"""kombu's Redis transport with one client per channel, and a pool of broker connections that belongs to one app.
 
 One client per channel: a channel of kombu 5.7.0 creates a client of redis-py for every command: to send a
 task, to store it as unacknowledged, to acknowledge it, for each of its events. Creating a client costs as
@@ -10,78 +9,34 @@ redis/redis-py#3624 (creating a client is slow); no issue of kombu found. Remove
 
 A pool per app: Celery takes its pools from a table of the process: apps that use the same broker share them,
 so closing one app's connections would close those of all others.
-
-Size limit: messages of Symposia have a few hundred bytes. JSON takes up to twenty times its length once it is
-decoded, and compressed text a thousand times, so one message could fill a worker's memory. Upstream: kombu
-5.7.0 has no limit, no issue found. Remove the limit when `test_kombu_decompresses_without_a_limit` fails, if
-the new limit can be set.
 """
 
 from __future__ import annotations
 
-import logging
 import weakref
-from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from celery.app.amqp import AMQP
-from kombu import Connection, compression
+from kombu import Connection
 from kombu.connection import ConnectionPool, PooledConnection
 from kombu.pools import ProducerPool
-from kombu.transport import redis
+from kombu.transport import pyamqp, redis
 from redis.exceptions import ConnectionError  # noqa: A004 - the transport's error for a lost connection
 
+from .broker_messages import (
+    ReadableAmqpTlsTransport,
+    ReadableAmqpTransport,
+    ReadableChannel,
+    ReadableTransport,
+    check_popped,
+)
 from .celery_events import SentEventDispatcher
 from .redis_connections import PACKER, MasterConnection, MasterTlsConnection
 
-log = logging.getLogger(__name__)
-
-#: Maximum bytes of a message as received from the broker.
-MAX_MESSAGE_BYTES = 1_048_576
-
-
-class RefusedMessage(ValueError):
-    """Error for a message that is too large, or compressed."""
-
-
-def is_oversized(raw: object) -> bool:
-    """Return whether a received message is longer than `MAX_MESSAGE_BYTES`."""
-    return isinstance(raw, (bytes, str, memoryview)) and len(raw) > MAX_MESSAGE_BYTES
-
-
-def check_size(raw: Any) -> None:
-    """Raise RefusedMessage for a message that is too large."""
-    if is_oversized(raw):
-        raise RefusedMessage(f"{len(raw):,} bytes exceed the limit of {MAX_MESSAGE_BYTES:,}")
-
-
-def check_popped(client: Any) -> None:
-    """Make a redis-py client check the messages that it pops from a queue, before kombu decodes them."""
-    usual: Callable[..., Any] = client.response_callbacks["BRPOP"]
-
-    def checked(reply: Any, **options: Any) -> Any:
-        if reply:
-            check_size(reply[1])
-        return usual(reply, **options)
-
-    client.set_response_callback("BRPOP", checked)
-
-
-def refuse_compressed() -> None:
-    """Make kombu refuse compressed messages in this process. Symposia sends none."""
-    for name in compression.encoders():
-        found: Any = compression.get_encoder(name)  # a pair, contrary to its annotation
-        encoder, content_type = found
-        compression.register(encoder, _refuse, content_type)
-
-
-def _refuse(_: object) -> bytes:
-    raise RefusedMessage("compressed messages are not accepted")
-
 
 class _OneClientMixin:
-    """Changes of kombu's channels: one client per channel, the packer, a limit of broadcasts."""
+    """Changes of kombu's channels: one client per channel, the packer."""
 
     _kept: Any = None
 
@@ -92,44 +47,42 @@ class _OneClientMixin:
         if self.closed:  # type: ignore[attr-defined]  # kombu's AttributeError is no lost connection
             raise ConnectionError("channel closed with its connection")
         if asynchronous:  # for the event loop: kombu keeps this client itself
-            return super()._create_client(asynchronous=True)  # type: ignore[misc]
+            return check_popped(super()._create_client(asynchronous=True))  # type: ignore[misc]
         kept = self._kept
         if kept is None or kept.connection_pool is not self.pool:  # type: ignore[attr-defined]
-            kept = self._kept = super()._create_client()  # type: ignore[misc]
+            kept = self._kept = check_popped(super()._create_client())  # type: ignore[misc]
         return kept
 
-    def _handle_message(self, client: Any, reply: Any) -> dict[str, Any]:
-        message: dict[str, Any] = super()._handle_message(client, reply)  # type: ignore[misc]
-        if not is_oversized(message["data"]):
-            return message
-        log.error("dropping broadcast of %s bytes (limit %s)", len(message["data"]), MAX_MESSAGE_BYTES)
-        return {**message, "data": b""}
 
-
-class OneClientChannel(_OneClientMixin, redis.Channel):
+class OneClientChannel(ReadableChannel, _OneClientMixin, redis.Channel):  # type: ignore[misc]
     """kombu's channel, with one client."""
 
 
-class OneClientSentinelChannel(_OneClientMixin, redis.SentinelChannel):
+class OneClientSentinelChannel(ReadableChannel, _OneClientMixin, redis.SentinelChannel):  # type: ignore[misc]
     """kombu's channel to a Sentinel master, with one client."""
 
     connection_class = MasterConnection
     connection_class_ssl = MasterTlsConnection
 
 
-class OneClientTransport(redis.Transport):
+class OneClientTransport(ReadableTransport, redis.Transport):  # type: ignore[misc]
     """kombu's Redis transport, with `OneClientChannel`."""
 
     Channel = OneClientChannel
 
 
-class OneClientSentinelTransport(redis.SentinelTransport):
+class OneClientSentinelTransport(ReadableTransport, redis.SentinelTransport):  # type: ignore[misc]
     """kombu's transport to a Sentinel master, with `OneClientSentinelChannel`."""
 
     Channel = OneClientSentinelChannel
 
 
-_OURS = {redis.Transport: OneClientTransport, redis.SentinelTransport: OneClientSentinelTransport}
+_OURS = {
+    redis.Transport: OneClientTransport,
+    redis.SentinelTransport: OneClientSentinelTransport,
+    pyamqp.Transport: ReadableAmqpTransport,
+    pyamqp.SSLTransport: ReadableAmqpTlsTransport,
+}
 
 
 class _TransportMixin:
@@ -150,7 +103,7 @@ class _Pool(ConnectionPool):
 
 
 class OneClientConnection(_TransportMixin, Connection):
-    """kombu's connection, with the transports of this module for Redis, and kombu's for other brokers."""
+    """kombu's connection, with the transports of this project for Redis and RabbitMQ, and kombu's for other brokers."""
 
     def Pool(self, limit: int | None = None, **options: Any) -> Any:  # noqa: N802 - kombu's name
         """As in Connection."""

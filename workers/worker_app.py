@@ -26,6 +26,7 @@ from .steps.agents_queue import AgentsQueueStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
 from .steps.lost_workers import HeartbeatStep, LostWorkersStep
 from .steps.metrics import MetricsStep, write_counts
+from .steps.options import OptionsStep
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
 
@@ -57,6 +58,7 @@ def create_worker_app(settings: Settings) -> Celery:
             HeartbeatStep,
             LostWorkersStep,
             MetricsStep,
+            OptionsStep,
             ReviewStep,
             RuntimeStep,
             ScheduleStep,

@@ -74,6 +74,7 @@ from symposia.models.errors import (
     TurnError,
     TurnFailed,
     UnknownAgent,
+    UnsuitableQueue,
     UnsuitableRedis,
     WaitInTurn,
     invalid_input,
@@ -172,6 +173,10 @@ EXAMPLES = {
         "Redis at redis://:***@host:6379/0 does not answer: start one with `symposia up`"
     ),
     ClientClosed(): "The client is closed: create another one.",
+    UnsuitableQueue("symposia", detail="PRECONDITION_FAILED"): (
+        "the queue 'symposia' of RabbitMQ has another type: set SYMPOSIA_QUEUE_TYPE (quorum or classic) for all workers "
+        "and clients, or delete the queue, whose messages the sweep sends again (PRECONDITION_FAILED)"
+    ),
     BrokerUnavailable("amqp://me:pw@host//", hint="refused"): (
         "the broker at amqp://me:***@host// does not answer: refused"
     ),

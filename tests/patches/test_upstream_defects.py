@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -13,12 +14,15 @@ import pytest
 from celery import Celery
 from celery.concurrency.thread import TaskPool
 from kombu import Connection, Exchange, Queue
+from kombu.clocks import LamportClock
+from kombu.pidbox import Mailbox
 from redis import Redis
 from redis.connection import parse_url
 from redis.sentinel import SentinelManagedConnection
 
 from live import until
 from scaling import patient
+from symposia.patches.control_messages import BoundedClock, CheckedMailbox
 from symposia.patches.redis_connections import MasterConnection
 
 
@@ -160,7 +164,7 @@ def test_celery_cannot_terminate_a_thread():
     pool.on_stop()
 
 
-# -- patches/celery_consumer.py, patches/kombu_transport.py -------------------------------------
+# -- patches/celery_consumer.py, patches/broker_messages.py -------------------------------------
 
 PLAIN_APP = """
 from celery import Celery
@@ -196,6 +200,34 @@ def test_celery_worker_ends_on_a_malformed_message(redis_url, tmp_path, plain_wo
         until(lambda: plain_worker.poll() is not None, timeout_s=40, what="the worker ends")
         client.delete("plain-worker", "_kombu.binding.plain-worker", "unacked", "unacked_index")
     assert "Unrecoverable error" in (tmp_path / "log").read_text()
+
+
+@pytest.mark.long
+def test_celery_worker_ends_on_a_malformed_broadcast(redis_url, tmp_path, plain_worker):
+    with Redis.from_url(redis_url) as client:
+        until(lambda: client.publish("/0.celery.pidbox", "[]") or plain_worker.poll() is not None)
+        until(lambda: plain_worker.poll() is not None, timeout_s=40, what="the worker ends")
+        client.delete("_kombu.binding.plain-worker")
+    assert "Unrecoverable error" in (tmp_path / "log").read_text()
+
+
+READ_HEADERS = """
+import struct
+from amqp import method_framing
+{patch}
+table = b""
+for _ in range(5_000):
+    table = b"\\x01aF" + struct.pack(">I", len(table)) + table
+message = method_framing.Message()
+message._load_properties(60, struct.pack(">HI", 1 << 13, len(table)) + table, 0)
+print(message.properties)
+"""
+SAFELY = "from symposia.patches.broker_messages import read_headers_safely; read_headers_safely()"
+
+
+def test_py_amqp_cannot_read_deep_headers():
+    assert "RecursionError" in run(READ_HEADERS.format(patch="")).stderr
+    assert run(READ_HEADERS.format(patch=SAFELY)).stdout == "{}\n"
 
 
 DECOMPRESS = """
@@ -234,3 +266,30 @@ OMIT = "from symposia.patches.celery_tracebacks import omit_ignored_tracebacks; 
 def test_celery_copies_the_traceback_of_ignored_tasks(patch, is_copied):
     state, exception, lines = run(IGNORED.format(patch=patch)).stdout.split()
     assert (state, exception, int(lines) > 0) == ("IGNORED", "Ignore", is_copied)
+
+
+# -- patches/control_messages.py ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("body", [7, [], {}, {"method": "ping", "pattern": "(a+)+$", "matcher": "pcre"}])
+def test_celery_trusts_control_messages(body):
+    mailbox = {it: it("celery", type="fanout") for it in (Mailbox, CheckedMailbox)}
+    plain, checked = (it.Node("w1@here", handlers={"ping": lambda _: "pong"}) for it in mailbox.values())
+    assert checked.handle_message(body) is None
+    if isinstance(body, dict) and body:
+        assert plain.handle_message({**body, "pattern": "w1.*"}) == "pong"
+    else:
+        with pytest.raises((AttributeError, TypeError)):
+            plain.handle_message(body)
+
+
+def test_celery_adopts_any_clock():
+    plain, bounded = LamportClock(), BoundedClock()
+    for clock in (plain, bounded):
+        clock.adjust(int("9" * 4300))
+    with pytest.raises(ValueError, match="4300 digits"):
+        json.dumps(plain.value)
+    assert json.dumps(bounded.value) == "1"
+    with pytest.raises(TypeError):
+        plain.adjust("x")
+    assert bounded.adjust("x") == 2

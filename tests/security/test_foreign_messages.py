@@ -239,6 +239,24 @@ def test_large_broadcast_is_refused_undecoded(guarded):
     before = peak_bytes(guarded)
     with connect(guarded.settings.redis_url.get_secret_value()) as client:
         assert client.publish("/0.celery.pidbox", LARGE)
-    until(lambda: "dropping broadcast of" in guarded.worker.log(), what="it is refused")
+    until(lambda: f"{len(LARGE):,} bytes exceed the limit" in guarded.worker.log(), what="it is refused")
     a_session_still_runs(guarded)
     assert peak_bytes(guarded) - before < 80_000_000
+
+
+BROADCASTS = {
+    "a list": b"[]",
+    "a number": b"7",
+    "null": b"null",
+    "very deep": b"[" * 60_000 + b"]" * 60_000,
+}
+
+
+@pytest.mark.parametrize("garbage", BROADCASTS.values(), ids=BROADCASTS)
+@pytest.mark.parametrize("channel", ["/0.celery.pidbox", "/0.celeryev/worker.heartbeat"])
+def test_garbage_broadcast_does_not_stop_the_worker(guarded, channel, garbage):
+    with connect(guarded.settings.redis_url.get_secret_value()) as client:
+        client.publish(channel, garbage)
+    a_session_still_runs(guarded)
+    assert guarded.worker.process.poll() is None, guarded.worker.log()
+    assert guarded.worker.log().count("Connection to broker lost") == 0

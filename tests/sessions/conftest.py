@@ -34,6 +34,7 @@ class Stage:
     redis_url: str
     lease_s: float = 5.0
     broker_url: str | None = None
+    queue_type: str = "classic"
     agents_file: Path | None = None
     workers: list[LiveWorker] = field(default_factory=list)
 
@@ -42,6 +43,7 @@ class Stage:
         broker = {"broker_url": self.broker_url} if self.broker_url else {}
         return {
             **broker,
+            "queue_type": self.queue_type,
             "redis_url": self.redis_url,
             "agents_file": self.agents_file or self.folder / "agents.toml",
             "data_dir": self.folder,

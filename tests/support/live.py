@@ -117,17 +117,19 @@ class LiveWorker:
         options: Sequence[str] = (),
         path: Sequence[Path] = (),
         heartbeat: bool = False,
+        neighbours: bool = False,
     ) -> None:
         """Start it.
 
         `options`: more for Celery's command line; `path`: folders whose code the worker finds first;
-        `heartbeat`: Flower learns of a worker from its heartbeats, which no other test needs.
+        `heartbeat`: Flower learns of a worker from its heartbeats, which no other test needs; `neighbours`: workers learn
+        of each other.
         """
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
         command = [sys.executable, "-m", "processes.program", app, "worker", "--loglevel", "INFO"]
         command += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
-        command += ["--without-gossip", "--without-mingle", *options]
+        command += [*([] if neighbours else ["--without-gossip", "--without-mingle"]), *options]
         command += [] if heartbeat else ["--without-heartbeat"]
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]
         self.process = subprocess.Popen(

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from flower import events as flower_events
 from flower.urls import handlers as flower_handlers
 from flower.urls import settings as flower_settings
 from tornado.options import options
 from tornado.web import url
 
+from ...patches.control_messages import CheckedReceiver
 from ..metrics.serving import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
@@ -69,6 +71,7 @@ def install_dashboard() -> None:
     # First what may fail: a failed installation has changed nothing and can be repeated.
     added, replacing = dashboard_handlers(), replaced_handlers()
     loader = DashboardLoader(flower_settings["template_path"])
+    flower_events.EventReceiver = CheckedReceiver
     export_to_flower()
     add_columns()
     stop_at_sigterm()

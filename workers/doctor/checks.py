@@ -10,7 +10,7 @@ from redis.exceptions import RedisError, ResponseError
 from ...config.project import describe_owner
 from ...config.settings import Settings
 from ...factories.app import load_deliveries
-from ...factories.broker import broker_url_in_use, check_broker
+from ...factories.broker import broker_url_in_use, check_broker, check_queue_type
 from ...factories.connection import resolve_redis_url
 from ...factories.memory import dialog_memory, memory_url
 from ...factories.storage import archive_url, open_archive
@@ -23,6 +23,7 @@ from ...models.errors import (
     NoRedis,
     RedisUnavailable,
     StateError,
+    UnsuitableQueue,
     UnsuitableRedis,
 )
 from ...models.text.redact import without_password
@@ -272,9 +273,14 @@ def _broker(settings: Settings, redis_url: str | None) -> Iterator[CheckResult]:
         return
     try:
         check_broker(url)
+        check_queue_type(settings)
     except UnsuitableRedis as error:
         yield CheckResult(
             "broker", Grade.BAD, f"{error.url} is {error.hint}", f"change {source_of(url).setting}"
+        )
+    except UnsuitableQueue as error:
+        yield CheckResult(
+            "broker", Grade.BAD, str(error), "set SYMPOSIA_QUEUE_TYPE to the type of the queue, or delete it"
         )
     except BrokerUnavailable as error:
         text = without_password(f"{error.url}: {error.__cause__}")

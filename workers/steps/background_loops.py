@@ -11,7 +11,7 @@ import threading
 import time
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 from celery import bootsteps
 from redis.exceptions import RedisError
@@ -19,6 +19,7 @@ from redis.exceptions import RedisError
 from ...factories.workspace import OVERDUE_CHECK_INTERVAL_S
 from ...models.errors import ArchiveError, SymposiaError
 from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
+from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
 from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
@@ -32,8 +33,11 @@ from ...tasks.workspace.service import WorkspaceService
 
 log = logging.getLogger(__name__)
 
-#: Exit code of a worker with a wrong configuration; the same as for commands.
-BAD_CONFIGURATION = 2
+
+def end_worker(reason: object) -> NoReturn:
+    """End a worker with a wrong configuration, with one line: Celery logs other exceptions with a traceback."""
+    log.critical("%s", reason)
+    raise SystemExit(BAD_CONFIGURATION)
 
 
 class RuntimeStep(bootsteps.StartStopStep):
@@ -46,15 +50,11 @@ class RuntimeStep(bootsteps.StartStopStep):
     requires = ("celery.worker.components:Pool",)
 
     def start(self, worker: Any) -> None:
-        """Build the runtime, or end the worker with one line if the configuration is wrong.
-
-        SystemExit, because Celery logs any other exception with a traceback.
-        """
+        """Build the runtime, or end the worker with one line if the configuration is wrong."""
         try:
             runtime = runtime_of(worker.app)
         except SymposiaError as error:
-            log.critical("%s", error)
-            raise SystemExit(BAD_CONFIGURATION) from None
+            end_worker(error)
         for problem in runtime.registry.check():
             log.warning("problem in the agents file, the agent will fail: %s", problem)
         gc.freeze()  # imported modules are no garbage: each full collection would scan them

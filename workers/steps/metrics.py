@@ -13,7 +13,7 @@ from ...models.errors import SymposiaError
 from ...models.extras import Needed
 from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
-from .background_loops import BAD_CONFIGURATION, BackgroundLoop, RuntimeStep
+from .background_loops import BackgroundLoop, RuntimeStep, end_worker
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,7 @@ class MetricsStep(bootsteps.StartStopStep):
                 from ..metrics.serving import export_metrics, serve_metrics
             close = serve_metrics(address, port)
         except SymposiaError as error:
-            log.critical("%s", error)
-            raise SystemExit(BAD_CONFIGURATION) from None
+            end_worker(error)
         withdraw = export_metrics(runtime.store.client, stuck_after_ms=runtime.limits.stuck_after_ms)
         self._closed_by = [close, withdraw]
         log.info("metrics are served at http://%s:%d/metrics", address, port)

@@ -8,10 +8,17 @@ import pytest
 from kombu import Connection
 
 from live import result_of, until
+from scaling import patient
 from servers.rabbit import Rabbit
 from symposia.config.celery import QUEUE
+from symposia.config.settings import load_settings
+from symposia.models.errors import UnsuitableQueue
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
-from symposia.patches.kombu_transport import MAX_MESSAGE_BYTES
+from symposia.patches.broker_messages import MAX_MESSAGE_BYTES
+from symposia.patches.celery_consumer import BAD_CONFIGURATION
+from symposia.workers.doctor.checks import run_checks
+from symposia.workers.doctor.server_checks import Grade
+from symposia.workers.worker_app import create_worker_app
 
 pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300), pytest.mark.long]
 
@@ -77,7 +84,9 @@ def await_lost_connection(worker, act) -> None:
     until(lambda: worker.log().count("Connection to broker lost") > before, what="the worker notices")
 
 
-def test_sessions_of_every_mode_run(stage, rabbit: Rabbit, amqp_url, checked):
+@pytest.mark.parametrize("queue_type", ["classic", "quorum"])
+def test_sessions_of_every_mode_run(stage, rabbit: Rabbit, amqp_url, checked, queue_type):
+    stage.queue_type = queue_type
     stage.start_worker()
     jobs = [stage.submit(mode, agents, **options) for mode, (agents, options) in MODES.items()]
     for job in jobs:
@@ -85,6 +94,59 @@ def test_sessions_of_every_mode_run(stage, rabbit: Rabbit, amqp_url, checked):
         assert result.ok
         checked(job, result)
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
+
+
+def declare(url: str, queue_type: str) -> None:
+    """Declare the queue of the Celery tasks with a type; fails if it has another one."""
+    with Connection(url) as connection:
+        arguments = {"x-queue-type": queue_type}
+        connection.channel().queue_declare(QUEUE, durable=True, auto_delete=False, arguments=arguments)
+
+
+def test_quorum_queue_outlives_a_killed_worker(stage, rabbit: Rabbit, amqp_url, checked):
+    stage.queue_type, stage.lease_s = "quorum", 5
+    killed = stage.start_worker(concurrency=CONCURRENCY)
+    jobs = submit_gated(stage, "gate")
+    killed.kill()
+    (stage.folder / "gate").touch()
+    stage.start_worker(concurrency=CONCURRENCY)
+    for job in jobs:
+        result = result_of(job, timeout_s=60)
+        assert (result.ok, result.turns) == (True, 4)
+        checked(job, result)
+    until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
+    declare(amqp_url, "quorum")
+
+
+@pytest.mark.parametrize(("found", "configured"), [("quorum", "classic"), ("classic", "quorum")])
+def test_queue_of_another_type_ends_the_worker_with_one_line(stage, amqp_url, found, configured):
+    declare(amqp_url, found)
+    stage.queue_type = configured
+    worker = stage.start_worker(wait=False)
+    assert worker.process.wait(patient(40)) == BAD_CONFIGURATION
+    (line,) = [it for it in worker.log().splitlines() if "CRITICAL" in it]
+    assert "set SYMPOSIA_QUEUE_TYPE (quorum or classic)" in line
+    assert "Traceback" not in worker.log()
+    with pytest.raises(UnsuitableQueue, match="set SYMPOSIA_QUEUE_TYPE"):
+        stage.submit("pair", MODES["pair"][0])
+    broker = [it for it in run_checks(load_settings(**stage.settings)) if it.subject == "broker"]
+    assert [it.grade for it in broker] == [Grade.BAD]
+    assert "SYMPOSIA_QUEUE_TYPE" in broker[0].advice
+
+
+def test_foreign_queue_of_another_type_does_not_stop_the_worker(stage, amqp_url, checked):
+    with Connection(amqp_url) as connection:
+        connection.channel().queue_declare(
+            "foreign", durable=True, auto_delete=False, arguments={"x-queue-type": "quorum"}
+        )
+    worker = stage.start_worker()
+    create_worker_app(load_settings(**stage.settings)).control.add_consumer("foreign")
+    until(lambda: "not consuming from queue foreign" in worker.log(), what="the worker refuses the queue")
+    job = stage.submit("pair", MODES["pair"][0])
+    result = result_of(job, timeout_s=60)
+    assert result.ok
+    checked(job, result)
+    assert worker.log().count("not consuming from queue") == 1
 
 
 def test_a_worker_survives_ten_broker_restarts(stage, rabbit: Rabbit, amqp_url, checked):

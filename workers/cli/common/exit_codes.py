@@ -91,6 +91,7 @@ def exit_code_of(error: Exception) -> ExitCode | None:
             errors.StateError()
             | errors.PartlySubmitted()
             | errors.BrokerUnavailable()
+            | errors.UnsuitableQueue()
             | errors.LocalModelError()
             | errors.ArchiveError()
             | errors.MissingPackage()

@@ -52,7 +52,13 @@ def status_of(error: errors.SymposiaError) -> int:
             return 409
         case errors.InvalidInput():
             return 400
-        case errors.StateError() | errors.ArchiveError() | errors.BrokerUnavailable() | errors.ClientClosed():
+        case (
+            errors.StateError()
+            | errors.ArchiveError()
+            | errors.BrokerUnavailable()
+            | errors.UnsuitableQueue()
+            | errors.ClientClosed()
+        ):
             return 503
         case _:
             return 422

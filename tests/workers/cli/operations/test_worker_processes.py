@@ -14,7 +14,7 @@ from live import until
 from processes.gone import command_of
 from processes.terminal import Running, Terminal
 from servers.ports import own_port
-from symposia.workers.steps.background_loops import BAD_CONFIGURATION
+from symposia.patches.celery_consumer import BAD_CONFIGURATION
 
 #: They start many processes.
 pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
