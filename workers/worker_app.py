@@ -23,6 +23,7 @@ from ..patches.kept_tasks import install_kept_task_sender
 from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
+from .steps.health import HealthStep
 from .steps.metrics import MetricsStep, write_counts
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
@@ -49,7 +50,8 @@ def create_worker_app(settings: Settings) -> Celery:
     app.steps["worker"].update(
         {ArchiveStep, DeliveryStep, MetricsStep, ReviewStep, RuntimeStep, ScheduleStep, SweepStep, TaskStep}
     )
-    app.steps["consumer"].update({KeptTasksStep, SentEventsStep, SentTimeStep})
+    app.steps["consumer"].update({HealthStep, KeptTasksStep, SentEventsStep, SentTimeStep})
+    app.conf.symposia_data_dir = settings.data_dir
     app.conf.symposia_metrics_port = settings.metrics_port
     app.conf.symposia_metrics_address = settings.metrics_address
 

@@ -72,6 +72,7 @@ def make_sweep_thread(
     places: Callable[[], int],
     offers: Offers = dict,
     is_free: Callable[[], bool] = always_free,
+    on_done: Callable[[], object] = lambda: None,
 ) -> BackgroundLoop:
     """Return a loop that announces the worker and sweeps, at once and then every `interval_s` seconds.
 
@@ -84,6 +85,7 @@ def make_sweep_thread(
         places: Function that returns the number of Celery tasks that can run in parallel.
         offers: Function that returns the names that schedules may use.
         is_free: Function that returns whether the worker could run another Celery task now.
+        on_done: Function that is called after each sweep or announcement that succeeded.
     """
     runtime = runtime_of(app)
     book = WorkerPresence(runtime.store.client)
@@ -111,6 +113,7 @@ def make_sweep_thread(
             )
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         if is_rare and time.monotonic() < sweep_at:
+            on_done()
             return
         sweep_at = time.monotonic() + interval_s
         try:
@@ -119,6 +122,7 @@ def make_sweep_thread(
             runtime.metrics.count(SWEEPS, "failed")
             raise
         runtime.metrics.count(SWEEPS, "done")
+        on_done()
 
     every_s = min(interval_s, ANNOUNCE_EVERY_S)
     return BackgroundLoop("sweep", turn, interval_s=every_s, leave=partial(book.leave, worker))
@@ -139,6 +143,7 @@ class SweepStep(LoopStep):
             places=lambda: worker.pool.num_processes,
             offers=partial(_offers, conf),
             is_free=partial(_is_free, worker),
+            on_done=partial(_note_sweep, worker),
         )
 
     def stop(self, worker: Any) -> None:
@@ -149,6 +154,10 @@ class SweepStep(LoopStep):
         super().stop(worker)
         if self._thread is not None:
             self._thread.join(_LEAVE_TIMEOUT_S)
+
+
+def _note_sweep(worker: Any) -> None:
+    worker.symposia_swept_at = time.monotonic()  # `HealthStep` reads it
 
 
 def _is_free(worker: Any) -> bool:
