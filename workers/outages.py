@@ -65,9 +65,10 @@ class OutageFilter(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to write the record; a record that several handlers get is judged once."""
-        if not hasattr(record, "is_written"):
-            record.is_written = self._judge(record)
-        return bool(record.is_written)
+        judged = vars(record)
+        if "is_written" not in judged:
+            judged["is_written"] = self._judge(record)
+        return bool(judged["is_written"])
 
     def _judge(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING or (error := self._outage_of(record)) is None:
@@ -88,7 +89,7 @@ class OutageFilter(logging.Filter):
         if record.name == _TASKS:
             return None
         values = record.args if isinstance(record.args, tuple) else ()
-        lost = (*LOST_CLUSTER_ERRORS, broker_error())
+        lost: tuple[type[Exception], ...] = (*LOST_CLUSTER_ERRORS, broker_error())
         if record.name.startswith(("celery.", "kombu.")):
             lost = (*lost, OSError)
         for error in (*values, record.exc_info[1] if record.exc_info else None):
