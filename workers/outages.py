@@ -59,9 +59,8 @@ class OutageFilter(logging.Filter):
             *((url, _redis_answers) for url in redis),
         ):
             self._answers[without_password(url)] = lambda url=url, answers=answers: answers(url)  # type: ignore[misc]
-        self._lock = threading.Lock()
-        #: Number of records left out, by process (a fork has no thread of its parent) and server.
-        self._left_out: dict[tuple[int, str], int] = {}
+        #: Lists of one number, of the records left out, by process (a fork has no thread of its parent) and server.
+        self._left_out: dict[tuple[int, str], list[int]] = {}
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Return whether to write the record; a record that several handlers get is judged once."""
@@ -74,11 +73,11 @@ class OutageFilter(logging.Filter):
         if record.levelno < logging.WARNING or (error := self._outage_of(record)) is None:
             return True
         key = os.getpid(), error.url
-        with self._lock:
-            if key in self._left_out:
-                self._left_out[key] += 1
-                return False
-            self._left_out[key] = 0
+        # Atomic, and not a lock, which a fork might inherit locked.
+        left_out = self._left_out.setdefault(key, mine := [0])
+        if left_out is not mine:
+            left_out[0] += 1
+            return False
         record.msg, record.args = "%s; retrying, with a line a minute until it answers", (str(error),)
         record.exc_info = record.exc_text = None
         threading.Thread(target=self._watch, args=(key,), name="symposia-outage", daemon=True).start()
@@ -112,13 +111,12 @@ class OutageFilter(logging.Filter):
                     "%s has not answered for %.0f s (%d messages left out)",
                     url,
                     reported - began,
-                    self._left_out[key],
+                    self._left_out[key][0],
                 )
             time.sleep(_TRY_EVERY_S)
         log.warning("%s answers again after %.0f s", url, time.monotonic() - began)
         time.sleep(_LATE_S)
-        with self._lock:
-            del self._left_out[key]
+        del self._left_out[key]
 
 
 def _is_redis(url: str) -> bool:
