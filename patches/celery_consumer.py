@@ -34,12 +34,14 @@ from __future__ import annotations
 
 import logging
 import threading
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 from celery import Celery
 from celery.concurrency.thread import TaskPool as ThreadPool
+from celery.exceptions import CPendingDeprecationWarning
 from celery.worker.consumer import Consumer
 from kombu import Connection
 
@@ -155,7 +157,8 @@ class ReconnectingConsumer(ColdShutdownConsumer, RejectingConsumer, GatheringCon
         # Virtual transports such as Redis list their channels; with others the broker restores the messages.
         for channel in getattr(self.connection.transport, "channels", ()) if self.connection else ():
             channel.do_restore = False
-        super().on_connection_error_after_connected(exc)
+        with warnings.catch_warnings(action="ignore", category=CPendingDeprecationWarning):
+            super().on_connection_error_after_connected(exc)
 
     def call_soon_ack(self, settle: Callable[..., None], *args: Any, **options: Any) -> Any:
         """As in Consumer. `settle` is the bound method that acknowledges or rejects a message."""

@@ -34,10 +34,6 @@ TEST_SETTINGS = {
     "SYMPOSIA_TEST_SCREENSHOTS",
 }
 
-#: Fixtures that start a worker, each for a module: the tests of such a module run in one process, with one worker.
-#: It ends with the module, because an idle worker that sweeps five times a second uses a tenth of a core.
-WITH_A_WORKER = {"busy", "installation", "services", "shared"}
-
 # Tests share the cores with the servers and workers they start: an example has no deadline.
 hypothesis_settings.register_profile(
     "symposia", deadline=None, print_blob=True, max_examples=scaled_examples(100)
@@ -69,13 +65,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def sharing_group(item: pytest.Item) -> str:
+    """Name the tests that share a fixture of a package or module, such as a worker, with this one; '' without one.
+
+    They run in one process, one after another: each process would set up a fixture of its own, and tests of two
+    parameters that alternate would set up a new one each time.
+    """
+    found = [it[-1] for name in item.fixturenames if (it := item._fixtureinfo.name2fixturedefs.get(name))]
+    shared = [it for it in found if it.scope in ("package", "module")]
+    if not shared:
+        return ""
+    if any(it.scope == "package" for it in shared):
+        return item.nodeid.rpartition("/")[0]
+    parameters = (getattr(item, "callspec", None) and item.callspec.params) or {}
+    chosen = [str(parameters[it.argname]) for it in shared if it.argname in parameters]
+    return "-".join([item.nodeid.partition("::")[0], *chosen])
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if hasattr(
+        config, "workerinput"
+    ):  # of several: long tests first, so that no process ends long after the others
+        items.sort(key=lambda item: item.get_closest_marker("long") is None)
     of_the_run = config.getoption("timeout") or config.getini("timeout")
     for item in items:
-        if "dashboard" in item.fixturenames:
-            item.add_marker(pytest.mark.xdist_group("dashboard"))
-        elif not WITH_A_WORKER.isdisjoint(item.fixturenames):
-            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+        if item.get_closest_marker("xdist_group") is None and (group := sharing_group(item)):
+            item.add_marker(pytest.mark.xdist_group(group))
         if PATIENCE == 1:
             continue
         marker = item.get_closest_marker("timeout")

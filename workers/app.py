@@ -7,6 +7,7 @@ symposia worker                            # the same, with this project's defau
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from ..agents.programs.process import hide_environment
 from ..config.settings import load_settings
@@ -14,6 +15,9 @@ from .logs import configure_logging, install_log_setup
 from .worker_app import create_worker_app
 
 hide_environment()
+# Agents import modules of the working folder. `python -m` has it on the import path, the command `celery` does not.
+if (folder := str(Path.cwd())) not in sys.path:
+    sys.path.insert(0, folder)
 settings = load_settings()
 app = create_worker_app(settings)
 install_log_setup(settings)

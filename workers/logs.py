@@ -26,6 +26,7 @@ from ..factories.broker import secrets_in_use
 from ..models.text.ids import attempt_span_id, format_timestamp, moment_from_ms, trace_id, utcnow
 from ..models.text.redact import HIDDEN, json_text, without_password
 from ..tasks.runtime.log_context import current_log_context
+from .outages import OutageFilter
 
 _FORMATTER = logging.Formatter()
 
@@ -173,11 +174,13 @@ _TEXT = "[%(asctime)s: %(levelname)s/%(name)s] %(message)s"
 
 def install_log_setup(settings: Settings) -> None:
     """Apply the settings to the log that Celery sets up in this process."""
-    redaction = Redaction(secrets_in_use(settings))
+    redaction, outages = Redaction(secrets_in_use(settings)), OutageFilter(settings)
     formatter = _json_formatter(redaction) if settings.log_format == "json" else None
 
     def apply(*, logger: logging.Logger, loglevel: int | None = None, **_: Any) -> None:
         for handler in logger.handlers:
+            if (loglevel or logger.level) > logging.DEBUG:
+                handler.addFilter(outages)
             handler.addFilter(redaction)
             # A handler of an embedding program keeps its own format.
             if formatter is not None and isinstance(handler.formatter, ColorFormatter):
@@ -195,10 +198,12 @@ def configure_logging(settings: Settings) -> None:
     handler.setFormatter(
         _json_formatter(redaction) if settings.log_format == "json" else logging.Formatter(_TEXT)
     )
-    handler.addFilter(redaction)
     root = logging.getLogger()
     root.addHandler(handler)
     root.setLevel(settings.log_level)
+    if root.level > logging.DEBUG:
+        handler.addFilter(OutageFilter(settings))
+    handler.addFilter(redaction)
     quiet_libraries(root.level)
 
 

@@ -24,6 +24,7 @@ from ..reviews.schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .steps.agents_queue import AgentsQueueStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
+from .steps.health import HealthStep
 from .steps.lost_workers import HeartbeatStep, LostWorkersStep
 from .steps.metrics import MetricsStep, write_counts
 from .steps.options import OptionsStep
@@ -66,7 +67,8 @@ def create_worker_app(settings: Settings) -> Celery:
             TaskStep,
         }
     )
-    app.steps["consumer"].update({KeptTasksStep, SentEventsStep, SentTimeStep})
+    app.steps["consumer"].update({HealthStep, KeptTasksStep, SentEventsStep, SentTimeStep})
+    app.conf.symposia_data_dir = settings.data_dir
     app.conf.symposia_metrics_port = settings.metrics_port
     app.conf.symposia_metrics_address = settings.metrics_address
 

@@ -28,6 +28,8 @@ from symposia.workers.callbacks_server import DRAIN_S
 SYSTEMD, KUBERNETES = ROOT / "deploy/systemd", ROOT / "deploy/kubernetes"
 KEDA = "@kubernetes-models/keda/keda.sh/v1alpha1/index"
 UNITS = sorted(it.name for it in SYSTEMD.glob("*.service"))
+#: Finds the file that a healthy worker of this container has touched within 30 seconds.
+HEALTH_CHECK = 'test "$(find "$SYMPOSIA_DATA_DIR/worker-$(uname -n).alive" -mmin -0.5)"'
 #: Versions of Kubernetes whose schemas the manifests meet.
 VERSIONS = ("1.29", "1.37")
 OWN = re.compile(r"^symposia-(worker|beat|flower|callbacks)$")
@@ -152,9 +154,15 @@ def test_pods_run_commands_that_exist() -> None:
     for _, pod in pods():
         (container,) = pod["containers"]
         check_command(container["args"])
-        for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
-            if "exec" in container.get(probe, {}):
-                check_command(container[probe]["exec"]["command"])
+        probes = [container.get(it, {}) for it in ("startupProbe", "readinessProbe", "livenessProbe")]
+        commands = [it["exec"]["command"] for it in probes if "exec" in it]
+        assert commands in ([], [["sh", "-c", HEALTH_CHECK]] * 3)
+
+
+def test_all_containers_of_workers_have_one_health_check() -> None:
+    compose = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]["worker"]
+    assert compose["healthcheck"]["test"] == ["CMD-SHELL", HEALTH_CHECK.replace("$", "$$")]
+    assert (ROOT / "Dockerfile").read_text().endswith(f" CMD {HEALTH_CHECK}\n")
 
 
 def test_pods_are_confined() -> None:

@@ -17,7 +17,7 @@ from symposia.tasks.sessions.restore_prune import prune
 from upgrades.releases import load_release
 from upgrades.stage import UpgradeStage, empty_stage
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.xdist_group("upgrades")]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 Ids = Mapping[str, str]
 

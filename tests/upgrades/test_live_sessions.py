@@ -14,7 +14,7 @@ from upgrades.releases import load_release
 from upgrades.scenario import ENDS, answer_all
 from upgrades.stage import UpgradeStage
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(180), pytest.mark.xdist_group("upgrades")]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(180)]
 
 Ids = Mapping[str, str]
 

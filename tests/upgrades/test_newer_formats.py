@@ -18,7 +18,7 @@ from upgrades.scenario import ENDS, submission
 from upgrades.stage import empty_stage
 from upgrades.versions import Versions
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(420), pytest.mark.xdist_group("upgrades")]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(420)]
 
 
 @dataclass

@@ -19,7 +19,7 @@ from upgrades.scenario import ENDS
 from upgrades.stage import empty_stage
 from upgrades.versions import Versions, digest_of
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(300), pytest.mark.xdist_group("upgrades")]
+pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 #: Modes whose turns follow each other.
 ONE_BY_ONE = {"round_robin", "pair", "question"}
 

@@ -15,6 +15,8 @@ from celery.bin.worker import worker
 
 from live import until
 from scaling import patient
+from symposia.state.presence import WorkerPresence
+from symposia.state.redis.connect import connect
 from symposia.workers.local.processes import end_with_parent
 from symposia.workers.local.services import worker_command
 
@@ -39,6 +41,27 @@ def call(folder: Path, *command: str, **settings: str) -> subprocess.CompletedPr
         timeout=patient(50),
         check=False,
     )
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "program", [["symposia", "worker"], ["celery", "-A", "symposia.workers", "worker"]], ids="sc"
+)
+def test_worker_finds_modules_of_its_folder(tmp_path, redis_url, program):
+    (tmp_path / "own_agents.py").write_text(
+        "import symposia\n\n@symposia.agent('own')\ndef own(turn):\n    return 'x'\n"
+    )
+    (tmp_path / "agents.toml").write_text('modules = ["own_agents"]\n')
+    environment = {**os.environ, "SYMPOSIA_REDIS_URL": redis_url, "SYMPOSIA_WORKER_PROCESSES": "1"}
+    command = [str(Path(sys.executable).with_name(program[0])), *program[1:]]
+    process = subprocess.Popen(command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        with connect(redis_url) as client:
+            (entry,) = until(WorkerPresence(client).list_alive, timeout_s=40, what="the worker is ready")
+        assert "own" in entry.agents
+    finally:
+        process.terminate()
+        process.wait(patient(20))
 
 
 @pytest.mark.parametrize("command", [worker, beat], ids=["worker", "beat"])

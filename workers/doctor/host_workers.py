@@ -1,4 +1,4 @@
-"""The check of `symposia doctor --worker`, for health checks of containers."""
+"""The check of `symposia doctor --worker`."""
 
 from __future__ import annotations
 

@@ -76,6 +76,7 @@ def make_sweep_thread(
     queue: str = "",
     offers: Offers = dict,
     is_free: Callable[[], bool] = always_free,
+    on_done: Callable[[], object] = lambda: None,
 ) -> BackgroundLoop:
     """Return a loop that announces the worker and sweeps, at once and then every `interval_s` seconds.
 
@@ -89,6 +90,7 @@ def make_sweep_thread(
         queue: Queue in which the worker gets messages that others hand on.
         offers: Function that returns the names that schedules may use.
         is_free: Function that returns whether the worker could run another Celery task now.
+        on_done: Function that is called after each sweep or announcement that succeeded.
     """
     runtime = runtime_of(app)
     book = WorkerPresence(runtime.store.client)
@@ -119,6 +121,7 @@ def make_sweep_thread(
             wake_awaiting_sessions(runtime)
             announce_at = time.monotonic() + ANNOUNCE_EVERY_S
         if is_rare and time.monotonic() < sweep_at:
+            on_done()
             return
         sweep_at = time.monotonic() + interval_s
         try:
@@ -127,6 +130,7 @@ def make_sweep_thread(
             runtime.metrics.count(SWEEPS, "failed")
             raise
         runtime.metrics.count(SWEEPS, "done")
+        on_done()
 
     every_s = min(interval_s, ANNOUNCE_EVERY_S)
     return BackgroundLoop("sweep", turn, interval_s=every_s, leave=partial(book.leave, worker))
@@ -154,6 +158,7 @@ class SweepStep(LoopStep):
             queue=conf.symposia_agents_queue,
             offers=partial(_offers, conf),
             is_free=partial(_is_free, worker),
+            on_done=partial(_note_sweep, worker),
         )
 
     def stop(self, worker: Any) -> None:
@@ -164,6 +169,10 @@ class SweepStep(LoopStep):
         super().stop(worker)
         if self._thread is not None:
             self._thread.join(_LEAVE_TIMEOUT_S)
+
+
+def _note_sweep(worker: Any) -> None:
+    worker.symposia_swept_at = time.monotonic()  # `HealthStep` reads it
 
 
 def _is_free(worker: Any) -> bool:

@@ -8,7 +8,6 @@ import os
 import pickle
 import sys
 import threading
-import time
 
 import pytest
 
@@ -16,6 +15,9 @@ from scaling import patient
 from symposia.agents.execution.runner import AgentRunner
 from symposia.models.errors import AgentFailed, AgentTimeout, BadOutcome, LeaseLost, SessionNotFound
 from symposia.models.turns.turn import DraftMessage, TurnOutcome, Usage
+
+#: Limit of the functions that a turn of an instant agent calls: no event loop, no thread.
+MAX_CALLS = 100
 
 
 class Speaks:
@@ -54,16 +56,14 @@ def test_slow_agent_is_cancelled_at_its_deadline(runner, turn):
 
     async def dawdle():
         try:
-            await asyncio.sleep(60)
+            await asyncio.sleep(3_600)
         except asyncio.CancelledError:
             cancelled.set()
             raise
 
-    began = time.monotonic()
     with pytest.raises(AgentTimeout, match=r"no answer within 0\.05 s") as error:
         runner.run(Speaks(lambda _: dawdle()), turn(), timeout_s=0.05)
     assert error.value.retryable
-    assert time.monotonic() - began < patient(5)
     assert cancelled.wait(patient(5))
 
 
@@ -288,17 +288,17 @@ def test_instant_agent_answers_in_the_calling_thread(turn):
     assert set(threading.enumerate()) <= before
 
 
-def test_the_instant_path_costs_microseconds(turn):
+def test_instant_turn_calls_few_functions(turn):
     runner, agent, context = AgentRunner(), SpeaksNow(lambda _: said), turn()
     said = TurnOutcome.say("now")
-
-    def thousand():
-        began = time.thread_time()
-        for _ in range(1_000):
-            runner.start(agent, context, timeout_s=patient(5)).result()
-        return time.thread_time() - began
-
-    assert min(thousand() for _ in range(5)) < 0.02  # 20 us each; it takes about 2
+    called = []
+    before = sys.getprofile()
+    sys.setprofile(lambda _frame, event, _arg: called.append(event))
+    try:
+        runner.start(agent, context, timeout_s=patient(5)).result()
+    finally:
+        sys.setprofile(before)
+    assert len([it for it in called if it.endswith("call")]) < MAX_CALLS
 
 
 def test_closed_runner_cancels_and_can_be_used_again(turn):

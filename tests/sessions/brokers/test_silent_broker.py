@@ -41,7 +41,7 @@ def redis_url(wire: Wire) -> str:
 
 @pytest.mark.long
 def test_worker_replaces_silent_connections(stage, wire, checked):
-    worker = stage.start_worker()
+    worker = stage.start_worker(options=("--loglevel", "DEBUG"))
     until(lambda: "Connected to" in worker.log(), what="the worker is connected")
     wire.silence()
     job = stage.submit("round_robin", {"ann": "say", "bob": "say"}, stop=MaxTurns(6))
@@ -58,7 +58,7 @@ def test_worker_replaces_silent_connections(stage, wire, checked):
 def test_worker_waits_for_a_server_that_starts_later(stage, server, checked):
     server.stop()
     worker = stage.start_worker(wait=False)
-    until(lambda: "Cannot connect to" in worker.log(), timeout_s=40, what="the worker tries")
+    until(lambda: "retrying, with a line a minute" in worker.log(), timeout_s=40, what="the worker tries")
     server.start()
     worker.wait_ready()
     job = stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 
 import pytest
 
 from live import result_of, until
-from scaling import patient
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 
@@ -25,11 +23,9 @@ def test_session_survives_a_killed_worker(stage, checked):
     until(lambda: [c for c in stage.calls() if c["turn"] == 3], what="turn 3 is being spoken")
     stage.start_worker()
     first.kill()
-    killed = time.monotonic()
     gate.touch()
     result = result_of(job, timeout_s=stage.lease_s + 10)
 
-    assert time.monotonic() - killed < stage.lease_s + patient(10)
     assert (result.ok, result.turns) == (True, 6)
     assert [m.speaker for m in result.dialog.messages] == ["ann", "bob"] * 3
     outcomes = Counter(

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -16,6 +15,9 @@ from symposia.models.text.ids import new_id
 from symposia.state.following import event_follower as follow_module
 from symposia.state.following.event_follower import END_ONLY, afollow, follow
 from symposia.state.redis.connect import aconnect
+
+#: A reader that waits for as long is ended by the time limit of its test.
+NEVER_MS = 3_600_000
 
 
 def texts(entries):
@@ -89,15 +91,13 @@ def test_journal_can_be_followed(table, read_all):
 
 @pytest.mark.parametrize("stream", ["dialog", "events", "journal"])
 def test_interrupted_reader_sees_nothing_twice(table, read_all, stream, monkeypatch):
-    monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
+    monkeypatch.setattr(follow_module, "BLOCK_MS", NEVER_MS)
     speak(table, "one", "two")
     table.suspend()
     table.cancel()
     everything = read_all(table.id, stream)
-    began = time.monotonic()
     for at, (cursor, _) in enumerate(everything):
         assert read_all(table.id, stream, after=cursor) == everything[at + 1 :]
-    assert time.monotonic() - began < patient(8), "nobody waits for an ended session"
 
 
 def test_long_streams_are_read_page_by_page(table, read_all, monkeypatch):
@@ -127,11 +127,9 @@ def test_waiting_for_the_end_ends_with_the_end(table, read_all):
 
 
 def test_unknown_session_is_not_found_at_once(client, read_all, monkeypatch):
-    monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
-    began = time.monotonic()
+    monkeypatch.setattr(follow_module, "BLOCK_MS", NEVER_MS)
     with pytest.raises(SessionNotFound):
         read_all(new_id(), "dialog")
-    assert time.monotonic() - began < patient(8)
 
 
 def test_a_session_that_expires_meanwhile_is_not_found(table, read_all, monkeypatch):
@@ -145,13 +143,11 @@ def test_a_session_that_expires_meanwhile_is_not_found(table, read_all, monkeypa
 
 
 def test_follow_timeout_does_not_end_the_session(client, table, monkeypatch):
-    monkeypatch.setattr(follow_module, "BLOCK_MS", 9_000)
+    monkeypatch.setattr(follow_module, "BLOCK_MS", NEVER_MS)
     speak(table, "one")
     entries = []
-    began = time.monotonic()
     with pytest.raises(ResultTimeout, match=r"within 0\.05 s"):
         entries.extend(follow(client, table.id, "dialog", timeout_s=0.05))
-    assert 0.05 <= time.monotonic() - began < patient(8)
     assert table.state().status == "active"
 
 

@@ -46,7 +46,7 @@ def test_dialog_state_storage(client, memory):
     assert (state["service"], state["parameters"]) == ("travel", TRIP)
     assert state["metadata"].keys() == {"last_updated_by", "message_count", "conversation_id", "updated_at"}
     assert state["metadata"]["last_updated_by"] == "travel_flights_connector"
-    assert abs(state["timestamp"] - time.time()) < 600
+    assert state["timestamp"] == pytest.approx(time.time(), abs=600)
     assert list(client.scan_iter("dialog*")) == [KEY]
 
 

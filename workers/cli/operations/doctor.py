@@ -23,9 +23,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def doctor(
-    worker: Annotated[
-        bool, typer.Option("--worker", help="Check only the workers of this host, for health checks.")
-    ] = False,
+    worker: Annotated[bool, typer.Option("--worker", help="Check only the workers of this host.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check Redis, workers, agents and versions, and report how to fix each problem.

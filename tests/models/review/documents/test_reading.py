@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scaling import patient
 from symposia.models.review.documents.reading import read_document
 
-LONG = 60_000
+#: A reader whose work grew with the square of this would exceed the time limit of a test.
+LONG = 400_000
 
 
 @pytest.mark.timeout(60)
@@ -30,11 +28,9 @@ LONG = 60_000
     ],
 )
 def test_hostile_documents_are_read_in_time(text: str, path: str) -> None:
-    start = time.process_time()
     document = read_document(text, path=path)
     assert not document.has_anchor("none")
     assert [it.prose for it in document.passages]
-    assert time.process_time() - start < patient(3)
 
 
 @pytest.mark.parametrize(

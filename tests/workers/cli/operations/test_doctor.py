@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import stat
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.index import SessionIndex
 from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workers.steps.health import health_file
 
 
 def findings(terminal: Terminal, subject: str) -> list[dict[str, str]]:
@@ -300,7 +302,12 @@ def test_worker_of_this_host_is_healthy(terminal: Terminal):
     until(lambda: terminal.run("doctor", "--worker").code == 0, what="a healthy worker")
     (found,) = terminal.call("doctor", "--worker", "--json").json()["findings"]
     assert found["text"].startswith(f"health@{socket.gethostname()} announced itself")
+    file = health_file(Path(terminal.settings["data_dir"]))
+    until(file.exists, what="the file of health checks")
+    os.utime(file, (0, 0))  # as of a worker that hangs
+    until(lambda: file.stat().st_mtime, what="the worker touches it again")
     worker.interrupt().ended()
+    assert not file.exists()
     assert terminal.run("doctor", "--worker").code == 4
 
 

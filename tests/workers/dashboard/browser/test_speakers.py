@@ -1,16 +1,14 @@
-"""A session in the list as soon as it is submitted, and its current speakers as they change."""
+"""The current speakers of a session, in the list and on its page, as they change."""
 
 from __future__ import annotations
 
 import re
-import time
 from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from live import until
-from scaling import patient
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
@@ -42,14 +40,6 @@ MODES: dict[str, tuple[dict[str, Any], str, list[tuple[str, int]]]] = {
         [("ann", 1), ("bob tester", 2), ("tester", 3)],
     ),
 }
-#: Records the time at which a row of the list appears.
-RECORD = """() => {
-  const rows = document.getElementById("rows");
-  window.appearedMs = {};
-  new MutationObserver(() => {
-    for (const row of rows.children) window.appearedMs[row.dataset.id] ??= Date.now();
-  }).observe(rows, { childList: true });
-}"""
 
 
 def submit(stage, mode: str):
@@ -67,18 +57,6 @@ def session_list(open_tab) -> Page:
     page = open_tab("/collabs").page
     expect(page.locator("#live-status")).to_have_text("Live")
     return page
-
-
-def test_session_appears_within_a_second(stage, session_list):
-    session_list.evaluate(RECORD)
-    took_ms = []
-    for mode in MODES:
-        before_ms = time.time() * 1000
-        job = submit(stage, mode)
-        expect(session_list.locator(f"#row-{job.id}")).to_be_visible()
-        took_ms.append(session_list.evaluate("id => window.appearedMs[id]", job.id) - before_ms)
-    # The best of several: the browser and all services share the cores.
-    assert min(took_ms) <= patient(1000)
 
 
 @pytest.mark.parametrize("mode", MODES)
