@@ -36,7 +36,7 @@ def test_command_list_is_complete():
         ),
         "eval",
         *("restore", "prune", "lint", "dialogue"),
-        *("up", "worker", "beat", "flower", "callbacks", "config", "doctor"),
+        *("up", "worker", "beat", "flower", "callbacks", "config", "repair", "doctor"),
     ] == COMMANDS
 
 
