@@ -209,7 +209,7 @@ def test_memory_settings_have_their_documented_names(monkeypatch):
 @pytest.mark.parametrize(
     ("variable", "value", "line"),
     [
-        ("DIALOG_STATE_TTL_SECONDS", "soon", "DIALOG_STATE_TTL_SECONDS: must be a valid integer"),
+        ("DIALOG_STATE_TTL_SECONDS", "soon", "DIALOG_STATE_TTL_SECONDS: must be a duration such as 30s"),
         (
             "DIALOG_STATE_MAX_SIZE_BYTES",
             "7",
