@@ -262,6 +262,11 @@ class Heartbeat:
 
 def main(folder: str, descriptor: int) -> None:
     """Run the heartbeat; then remove the folder of the socket."""
+    if sys.platform == "linux":
+        import ctypes
+
+        # Other processes of the user cannot read its memory, which has the password of Redis: PR_SET_DUMPABLE.
+        ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
     # The process ends with the processes that it watches, not with their terminal or service.
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
