@@ -7,20 +7,23 @@ worker needs.
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from celery import Celery
 
+from ..agents.registry.source import FileKind, FileSource
 from ..config.celery import celery_settings
 from ..config.settings import Settings, read_variable
+from ..models.errors import InvalidInput
 from ..models.review.runs import ReviewRun
 from ..patches.broker_messages import read_headers_safely
 from ..patches.control_messages import BoundedClock
 from ..reviews.batches.context import install_review_context, review_context_of
 from ..reviews.delivery.celery_tasks import install_deliverer
 from ..reviews.delivery.deliverer import Deliverer
-from ..reviews.delivery.destinations import Destinations
+from ..reviews.delivery.destinations import DEFAULT_FILE, Destinations
 from ..reviews.job import ReviewJob
 from ..state.redis.connect import connect
 from ..state.reviews.queues import DeliveryQueue
@@ -44,8 +47,26 @@ def load_deliveries(settings: Settings) -> Destinations:
     return Destinations.load(settings.deliveries_file, getenv=read_variable)
 
 
+def _removed_deliveries_file(path: Path) -> InvalidInput:
+    return InvalidInput("deliveries_file", str(path), "was removed")
+
+
+_DELIVERIES_FILE = FileKind(
+    "deliveries file",
+    "deliveries",
+    _removed_deliveries_file,
+    Destinations.problems,
+    "affected reports are not delivered",
+)
+
+
 def build_deliverer(app: Celery, settings: Settings, *, redis_url: str) -> Deliverer:
-    """Return the deliverer of reports of a process. Connects lazily."""
+    """Return the deliverer of reports of a process, which follows changes of the deliveries file. Connects lazily."""
+
+    @cache
+    def source() -> FileSource[Destinations]:
+        path = settings.deliveries_file or DEFAULT_FILE
+        return FileSource(path, lambda *_: load_deliveries(settings), _DELIVERIES_FILE)
 
     def read_run(run_id: str) -> ReviewRun:
         return ReviewJob(run_id, review_context_of(app)).run()
@@ -54,7 +75,7 @@ def build_deliverer(app: Celery, settings: Settings, *, redis_url: str) -> Deliv
         return Sessions(settings, lambda: app).get(session_id).transcript()
 
     return Deliverer(
-        cache(partial(load_deliveries, settings)),
+        lambda: source().current(),
         DeliveryQueue(connect(redis_url)),
         read_run=read_run,
         transcript=transcript,

@@ -18,10 +18,11 @@ from ..agents.execution.runner import AgentRunner
 from ..agents.execution.threads import DaemonThreadPool
 from ..agents.local_model.server import recorded_local_model
 from ..agents.registry.registry import DEFAULT_FILE, Registry
-from ..agents.registry.source import OnRead, RegistrySource
+from ..agents.registry.source import FileKind, FileSource, OnRead
 from ..agents.sessions import SessionFiles
 from ..config.settings import Settings, read_variable
 from ..jobs.session_file import ignore_path, read_session_document
+from ..models.errors import RegistryError
 from ..models.sessions.limits import DailyLimits
 from ..reviews.batches.context import ReviewQueue
 from ..state.metrics import MetricCounts
@@ -119,7 +120,14 @@ def load_registry(
     )
 
 
-def registry_source(settings: Settings, *, is_reporting: bool = True) -> RegistrySource:
+def _removed_agents_file(path: Path) -> RegistryError:
+    return RegistryError(str(path), entry="", field="", rule="was removed")
+
+
+_AGENTS_FILE = FileKind("agents file", "agents", _removed_agents_file, Registry.check, "the agent will fail")
+
+
+def registry_source(settings: Settings, *, is_reporting: bool = True) -> FileSource[Registry]:
     """Return the source of the agents of a process that runs them.
 
     `is_reporting`: whether it logs changes of the agents file.
@@ -132,7 +140,7 @@ def registry_source(settings: Settings, *, is_reporting: bool = True) -> Registr
         threads = older.threads if older else None
         return load_registry(settings, import_modules=True, threads=threads, on_read=on_read)
 
-    return RegistrySource(agents_file_of(settings), load, is_reporting=is_reporting)
+    return FileSource(agents_file_of(settings), load, _AGENTS_FILE, is_reporting=is_reporting)
 
 
 def build_runtime(

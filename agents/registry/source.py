@@ -1,7 +1,8 @@
-"""The registry of a process that runs for long: it follows changes of the agents file and of its session files.
+"""What a file of the operator defines, in a process that runs for long: it follows changes of the file.
 
-A turn takes one registry at its beginning and keeps it. A changed file counts for the turns that begin afterwards.
-The code of modules is not loaded again; `symposia up --reload` starts the workers again for that.
+The registry follows the agents file and its session files. A turn takes one registry at its beginning and keeps it. A
+changed file counts for the turns that begin afterwards. The code of modules is not loaded again; `symposia up --reload`
+starts the workers again for that. Destinations of reports follow the deliveries file.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, Protocol, Self, TypeVar
 
-from ...models.errors import RegistryError
-from .registry import Registry
+from ...models.errors import SymposiaError
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +26,6 @@ SETTLED_S = 0.2
 
 #: Called with the path of each file before it is read.
 OnRead = Callable[[Path], object]
-#: Loads the registry; its arguments are a callback and the registry that it replaces, if any.
-LoadRegistry = Callable[[OnRead, Registry | None], Registry]
 
 #: Identity of a file's content: device, inode, size, time of change in nanoseconds; None: there is no file.
 Stamp = tuple[int, int, int, int] | None
@@ -40,39 +40,76 @@ def stamp_of(path: Path) -> Stamp:
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
-class RegistrySource:
-    """Source of the newest valid registry. Safe to use from several threads.
+class Defined(Protocol):
+    """What a file defines."""
+
+    def changes_to(self, newer: Self) -> list[str]:
+        """Return the differences of a newer one, such as `added ada`."""
+        ...
+
+
+T = TypeVar("T", bound=Defined)
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind(Generic[T]):
+    """A kind of files that are followed."""
+
+    #: Name for the log, such as `agents file`.
+    name: str
+    #: What it defines, such as `agents`.
+    content: str
+    #: Error if the file is removed.
+    removed: Callable[[Path], SymposiaError]
+    #: Returns problems of the content.
+    problems: Callable[[T], Iterable[object]]
+    #: Effect of a problem, such as `the agent will fail`.
+    effect: str
+
+
+class FileSource(Generic[T]):
+    """Source of what the newest valid version of a file defines. Safe to use from several threads.
 
     Args:
-        path: The agents file, which may not exist.
-        load: Loads the registry.
+        path: The file, which may not exist.
+        load: Loads it; its arguments are a callback, and what it replaces, if anything.
+        kind: The kind of the file.
         is_reporting: Whether this process logs changes; its pool processes do not repeat them.
 
     Raises:
-        RegistryError: The file is wrong at the start.
+        SymposiaError: The file is wrong at the start.
     """
 
-    def __init__(self, path: Path, load: LoadRegistry, *, is_reporting: bool = True) -> None:
+    def __init__(
+        self,
+        path: Path,
+        load: Callable[[OnRead, T | None], T],
+        kind: FileKind[T],
+        *,
+        is_reporting: bool = True,
+    ) -> None:
         self._path = path
         self._load = load
+        self._kind = kind
         self._is_reporting = is_reporting
         self._lock = threading.Lock()
         self._next_check = time.monotonic() + CHECK_EVERY_S
-        #: Files of the registry, and of a newer one that was refused, as they were before they were read.
+        #: Files that were read, and those of a newer version that was refused, as they were before they were read.
         self._stamps: dict[Path, Stamp] = {path: stamp_of(path)}
+        self._has_file = self._stamps[path] is not None
         #: Changed files that may still be being written, and since when they are as they are (monotonic seconds).
         self._seen: tuple[Mapping[Path, Stamp], float] | None = None
-        self._registry = load(self._record_read, None)
+        self._current = load(self._record_read, None)
 
-    def current(self) -> Registry:
-        """Return the registry for the work that begins now. It reads changed files first."""
+    def current(self) -> T:
+        """Return what is defined for the work that begins now. It reads changed files first."""
         if time.monotonic() >= self._next_check and self._lock.acquire(blocking=False):
             try:
                 self._next_check = time.monotonic() + CHECK_EVERY_S
                 self._check_files()
             finally:
                 self._lock.release()
-        return self._registry
+        return self._current
 
     def _record_read(self, path: Path) -> None:
         self._stamps.setdefault(path, stamp_of(path))
@@ -97,21 +134,23 @@ class RegistrySource:
         return is_old or time.monotonic() - self._seen[1] >= SETTLED_S
 
     def _replace(self, stamps: Mapping[Path, Stamp]) -> None:
-        """Load the registry; `stamps`: the files as they were before."""
-        older, self._stamps = self._registry, {self._path: stamps[self._path]}
+        """Load the file; `stamps`: the files as they were before."""
+        older, self._stamps = self._current, {self._path: stamps[self._path]}
+        kind, exists = self._kind, stamps[self._path] is not None
         try:
-            if older.path and stamps[self._path] is None:
-                raise RegistryError(str(self._path), entry="", field="", rule="was removed")
+            if self._has_file and not exists:
+                raise kind.removed(self._path)
             newer = self._load(self._record_read, older)
-        except Exception as error:  # noqa: BLE001 - any error keeps the agents, and no turn fails
+        except Exception as error:  # noqa: BLE001 - any error keeps what is there, and no work fails
             self._stamps = {**stamps, **self._stamps}
-            self._log(logging.WARNING, "agents file refused, keeping the agents as they were: %s", error)
+            text = f"{kind.name} refused, keeping the {kind.content} as they were: %s"
+            self._log(logging.WARNING, text, error)
             return
-        self._registry = newer
-        changes = ", ".join(older.changes_to(newer)) or "no agent changed"
-        self._log(logging.INFO, "agents file read again: %s", changes)
-        for problem in newer.check() if self._is_reporting else ():
-            log.warning("problem in the agents file, the agent will fail: %s", problem)
+        self._current, self._has_file = newer, exists
+        changes = ", ".join(older.changes_to(newer)) or f"no {kind.content.removesuffix('s')} changed"
+        self._log(logging.INFO, f"{kind.name} read again: %s", changes)
+        for problem in kind.problems(newer) if self._is_reporting else ():
+            log.warning("problem in the %s, %s: %s", kind.name, kind.effect, problem)
 
     def _log(self, level: int, line: str, value: object) -> None:
         if self._is_reporting:

@@ -51,6 +51,16 @@ class Destinations:
             return cls(DeliveriesFile({}), getenv=getenv)
         return cls(_read(path or DEFAULT_FILE), getenv=getenv)
 
+    def changes_to(self, newer: Destinations) -> list[str]:
+        """Return the differences of newer destinations: `added team`, `removed mail`, `changed chat`."""
+        names = sorted({*self._entries, *newer._entries})
+        found = {name: (self._entries.get(name), newer._entries.get(name)) for name in names}
+        return [
+            f"{'added' if old is None else 'removed' if new is None else 'changed'} {name}"
+            for name, (old, new) in found.items()
+            if old != new
+        ]
+
     def names(self) -> list[str]:
         """Return the names of all destinations."""
         return sorted(self._entries)

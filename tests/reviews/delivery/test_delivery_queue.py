@@ -7,10 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from celery import Celery
 from redis import Redis
 
+from live import until
 from review_tools.values import a_finding, a_run
 from servers.remote_system import SECRET, RemoteSystem
+from symposia.agents.registry import source
+from symposia.config.settings import load_settings
+from symposia.factories.app import build_deliverer
 from symposia.models.errors import ReviewNotFound
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.review.findings import FindingStatus
@@ -291,3 +296,22 @@ def test_delivery_job_holds_names_only():
     assert job.model_dump_json() == (
         '{"run":"0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11","to":"board","formats":["sarif"],"failed":0}'
     )
+
+
+def test_changed_deliveries_file_is_followed(
+    redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(source, "CHECK_EVERY_S", 0)  # each call checks the file
+    caplog.set_level(logging.INFO, source.__name__)
+    file = tmp_path / "deliveries.toml"
+    entry = f'kind = "folder"\nfolder = "{tmp_path}"\n'
+    file.write_text(f"[team]\n{entry}")
+    settings = load_settings(redis_url=redis_url, deliveries_file=file, data_dir=tmp_path)
+    deliveries = build_deliverer(Celery(set_as_current=False), settings, redis_url=redis_url)._deliveries
+    assert deliveries().names() == ["team"]
+    file.write_text(f"[board]\n{entry}")
+    until(lambda: deliveries().names() == ["board"], what="the new file counts")
+    file.write_text("[board]\nkind = 1\n")
+    until(lambda: deliveries() and "refused" in caplog.text, what="the wrong file is reported")
+    assert deliveries().names() == ["board"]
+    assert "deliveries file read again: added board, removed team" in caplog.text
