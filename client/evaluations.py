@@ -50,7 +50,11 @@ class EvaluationMethods(SessionMethods):
 
         if not isinstance(cases, str | Path | Mapping):
             raise InvalidInput("cases", cases, "must be the path of a cases file, or a table of its fields")
-        found = CasesFile.of_data(cases) if isinstance(cases, Mapping) else CasesFile.open(str(cases))
+        root = self.settings.session_root
+        if isinstance(cases, Mapping):
+            found = CasesFile.of_data(cases, root=root)
+        else:
+            found = CasesFile.open(str(cases), root=root)
         if name is not None:
             found = found.renamed(name)
         found.check(

@@ -96,7 +96,7 @@ class SessionFile:
         document = self.document()
         folder = Path() if self.is_standard_input else Path(self.name).parent
         above = () if self.is_standard_input else (Path(self.name).resolve(),)
-        roots = _roots(folder, self.root)
+        roots = roots_of(folder, self.root)
         with self.name_file_in_errors():
             filled, values = fill_inputs(document, inputs)
             filled.pop(ATTACHMENTS, None)
@@ -105,7 +105,7 @@ class SessionFile:
             given = read_given(options.get(ATTACHMENTS))
             attachments = read_given((*own, *given)) if own and given else own or given
             rest = {name: value for name, value in options.items() if name != ATTACHMENTS}
-            whole = FileResolver(read_table, read_schema, above, roots).resolve(filled, folder)
+            whole = FileResolver(read_table, read_schema, roots, above).resolve(filled, folder)
             submission = Submission.from_document(_with_options(whole, rest))
             return replace(submission, inputs=values, attachments=attachments)
 
@@ -190,7 +190,8 @@ class SessionFile:
         raise InvalidSessionFile(place, rule=rule) from cause
 
 
-def _roots(folder: Path, root: Path | None) -> tuple[Path, ...]:
+def roots_of(folder: Path, root: Path | None) -> tuple[Path, ...]:
+    """Return the folders below which a file in `folder` may name files; `root`: another one, if any."""
     return (folder,) if root is None else (folder, root)
 
 
@@ -251,7 +252,8 @@ def read_session_document(path: Path, *, on_read: Callable[[Path], object] = ign
         on_read(file)
         return read_schema(file)
 
-    return FileResolver(read_session, read_output_schema).read_file(path)
+    # The operator's agents file names it.
+    return FileResolver(read_session, read_output_schema, roots=()).read_file(path)
 
 
 def resolve_session_files(
@@ -264,7 +266,7 @@ def resolve_session_files(
     Raises:
         InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
-    return FileResolver(read_table, read_schema, roots=_roots(folder, root)).resolve(document, folder)
+    return FileResolver(read_table, read_schema, roots=roots_of(folder, root)).resolve(document, folder)
 
 
 def with_session_files(agents: object, *, root: Path | None = None) -> Any:

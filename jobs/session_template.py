@@ -16,8 +16,10 @@ from .session_file import SessionFile, read_schema, read_table
 from .subsession_files import FileResolver
 
 
-def read_template(path: Path) -> dict[str, Any]:
+def read_template(path: Path, *, roots: tuple[Path, ...]) -> dict[str, Any]:
     """Return the table of a session file with its declarations of inputs, and with the files that it names.
+
+    `roots`: folders below which these files must be.
 
     Raises:
         InvalidSessionFile: A file cannot be read or breaks a rule; the error names the line if it is known.
@@ -26,11 +28,17 @@ def read_template(path: Path) -> dict[str, Any]:
     document = source.document()
     with source.name_file_in_errors():
         check_texts(document)
-        return resolve_template(document, path.parent, has_inputs=FIELD in document, above=(path.resolve(),))
+        has_inputs, above = FIELD in document, (path.resolve(),)
+        return resolve_template(document, path.parent, has_inputs=has_inputs, roots=roots, above=above)
 
 
 def resolve_template(
-    document: Mapping[str, Any], folder: Path, *, has_inputs: bool, above: tuple[Path, ...] = ()
+    document: Mapping[str, Any],
+    folder: Path,
+    *,
+    has_inputs: bool,
+    roots: tuple[Path, ...],
+    above: tuple[Path, ...] = (),
 ) -> dict[str, Any]:
     """Return a session, or changes of one, with the files that it names, relative to `folder`, in their places.
 
@@ -38,13 +46,14 @@ def resolve_template(
         document: The session.
         folder: Folder of the names.
         has_inputs: Whether the session has inputs, which its texts name.
+        roots: Folders below which the files must be.
         above: The file that contains the document.
 
     Raises:
         InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
     read = _read_escaped if has_inputs else read_table
-    return FileResolver(read, read_schema, above).resolve(document, folder)
+    return FileResolver(read, read_schema, roots, above).resolve(document, folder)
 
 
 def _read_escaped(path: Path) -> dict[str, Any]:

@@ -52,10 +52,10 @@ class FileResolver:
     read: Callable[[Path], Mapping[str, Any]]
     #: Returns the content of a file with a JSON schema.
     read_schema: Callable[[Path], object]
+    #: Folders below which the files must be; empty: anywhere.
+    roots: tuple[Path, ...]
     #: The files that contain the current one, the outermost first.
     above: tuple[Path, ...] = ()
-    #: Folders below which the files must be; empty: anywhere.
-    roots: tuple[Path, ...] = ()
 
     def read_file(self, path: Path) -> dict[str, Any]:
         """Return the content of a session file, with the files that it names in their places.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -90,7 +91,7 @@ class OutageFilter(logging.Filter):
         values = record.args if isinstance(record.args, tuple) else ()
         lost: tuple[type[Exception], ...] = (*LOST_CLUSTER_ERRORS, broker_error())
         if record.name.startswith(("celery.", "kombu.")):
-            lost = (*lost, OSError)
+            lost = (*lost, ConnectionError, TimeoutError, socket.gaierror)
         for error in (*values, record.exc_info[1] if record.exc_info else None):
             if isinstance(error, RedisUnavailable | BrokerUnavailable):
                 is_known = error.url in self._answers and not isinstance(error, UnsuitableRedis)
@@ -139,6 +140,6 @@ def _broker_answers(url: str) -> bool:
     try:
         with Connection(url, connect_timeout=_TRY_TIMEOUT_S) as connection:
             connection.connect()
-    except (broker_error(), *Connection(url).recoverable_connection_errors):
+    except Exception:  # noqa: BLE001 - also a broker that starts, or refuses the login, is one that does not answer
         return False
     return True

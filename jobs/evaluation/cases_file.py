@@ -16,8 +16,9 @@ from ...models.evaluation.scorers import Name, ScorerKind
 from ...models.sessions.inputs import FIELD
 from ...models.sessions.submission import Submission
 from ...tasks.sessions.opening import prepare
-from ..session_file import STDIN, SessionFile
+from ..session_file import STDIN, SessionFile, roots_of
 from ..session_template import read_template, resolve_template
+from ..subsession_files import locate
 from .judging import judge_submission
 
 
@@ -31,8 +32,10 @@ class CasesFile:
     source: SessionFile | None = None
 
     @classmethod
-    def open(cls, path: str) -> CasesFile:
+    def open(cls, path: str, *, root: Path | None = None) -> CasesFile:
         """Read a file, or standard input for `-`.
+
+        `root`: folder below which it may name files, besides its own; None: no other one.
 
         Raises:
             InvalidSessionFile: The file cannot be read, or breaks a rule; the error names the line if it is known.
@@ -44,16 +47,16 @@ class CasesFile:
                 "name": "evaluation" if path == STDIN else Path(path).stem,
                 **_table(source.content()),
             }
-            return cls(_read(document, folder), folder, source)
+            return cls(_read(document, folder, roots_of(folder, root)), folder, source)
 
     @classmethod
-    def of_data(cls, document: Mapping[str, Any]) -> CasesFile:
-        """Return an evaluation given as data; files are relative to the working folder.
+    def of_data(cls, document: Mapping[str, Any], *, root: Path | None = None) -> CasesFile:
+        """Return an evaluation given as data; files are relative to the working folder, and below it or `root`.
 
         Raises:
             InvalidInput: A value breaks a rule.
         """
-        return cls(_read(document, Path()), Path())
+        return cls(_read(document, Path(), roots_of(Path(), root)), Path())
 
     def with_parallel(self, parallel: int) -> CasesFile:
         """Return the same evaluation with another maximum number of runs at the same time."""
@@ -132,18 +135,21 @@ class CasesFile:
             )
 
 
-def _read(document: Mapping[str, Any], folder: Path) -> Evaluation:
+def _read(document: Mapping[str, Any], folder: Path, roots: tuple[Path, ...]) -> Evaluation:
     """Return the evaluation with the session files that it names in their places."""
     whole, has_inputs = dict(document), False
     if isinstance(session := whole.get("session"), str):
-        whole["session"] = session = read_template(folder / session)
+        locate(folder, session, field="session", roots=roots)
+        whole["session"] = session = read_template(folder / session, roots=roots)
         has_inputs = FIELD in session
     elif isinstance(session, Mapping):
         has_inputs = FIELD in session
-        whole["session"] = resolve_template(session, folder, has_inputs=has_inputs)
+        whole["session"] = resolve_template(session, folder, has_inputs=has_inputs, roots=roots)
     if isinstance(variants := whole.get("variants"), Mapping):
         whole["variants"] = {
-            name: resolve_template(it, folder, has_inputs=has_inputs) if isinstance(it, Mapping) else it
+            name: resolve_template(it, folder, has_inputs=has_inputs, roots=roots)
+            if isinstance(it, Mapping)
+            else it
             for name, it in variants.items()
         }
     return Evaluation.read(whole)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from symposia.jobs.evaluation.cases_file import CasesFile
 from symposia.jobs.session_file import SessionFile, with_session_files
 from symposia.models.errors import InvalidInput
 from symposia.models.text.json_text import dump_json
@@ -100,3 +101,27 @@ def test_submitted_table_names_files_below_the_working_folder(
     monkeypatch.chdir(tmp_path / "own")
     with pytest.raises(InvalidInput, match="must be a file below"):
         with_session_files({"ann": {"session": "../panel.json"}})
+
+
+@pytest.mark.parametrize("named", ["session", "output_schema", "variant"])
+def test_evaluation_names_files_below_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    other = str(
+        written(tmp_path / "other" / "file.json", "session" if named == "session" else "output_schema")
+    )
+    (tmp_path / "own").mkdir()
+    monkeypatch.chdir(tmp_path / "own")
+    schema = {"output_schema": other}
+    cases = {
+        "name": "e",
+        "session": other
+        if named == "session"
+        else {**SESSION, **(schema if named == "output_schema" else {})},
+        "variants": {"a": schema if named == "variant" else {"stop": {"max_turns": 1}}},
+        "cases": [{"message": "Hello."}],
+        "scorers": [{"contains": "x"}],
+    }
+    with pytest.raises(InvalidInput, match="must be a file below"):
+        CasesFile.of_data(cases)
+    assert CasesFile.of_data(cases, root=tmp_path / "other").evaluation.name == "e"

@@ -144,6 +144,11 @@ class LiveWorker:
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")
 
+    def lost_connections(self) -> int:
+        """Number of lines that report a lost connection to the broker: those of Celery, and of an outage."""
+        log = self.log()
+        return log.count("Connection to broker lost") + log.count("retrying, with a line a minute")
+
     def wait_ready(self) -> LiveWorker:
         def ready() -> bool:
             assert self.process.poll() is None, self.log()

@@ -9,14 +9,18 @@ from __future__ import annotations
 import logging
 import socket
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from celery import bootsteps
 
+from ...models.text.paths import make_private_folder
+
 log = logging.getLogger(__name__)
 
+_CANNOT_WRITE = "health file cannot be written, health checks will fail: %s"
 #: Seconds between two touches. Health checks call a file that is older than 30 s dead.
 _TOUCH_EVERY_S = 5.0
 #: Seconds since the last complete sweep in which a worker is healthy.
@@ -40,8 +44,14 @@ class HealthStep(bootsteps.StartStopStep):
 
     def start(self, consumer: Any) -> None:
         """Touch the file at intervals, in the consumer's loop; a lost connection starts this again."""
-        self._file.parent.mkdir(parents=True, exist_ok=True)
         self._cancel()
+        # One of an earlier process must not count. An error here would be taken for a lost broker.
+        with suppress(OSError):
+            self._file.unlink(missing_ok=True)
+        try:
+            make_private_folder(self._file.parent)
+        except OSError as error:
+            log.warning(_CANNOT_WRITE, error)
         self._timer = consumer.timer.call_repeatedly(
             _TOUCH_EVERY_S, partial(self._touch, consumer.controller)
         )
@@ -49,7 +59,8 @@ class HealthStep(bootsteps.StartStopStep):
     def stop(self, _consumer: Any) -> None:
         """Stop touching the file, and remove it."""
         self._cancel()
-        self._file.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._file.unlink(missing_ok=True)
 
     def _cancel(self) -> None:
         if self._timer is not None:
@@ -60,4 +71,4 @@ class HealthStep(bootsteps.StartStopStep):
             try:
                 self._file.touch()
             except OSError as error:
-                log.warning("health file cannot be written, health checks will fail: %s", error)
+                log.warning(_CANNOT_WRITE, error)

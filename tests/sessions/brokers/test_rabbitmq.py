@@ -79,9 +79,9 @@ def check_ended(stage, gate: str, jobs: list, checked) -> None:
 
 def await_lost_connection(worker, act) -> None:
     """Do something to the broker and wait until the worker notices."""
-    before = worker.log().count("Connection to broker lost")
+    before = worker.lost_connections()
     act()
-    until(lambda: worker.log().count("Connection to broker lost") > before, what="the worker notices")
+    until(lambda: worker.lost_connections() > before, what="the worker notices")
 
 
 @pytest.mark.parametrize("queue_type", ["classic", "quorum"])

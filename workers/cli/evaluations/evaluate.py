@@ -64,12 +64,13 @@ def evaluate(
 
     Example: [bold]symposia eval examples/eval/cases.yaml --min-score 0.5[/bold]
     """
+    from ....config.settings import load_settings
     from ....jobs.evaluation.cases_file import CasesFile
     from ..common.screen import print_json
     from .output import check_target, print_result, write_html
 
     check_target(html_file)
-    cases = CasesFile.open(file)
+    cases = CasesFile.open(file, root=load_settings().session_root)
     if name is not None or fresh:
         cases = cases.renamed(_fresh_name(name or cases.evaluation.name) if fresh else str(name))
     if parallel is not None:
