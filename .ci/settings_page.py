@@ -67,7 +67,8 @@ folder. Files of other users in folders above do not count.
 
 - `symposia doctor` shows the project, its data folder and the server in use. The data folder is
   `projects/NAME-HASH` in the data folder of the user: `~/.local/share/symposia` (`$XDG_DATA_HOME/symposia`), on macOS
-  `~/Library/Application Support/symposia`. Delete it with the project.
+  `~/Library/Application Support/symposia`. Delete it with the project; if the project
+  moves, move the data folder, too: `symposia doctor` names both.
 - The embedded server runs as long as `symposia up` or `symposia run` of the project. Other commands and `Client()` use it,
   or say how to start it. They never use another Redis of the machine: configure that with `redis_url`.
 - `agents.toml` is read in the working folder only. Start workers there, or name it in `symposia.toml`.

@@ -18,6 +18,8 @@ from ..models.text.paths import is_of_other_user
 SETTINGS_FILE, AGENTS_FILE = "symposia.toml", "agents.toml"
 #: Folder of the installations of projects, in the data folder of the user.
 _PROJECTS = "projects"
+#: File in the data folder of a project with the path of the project.
+_RECORD = "project"
 #: Characters of a project's name in that of its folder, which stays short enough for the path of a Unix socket.
 _NAME_CHARS, _HASH_CHARS = 24, 10
 
@@ -74,17 +76,46 @@ def unread_agents_file() -> Path | None:
     """Return the agents file of the project if the working folder is below it: workers that start here do not read it."""
     folder = project_folder()
     file = folder / AGENTS_FILE
-    return None if folder == Path.cwd() or not file.is_file() else file
+    try:
+        return None if folder == Path.cwd() or not file.is_file() else file
+    except OSError:  # the working folder was deleted
+        return None
 
 
-def describe_shared_data(data_dir: Path) -> str | None:
-    """Return one line if a project has no installation yet, and the shared one has sessions; None otherwise.
+def record_project(data_dir: Path) -> None:
+    """Write the path of the project into its data folder, if it is one of a project, for `list_moved_projects`.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    if data_dir.parent == user_data_dir() / _PROJECTS:
+        (data_dir / _RECORD).write_text(f"{project_folder()}\n", encoding="utf-8")
+
+
+def list_moved_projects() -> list[tuple[str, Path]]:
+    """Return projects whose folder does not exist any more, with their data folders."""
+    moved = []
+    for record in sorted((user_data_dir() / _PROJECTS).glob(f"*/{_RECORD}")):
+        folder = record.read_text(encoding="utf-8").strip()
+        if not Path(folder).is_dir():
+            moved.append((folder, record.parent))
+    return moved
+
+
+def unused_shared_data(data_dir: Path) -> Path | None:
+    """Return the data folder of the installation that projects may share, if it has sessions that this one lacks.
 
     Up to release 0.1, all projects of a user shared one installation.
     """
     shared = user_data_dir()
     has_data = (shared / "valkey" / "server.json").exists() or (shared / "archive.sqlite3").exists()
-    if data_dir.parent != shared / _PROJECTS or data_dir.exists() or not has_data:
+    return shared if has_data and data_dir.parent == shared / _PROJECTS else None
+
+
+def describe_shared_data(data_dir: Path) -> str | None:
+    """Return one line if a project has no installation yet, and the shared one has sessions; None otherwise."""
+    shared = unused_shared_data(data_dir)
+    if shared is None or data_dir.exists():
         return None
     return (
         f"this project has an installation of its own now; sessions of the installation that projects shared are in "

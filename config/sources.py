@@ -94,8 +94,12 @@ def settings_file() -> Path | None:
     """Return the settings file in use; None: there is none."""
     if named := os.environ.get(FILE_VARIABLE):
         return Path(named)
-    file = project_folder() / SETTINGS_FILE
-    return file if file.is_file() else None
+    folder = project_folder()
+    file = folder / SETTINGS_FILE
+    if not file.is_file():
+        return None
+    # Above the working folder, an agents file of this user may be beside a settings file of another one.
+    return None if folder != Path.cwd() and is_of_other_user(file) else file
 
 
 def _from_file(names: Collection[str], paths: Collection[str]) -> dict[str, ConfiguredValue]:

@@ -1,6 +1,7 @@
 """Text that an agent writes while it takes its turn: followers see it at once.
 
-A context variable holds it, so that it reaches every kind of agent and the threads of blocking callables.
+A context variable holds it, so that it reaches every kind of agent, blocking callables too. Threads that an agent starts
+itself do not have it, unless it runs them in a copy of its context (`contextvars.copy_context`).
 """
 
 from __future__ import annotations
@@ -90,7 +91,7 @@ def output_of_turn() -> TurnOutput:
 
 @contextmanager
 def writing_to(output: TurnOutput) -> Iterator[None]:
-    """Use an output for what runs in the block, and for the threads and tasks that it starts."""
+    """Use an output for what runs in the block, and for blocking callables and tasks that it starts."""
     token = _output.set(output)
     try:
         yield

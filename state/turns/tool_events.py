@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from redis import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import StateError
+from ...models.text.redact import scrub_secrets
 from ...models.turns.tool_events import ToolEvent, ToolStatus
 from ..redis.keys import session_key
 from ..sessions.records import Grant
@@ -32,6 +34,8 @@ class ToolEventWriter:
     session_id: str
     grant: Grant
     participant: str
+    #: Texts that events must not contain.
+    secrets: Iterable[str] = ()
 
     async def report_tool(
         self, call: str, tool: str, arguments: str, *, status: ToolStatus, duration_ms: int | None = None
@@ -44,7 +48,7 @@ class ToolEventWriter:
             token_id=self.grant.token,
             call_id=call,
             name=tool,
-            arguments=arguments,
+            arguments=scrub_secrets(arguments, tuple(self.secrets)),
             status=status,
             duration_ms=duration_ms,
         )

@@ -159,7 +159,9 @@ class GrantServices:
             self._open(),
             self.open_listener() if streams else None,
             notes if self.recorder is None else self.recorder.record_notes(notes),
-            tool_listener=ToolEventWriter(self.factory.client, self.session_id, self.grant, self.participant),
+            tool_listener=ToolEventWriter(
+                self.factory.client, self.session_id, self.grant, self.participant, self.factory.secrets
+            ),
             rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
             review_files=self.factory.review_files,
             usage_key=USAGE_KEY_PREFIX + self.grant.token,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
-from ...config.project import describe_owner, unread_agents_file
+from ...config.project import describe_owner, list_moved_projects, unread_agents_file, unused_shared_data
 from ...config.settings import Settings, find_settings_problems
 from ...config.sources import settings_file
 from ...config.telemetry import load_telemetry_settings
@@ -62,6 +62,14 @@ def check_settings(settings: Settings) -> Iterator[CheckResult]:
     yield CheckResult(
         "data", Grade.GOOD, f"{data_dir}{f' of the project {owner}' if owner != str(data_dir) else ''}"
     )
+    if (shared := unused_shared_data(data_dir)) is not None:
+        text = f"sessions, schedules and reviews of the installation that projects shared are in {shared}"
+        yield CheckResult(
+            "data", Grade.WARNING, text, "to use them: --shared, such as symposia list --shared"
+        )
+    for moved, folder in list_moved_projects():
+        text = f"the data of {moved}, which does not exist any more, is in {folder}"
+        yield CheckResult("data", Grade.WARNING, text, f"move it to {data_dir}, or delete it")
     if settings.agents_file is None and (unread := unread_agents_file()) is not None:
         text = f"{unread} is not read in a folder below it"
         yield CheckResult("agents", Grade.WARNING, text, f"start workers in {unread.parent}")

@@ -26,6 +26,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO, Self
 
+from ...config.project import record_project
 from ...config.settings import read_variable
 from ...factories.connection import (
     Health,
@@ -141,6 +142,7 @@ class EmbeddedServer:
         self._url = None
         try:
             make_private_folder(self._folder)
+            record_project(self.data_dir)
             while self._url is None:
                 self._url = find_embedded_server(self.data_dir) or self._try_to_launch(deadline)
         except OSError as error:

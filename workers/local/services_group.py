@@ -60,6 +60,18 @@ def check_port(port: int) -> None:
         raise InvalidInput("SYMPOSIA_FLOWER_PORT", port, rule)
 
 
+def with_free_port(settings: Settings) -> Settings:
+    """Return the settings with a port of Flower that is free: another project may use the default one.
+
+    Raises:
+        InvalidInput: The configured port is in use.
+    """
+    if "flower_port" in settings.model_fields_set:
+        check_port(settings.flower_port)
+        return settings
+    return settings.model_copy(update={"flower_port": free_port(FLOWER_HOST, preferred=settings.flower_port)})
+
+
 #: Seconds between two checks; also the timeout of a connection to Flower.
 _LOOK_EVERY_S = 0.5
 
@@ -157,7 +169,7 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
     code = check_code(child_environment(settings)) if is_importing else None
     if service_selection.flower:
         check_installed("flower", "Flower (--no-flower: none)")
-        check_port(settings.flower_port)
+        settings = with_free_port(settings)
     if service_selection.beat:
         check_installed("redbeat", "a beat (--no-beat: none)")
     with Interrupts() as interrupts, ExitStack() as stack:

@@ -27,7 +27,7 @@ def config(
     """Show every setting: its value, where it comes from, its meaning, its default and allowed values.
 
     A setting is read from its environment variable, else from the settings file, else it has its default. The
-    settings file is `symposia.toml` in the working folder, or the file that SYMPOSIA_CONFIG names. Passwords are
+    settings file is `symposia.toml` of the project (the working folder or the nearest one above), or the file that SYMPOSIA_CONFIG names. Passwords are
     shown as ***.
 
     Example: [bold]symposia config --changed[/bold]

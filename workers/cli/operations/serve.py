@@ -307,6 +307,7 @@ def callbacks(
     import asyncio
     import logging
 
+    from ....agents.programs.process import hide_environment
     from ....client import Client
     from ....config.settings import load_settings
     from ....factories.runtime import load_registry
@@ -317,6 +318,7 @@ def callbacks(
     check_installed("tornado", "the receiver of callbacks")
     from ...callbacks_server import PATH, CallbackServer
 
+    hide_environment()
     settings = load_settings()
     configure_logging(settings)
     receiver = Receiver(Client(settings), load_registry(settings))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import sys
+import termios
 from contextlib import suppress
 
 from rich.console import Console
@@ -48,6 +49,13 @@ class StandardInput:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line.decode(errors="replace") if line or not self.has_ended else None
 
+    def drop_typed(self) -> None:
+        """Drop what was typed at a terminal before: it cannot be an answer to a question that was not shown yet."""
+        if os.isatty(self._fd):
+            self._buffer = b""
+            with suppress(termios.error):
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+
     def _is_readable(self) -> bool:
         with suppress(OSError):  # it is no terminal, or not that of this process
             if os.tcgetpgrp(self._fd) != os.getpgrp():
@@ -87,6 +95,7 @@ class PersonAtTerminal:
         """Print the question, and how to answer it."""
         if self._question is None:
             return
+        self._input.drop_typed()
         for line in (question_heading(self._question), *question_lines(self._screen, self._question)):
             self._screen.print(line)
         self._print(

@@ -55,7 +55,9 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 @pytest.mark.timeout(180)
 def test_two_projects_run_their_own_sessions(project) -> None:
     both = {name: project(name) for name in ("alpha", "beta")}
-    running = [terminal.start(*UP) for terminal in both.values()]
+    # With Flower: the second one takes another port.
+    with_flower = [it for it in UP if it != "--no-flower"]
+    running = [terminal.start(*with_flower) for terminal in both.values()]
     for it in running:
         it.until("up       | ready", timeout_s=60)
     for name, terminal in both.items():
@@ -127,3 +129,18 @@ def test_commands_that_write_name_the_server_once(bare: Terminal, pair_file, red
     assert said.using == f"using {shown} from {bare.folder / 'symposia.toml'}\n"
     for others in (("submit", pair_file, "--json"), ("submit", pair_file, "--quiet"), ("list",)):
         assert bare.call(*others).using == ""
+
+
+def test_doctor_names_data_that_this_project_does_not_use(project, tmp_path: Path) -> None:
+    terminal = project("alpha")
+    shared = tmp_path / "share" / "symposia"
+    for name in ("old", "alpha"):
+        data = shared / "projects" / f"{name}-0123456789"
+        data.mkdir(parents=True)
+        (data / "project").write_text(f"{tmp_path / name}\n")
+    (shared / "archive.sqlite3").touch()
+    said = terminal.call("doctor").out.replace("\n", " ")
+    said = " ".join(said.split())
+    assert f"installation that projects shared are in {shared}" in said
+    assert f"the data of {tmp_path / 'old'}, which does not exist any more" in said
+    assert said.count("does not exist any more") == 1
