@@ -23,12 +23,14 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 from ..models.attachments.attachment import ATTACHMENTS, Attachment
 from ..models.attachments.given import read_given
+from ..models.attachments.limits import MOST_PER_MESSAGE
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.input_texts import fill_inputs
 from ..models.sessions.inputs import FIELD, SessionInput, read_inputs
@@ -202,7 +204,13 @@ def _read_attachments(paths: object, folder: Path, roots: Sequence[Path]) -> tup
     if not isinstance(paths, list) or not all(isinstance(it, str) and it.strip() for it in paths):
         raise InvalidInput(ATTACHMENTS, paths, "must be a list of paths")
     found = [locate(folder, path, field=f"{ATTACHMENTS}[{at}]", roots=roots) for at, path in enumerate(paths)]
-    return read_given(found)
+    read: list[Attachment] = []
+    for path, file in islice(zip(paths, found, strict=True), MOST_PER_MESSAGE + 1):
+        try:
+            read += read_given([file])
+        except InvalidInput as error:
+            raise InvalidInput(error.field, path, error.rule) from None  # as the session file names it
+    return read_given(read)
 
 
 def read_submission(path: Path, how: Mapping[str, Any], *, root: Path | None = None) -> Submission:

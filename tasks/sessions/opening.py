@@ -329,11 +329,13 @@ def _digest(prepared: Submission, spec: SessionSpec) -> str:
     # A collab without a context id gets a new one at each write.
     made_anew = {"created_at", "updated_at", "meta", "events", "context_id"}
     # A session without an output keeps the digest that it had before sessions could have one.
-    absent = set() if spec.output else {"output"}
+    absent: dict[str, Any] = {} if spec.output else {"output": True}
+    if spec.options.broadcaster is None:  # the same for an option that was added
+        absent["options"] = {"broadcaster"}
     content: dict[str, Any] = {
         "collab": prepared.collab.model_dump(mode="json", exclude=made_anew),
         "spec": spec.model_dump(
-            mode="json", exclude={"dialog_id", "stop", "submitted_in", "record"} | absent
+            mode="json", exclude=dict.fromkeys(("dialog_id", "stop", "submitted_in", "record"), True) | absent
         ),
         # Without the turn limit of the submitter.
         "stop": None if prepared.stop is None else prepared.stop.to_data(),

@@ -319,10 +319,10 @@ MODES = "'broadcast', 'round_robin', 'orchestrated', 'swarm' or 'pair'"
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"title": " "}, "title: must not be blank (got ' ')"),
+        ({"title": ""}, "title: must have at least 1 character (got '')"),
         ({"title": 5}, "title: must be a valid string (got 5)"),
         ({"title": "\ud800"}, r"title: must be valid UTF-8 text (got '\ud800')"),
-        ({"purpose": ""}, "purpose: must not be blank (got '')"),
+        ({"purpose": ""}, "purpose: must have at least 1 character (got '')"),
         ({"mode": "chat"}, f"mode: must be {MODES} (got 'chat')"),
         ({"collab_id": "1"}, "collab_id: must be a UUID v4 (got '1')"),
         ({"participants": []}, "participants: must have at least 1 item (got [])"),
