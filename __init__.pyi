@@ -85,6 +85,7 @@ from .models.errors import (
     TaskClosedError as TaskClosedError,
     TaskRejectedError as TaskRejectedError,
     UnknownAgent as UnknownAgent,
+    UnsuitableQueue as UnsuitableQueue,
     UnsuitableRedis as UnsuitableRedis,
     WaitInTurn as WaitInTurn,
 )
