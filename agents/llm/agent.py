@@ -28,12 +28,12 @@ from .calls import ModelCallHooks, fingerprint
 from .clients import RefusingModel, pool_of_running_loop
 from .context import (
     SUMMARY_INSTRUCTIONS,
+    DialogCut,
+    DialogLimits,
     ModelHistory,
-    Summary,
     build_history,
-    extend_summary,
+    first_cut,
     has_pinned_opening,
-    remaining_tokens,
     split_dialog,
     summary_prompt,
 )
@@ -127,24 +127,27 @@ class LLMAgent:
 
     async def _build_history(self, turn: TurnContext, calls: ModelCallHooks) -> ModelHistory:
         """Return the dialog for the model; messages that no longer fit are summarised or left out."""
-        room, plain = self._settings.dialog_tokens(turn), self._settings.plain
-        if not self._settings.summary or has_pinned_opening(turn):
-            return build_history(turn, max_tokens=room, plain=plain)
-        note = await calls.services.notes.read_note()
-        summary = Summary.model_validate_json(note) if note else Summary()
-        parts = split_dialog(turn.messages, summary, max_tokens=room)
-        # The reservation of a turn with a token limit does not cover a summary.
-        if parts.to_summarize and turn.remaining.tokens is None:
-            summary = await self._extend_summary(turn, calls, summary, parts.to_summarize)
-            await calls.services.notes.write_note(summary.model_dump_json())
-            parts = split_dialog(turn.messages, summary, max_tokens=room)
-        rest = turn.model_copy(update={"messages": (*parts.to_summarize, *parts.to_show)})
-        shown = build_history(rest, max_tokens=remaining_tokens(summary, room), summary=summary.text)
-        return replace(shown, left_out=shown.left_out + summary.covered)
+        settings, notes = self._settings, calls.services.notes
+        limits = DialogLimits(settings.dialog_tokens(turn), settings.max_messages)
+        if has_pinned_opening(turn) or limits.allow(turn.messages, limits.tokens):
+            return build_history(turn, max_tokens=limits.tokens, plain=settings.plain)
+        note = await notes.read_note()
+        if note:
+            cut = DialogCut.model_validate_json(note)
+        else:
+            cut = DialogCut() if settings.summary else first_cut(turn, limits, window=settings.window)
+        folded = split_dialog(turn.messages, cut, limits).to_leave_out
+        if folded:
+            # The reservation of a turn with a token limit does not cover a summary.
+            summarizes = settings.summary and turn.remaining.tokens is None
+            text = await self._summarize(turn, calls, cut.text, folded) if summarizes else cut.text
+            cut = cut.moved(folded, text)
+            await notes.write_note(cut.model_dump_json())
+        return build_history(turn, max_tokens=limits.tokens, plain=settings.plain, cut=cut)
 
-    async def _extend_summary(
-        self, turn: TurnContext, calls: ModelCallHooks, summary: Summary, folded: Sequence[Message]
-    ) -> Summary:
+    async def _summarize(
+        self, turn: TurnContext, calls: ModelCallHooks, summary: str, folded: Sequence[Message]
+    ) -> str:
         """Return the summary extended by messages; requested once, and its usage counts for the turn."""
         asked = fingerprint(calls.request_key, message_digest(folded[-1]))
         aside = replace(calls, services=replace(calls.services, listener=None), request_key=asked)
@@ -157,13 +160,12 @@ class LLMAgent:
             capabilities=_capabilities(aside),
         )
         calls.spent = aside.spent
-        return extend_summary(summary, folded, answer.output)
+        return answer.output
 
     async def _ask_model(self, whole_turn: TurnContext, calls: ModelCallHooks) -> TurnOutcome:
         turn = await name_attachments(without_tool_answers(whole_turn))
         shown = await self._build_history(turn, calls)
-        seen = turn.messages[shown.left_out :] or turn.messages[-1:]
-        files = await files_for_model(seen, self._settings.attachments)
+        files = await files_for_model(shown.messages, self._settings.attachments)
         answer = await _model_agent().run(
             [shown.prompt, *files] if files else shown.prompt,
             model=calls.chain[0].model,

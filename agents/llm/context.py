@@ -1,13 +1,14 @@
-"""The dialog as a model's history: the newest messages that fit, and a rolling summary of the rest. Pure.
+"""The dialog as a model's history: the newest messages that fit, and a line or a rolling summary for the rest. Pure.
 
 The system prompt, which contains the purpose, and the request of the turn are always included. The newest
 messages of the dialog are included within the token budget of the agent. In a review, the opening message
 with the reviewed text is always included, or the turn fails: nothing that a model has not seen may count as
 reviewed.
 
-A summary covers the dialog up to one message. It belongs to one participant and is kept until the session
-ends. When the messages after it no longer fit, their older half is added to the summary, so a summary is
-requested every few turns only.
+A dialog that no longer fits is cut in one step to its newer half, and the place of the cut is kept until what
+follows no longer fits. Between two cuts each request therefore begins like the one before it, which providers cache;
+with a window that moves with each message they could cache nothing. The cut belongs to one participant. It is stored
+as the note of the participant, because a turn reads a limited number of messages and cannot derive it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pydantic import Field
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 
 from ...models.errors import AgentFailed
-from ...models.protocol.dialog import Message, message_digest
+from ...models.protocol.dialog import Message, Role, message_digest
 from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.frozen import Frozen
 from ...models.turns.message_lists import estimate_tokens, recent_messages
@@ -36,12 +37,52 @@ class ModelHistory:
     earlier: list[ModelMessage]
     #: The newest messages of the others, and the request of the turn.
     prompt: str
+    #: The messages of the turn that are shown.
+    messages: Sequence[Message]
     #: Number of messages that are left out or cut.
     left_out: int = 0
 
 
+class DialogCut(Frozen):
+    """Place up to which the dialog of one participant is left out, and what is shown instead."""
+
+    #: Summary of the messages before the cut; empty: none.
+    text: str = ""
+    #: Digest of the last message before the cut; empty: nothing is left out.
+    until: str = ""
+    #: Number of messages before the cut, without the opening if it is shown.
+    covered: int = Field(default=0, ge=0)
+    #: The opening message, which is still shown. Never set for agents with a summary, which covers it: workers of
+    #: version 0.1.0 read their notes, and refuse this field.
+    opening: str = Field(default="", exclude_if=lambda it: not it)
+
+    def lines(self, max_tokens: int) -> list[str]:
+        """Return what is shown in place of the messages before the cut."""
+        if self.text:
+            return [f"What was said before, in short: {self.text}"]
+        has_room = self.opening and estimate_tokens(self.opening) <= max_tokens // 2
+        return [self.opening, LEFT_OUT] if has_room else [LEFT_OUT]
+
+    def remaining_tokens(self, max_tokens: int) -> int:
+        """Return the tokens left for the messages after the cut, at least a quarter of `max_tokens`."""
+        needed = sum(estimate_tokens(line) for line in self.lines(max_tokens))
+        return max(max_tokens - needed, max_tokens // 4, 1)
+
+    def moved(self, left_out: Sequence[Message], text: str = "") -> DialogCut:
+        """Return the cut after further messages, with the summary that a model wrote."""
+        shown = 1 if self.opening and not self.until else 0
+        covered = self.covered + len(left_out) - shown
+        until = message_digest(left_out[-1])
+        return DialogCut(text=text, until=until, covered=covered, opening=self.opening)
+
+
+#: Line in place of messages that are left out without a summary.
+LEFT_OUT = "[Earlier messages are left out.]"
+NO_CUT = DialogCut()
+
+
 def build_history(
-    turn: TurnContext, *, max_tokens: int, plain: bool = False, summary: str = ""
+    turn: TurnContext, *, max_tokens: int, plain: bool = False, cut: DialogCut = NO_CUT
 ) -> ModelHistory:
     """Return the dialog of a turn within a token limit.
 
@@ -51,25 +92,30 @@ def build_history(
         turn: The turn.
         max_tokens: Maximum tokens of the dialog.
         plain: Put all in one prompt, for a small model.
-        summary: Summary of the messages before the dialog; empty: none.
+        cut: Place after which messages are shown.
 
     Raises:
         AgentFailed: The opening message of a review does not fit.
     """
-    messages, left_out = fit_messages(turn.messages, max_tokens, pinned=int(has_pinned_opening(turn)))
+    before, room = [], max_tokens
+    if cut.until:
+        before, room = cut.lines(max_tokens), cut.remaining_tokens(max_tokens)
+    rest = _after(turn.messages, cut)
+    messages, left_out = fit_messages(rest, room, pinned=int(has_pinned_opening(turn)))
+    left_out += cut.covered
+    opening = [it for it in turn.messages[:1] if it.content == cut.opening and it.content in before]
+    shown = [*opening, *messages]
     if plain:
-        return ModelHistory([], plain_prompt(turn, messages), left_out)
-    said = [_said(message, turn) for message in messages]
-    if summary:
-        said.insert(0, (False, f"What was said before, in short: {summary}"))
-    elif said and said[0][0]:
+        return ModelHistory([], plain_prompt(turn, messages, before=before), shown, left_out)
+    said = [(False, line) for line in before] + [_said(message, turn) for message in messages]
+    if said and said[0][0]:
         said.insert(0, (False, opening_prompt(turn)))
     said.append((False, turn_prompt(turn)))
     blocks = [
         (mine, "\n\n".join(text for _, text in block)) for mine, block in groupby(said, key=itemgetter(0))
     ]
     *earlier, (_, prompt) = blocks
-    return ModelHistory([_message(mine, text) for mine, text in earlier], prompt, left_out)
+    return ModelHistory([_message(mine, text) for mine, text in earlier], prompt, shown, left_out)
 
 
 def _said(message: Message, turn: TurnContext) -> tuple[bool, str]:
@@ -118,43 +164,56 @@ SUMMARY_INSTRUCTIONS = (
 )
 
 
-class Summary(Frozen):
-    """Summary of the dialog up to one message."""
+@dataclass(frozen=True, slots=True)
+class DialogLimits:
+    """Limits of the dialog in a request."""
 
-    text: str = ""
-    #: Fingerprint of the last summarised message; empty: none.
-    until: str = ""
-    #: Number of summarised messages.
-    covered: int = Field(default=0, ge=0)
+    tokens: int
+    #: Number of messages at which the dialog is cut; 0: no limit.
+    messages: int = 0
+
+    def allow(self, messages: Sequence[Message], max_tokens: int) -> bool:
+        """Return whether messages are shown without a cut."""
+        is_short = not self.messages or len(messages) < self.messages
+        return is_short and sum(estimate_tokens(message.content) for message in messages) <= max_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class SplitDialog:
-    """A dialog, split into messages to summarise and messages to show."""
+    """A dialog after its last cut, split into messages to leave out and messages to show."""
 
-    #: Messages to add to the summary; usually none.
-    to_summarize: Sequence[Message]
+    #: Messages to leave out from now on; usually none.
+    to_leave_out: Sequence[Message]
     #: Messages to show unchanged.
     to_show: Sequence[Message]
 
 
-def split_dialog(messages: Sequence[Message], summary: Summary, *, max_tokens: int) -> SplitDialog:
-    """Split a dialog: messages to add to the summary so that the rest fits, and the rest."""
-    marks = [message_digest(message) for message in messages]
-    rest = messages[marks.index(summary.until) + 1 :] if summary.until in marks else messages
-    room = remaining_tokens(summary, max_tokens)
-    if sum(estimate_tokens(message.content) for message in rest) <= room:
+def split_dialog(messages: Sequence[Message], cut: DialogCut, limits: DialogLimits) -> SplitDialog:
+    """Split a dialog: the older half of what no longer fits, and the rest."""
+    rest, room = _after(messages, cut), cut.remaining_tokens(limits.tokens)
+    if limits.allow(rest, room):
         return SplitDialog((), rest)
-    kept = recent_messages(rest, room // 2) or rest[-1:]
+    kept = recent_messages(rest[-(limits.messages // 2) :], room // 2) or rest[-1:]
     return SplitDialog(rest[: len(rest) - len(kept)], kept)
 
 
-def remaining_tokens(summary: Summary, max_tokens: int) -> int:
-    """Return the tokens left for the messages after the summary, at least a quarter of `max_tokens`."""
-    return max(max_tokens - estimate_tokens(summary.text), max_tokens // 4, 1)
+def _after(messages: Sequence[Message], cut: DialogCut) -> Sequence[Message]:
+    """Return the messages after a cut: all of them if its place is no longer in the window."""
+    if not cut.until:
+        return messages
+    digests = [message_digest(message) for message in messages]
+    return messages[digests.index(cut.until) + 1 :] if cut.until in digests else messages
 
 
-def summary_prompt(turn: TurnContext, summary: Summary, folded: Sequence[Message]) -> str:
+def first_cut(turn: TurnContext, limits: DialogLimits, *, window: int) -> DialogCut:
+    """Return the cut of a dialog that was never cut: it keeps the opening, if a user wrote one."""
+    first, is_whole = turn.messages[0], not window or len(turn.messages) < window
+    is_opening = is_whole and first.role is Role.USER and first.author is None
+    has_room = estimate_tokens(first.content) <= limits.tokens // 2
+    return DialogCut(opening=first.content) if is_opening and has_room else NO_CUT
+
+
+def summary_prompt(turn: TurnContext, summary: str, folded: Sequence[Message]) -> str:
     """Return the prompt that requests the next summary: the current one, and the messages to add."""
     said = [
         f"{name_of(turn.me)}: {message.content}"
@@ -162,10 +221,5 @@ def summary_prompt(turn: TurnContext, summary: Summary, folded: Sequence[Message
         else attribute_message(message, turn.roster)
         for message in folded
     ]
-    before = [f"Minutes so far: {summary.text}", ""] if summary.text else []
+    before = [f"Minutes so far: {summary}", ""] if summary else []
     return "\n".join([f"Purpose: {turn.purpose}", *before, *said])
-
-
-def extend_summary(summary: Summary, folded: Sequence[Message], text: str) -> Summary:
-    """Return the next summary, with the text that a model wrote."""
-    return Summary(text=text, until=message_digest(folded[-1]), covered=summary.covered + len(folded))

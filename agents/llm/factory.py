@@ -159,6 +159,7 @@ class ModelAgentFactory:
             context_tokens=_either(entry.context_tokens, model.context_tokens),
             review_tokens=_either(entry.context_tokens, model.review_tokens),
             structured=_either(entry.structured, model.structured),
+            window=entry.window,
             summary=entry.summary and not model.plain,
             plain=model.plain,
             stream=model.stream,

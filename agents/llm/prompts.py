@@ -133,9 +133,9 @@ def plain_system_prompt(turn: TurnContext, instructions: str) -> str:
     return f"{who} {instructions.strip() or 'Answer in one or two short sentences.'}"
 
 
-def plain_prompt(turn: TurnContext, messages: Sequence[Message]) -> str:
-    """Return the dialog and the question in one prompt: a small model answers what comes last."""
-    said = [attribute_message(message, turn.roster) for message in messages]
+def plain_prompt(turn: TurnContext, messages: Sequence[Message], *, before: Sequence[str] = ()) -> str:
+    """Return the dialog, after other lines, and the question in one prompt: a small model answers what comes last."""
+    said = [*before, *(attribute_message(message, turn.roster) for message in messages)]
     asked = turn.instruction.strip() or turn.purpose
     lines = item_lines(turn, label="") if turn.item else [asked, *item_lines(turn)]
     return "\n".join([*said, "", *lines, output_request(turn)]).strip()

@@ -25,6 +25,9 @@ from .clients import Endpoint
 from .output_form import output_form
 from .prompts import plain_system_prompt, system_prompt
 
+#: Smallest window in which the dialog is cut by its number of messages.
+_LEAST_WINDOW = 8
+
 
 class NextSpeaker(BaseModel):
     """Someone who speaks next."""
@@ -182,6 +185,8 @@ class LLMSettings:
     context_tokens: int = 16_000
     #: The same for the dialog of a batch review; None: `context_tokens`.
     review_tokens: int | None = None
+    #: Maximum number of messages that a turn gets; 0: no limit. No part of the text by which finished calls are found.
+    window: int = field(default=0, repr=False)
     #: Whether messages that no longer fit are kept in a rolling summary.
     summary: bool = False
     #: Whether decisions and reviews are requested as structured output.
@@ -233,6 +238,15 @@ class LLMSettings:
         if left is None or answer is None:
             return most
         return max(1, min(most, left - answer if self.max_tokens else left // 2))
+
+    @property
+    def max_messages(self) -> int:
+        """Number of messages at which the dialog is cut; 0: no limit.
+
+        The cut comes before the window is full, because the oldest messages are then no longer known. A small window
+        moves with each message: half of it would be too little.
+        """
+        return 0 if self.window < _LEAST_WINDOW else self.window - self.window // 8
 
     def model_settings(self, turn: TurnContext) -> ModelSettings:
         """Return the settings of every request of a turn."""

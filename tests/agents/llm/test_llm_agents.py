@@ -69,7 +69,7 @@ def test_model_request_stays_within_the_reservation(speak, model, turn, message)
     speak(turn(messages=said, turn_number=10, remaining={"tokens": 300}), max_tokens=99)
     short = model.asked[-1].body
     assert 99 in (short.get("max_tokens"), short.get("max_completion_tokens"))
-    assert sum(content.count("x" * 400) for _, content in model.asked[-1].messages) == 2
+    assert sum(content.count("x" * 400) for _, content in model.asked[-1].messages) == 1
     speak(turn(remaining={"tokens": 50}), max_tokens=99)
     assert 50 in (model.asked[-1].body.get("max_tokens"), model.asked[-1].body.get("max_completion_tokens"))
 
@@ -123,9 +123,9 @@ def test_the_first_turn_begins_with_the_purpose(speak, model):
     assert model.asked[0].messages[-1] == ("user", "Begin: Find a name\nYour turn, Ann.")
 
 
-def test_only_the_newest_messages_that_fit_are_sent(speak, model, turn, message):
+def test_dialog_that_does_not_fit_is_cut_to_its_newer_half(speak, model, turn, message):
     said = [message("bob", f"{number} " + "x" * 398, number) for number in range(1, 9)]
-    speak(turn(messages=said, turn_number=9), context_tokens=250)
+    speak(turn(messages=said, turn_number=9), context_tokens=420)
     prompt = model.asked[0].messages[-1][1]
     assert [number for number in range(1, 9) if f"Bob: {number} " in prompt] == [7, 8]
 

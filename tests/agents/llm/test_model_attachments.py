@@ -11,9 +11,11 @@ from scaling import patient
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.attachments import MOST_TEXT_BYTES, takes
 from symposia.agents.llm.clients import Endpoint
+from symposia.agents.llm.context import LEFT_OUT
 from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.models.attachments.attachment import Attachment
 from symposia.models.errors import AttachmentUnavailable
+from symposia.models.protocol.dialog import Message, Role
 
 pytestmark = pytest.mark.real_models
 
@@ -42,12 +44,13 @@ class Reader:
 
 @pytest.fixture
 def ask(runner, turn, message, model):
-    def asked(*files, reader=None, **settings):
-        said = message("bob", "Look.", 1).with_attachments([it.reference() for it in files])
+    def asked(*files, reader=None, said=None, later=(), **settings):
+        said = said or message("bob", "Look.", 1)
+        said = said.with_attachments([it.reference() for it in files])
         agent = LLMAgent(
             lambda: [ModelSource(Endpoint("stub", model.url))], LLMSettings(retries=0, **settings)
         )
-        context = turn(messages=[said], timeout_s=patient(10))
+        context = turn(messages=[said, *later], timeout_s=patient(10))
         running = runner.start(
             agent, context, timeout_s=context.timeout_s, attachments=reader or Reader(*files)
         )
@@ -64,6 +67,15 @@ def test_models_get_files_of_their_media_types(ask):
     assert name["text"] == "File a.png:"
     url = picture["image_url"]["url"]
     assert base64.b64decode(url.removeprefix("data:image/png;base64,")) == PICTURE
+
+
+def test_opening_of_a_cut_dialog_keeps_its_files(ask, message):
+    opening = Message(role=Role.USER, content="Describe it.")
+    later = [message("bob", f"{number} " + "x" * 400, number) for number in range(2, 9)]
+    text, name, _ = ask(FILES[0], said=opening, later=later, attachments=(("image/*",),), context_tokens=420)
+    assert text["text"].startswith("Describe it.\n[Attached file: a.png")
+    assert LEFT_OUT in text["text"]
+    assert name["text"] == "File a.png:"
 
 
 def test_models_that_take_no_files_read_their_names(ask):

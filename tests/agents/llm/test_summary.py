@@ -1,19 +1,17 @@
-"""A rolling summary of older messages: nothing is repeated and nothing is lost."""
+"""Dialogs that no longer fit: a cut, or a rolling summary of older messages, and the prefix that requests share."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from scaling import patient
 from symposia.agents.agent import InMemoryCallJournal, InMemoryNotes, TurnServices
-from symposia.agents.llm.context import (
-    Summary,
-    extend_summary,
-    remaining_tokens,
-    split_dialog,
-)
-from symposia.models.protocol.dialog import message_digest
+from symposia.agents.llm.context import LEFT_OUT, DialogCut, DialogLimits, split_dialog
+from symposia.models.protocol.dialog import Message, Role, message_digest
 from symposia.models.turns.message_lists import estimate_tokens
 from symposia.models.turns.turn import RemainingBudget
 from symposia.testing import ScriptedModel, model_agent, speak, turn
@@ -70,7 +68,7 @@ def test_next_turn_reuses_the_summary_while_it_fits():
     talk.speak(12)
     folded, asked = talk.told(3)
     assert "Minutes so far: early minutes" in asked
-    assert min(folded) == 5, "what the first summary covers is not told again"
+    assert min(folded) == 6, "what the first summary covers is not told again"
     assert "later minutes" in talk.told(4)[1]
 
 
@@ -89,33 +87,87 @@ def test_token_limit_prevents_a_summary():
     assert outcome.left_out > 0
 
 
-def test_oldest_messages_are_omitted_without_a_summary():
+def test_older_half_is_omitted_without_a_summary():
     talk = Talk("fine", summary=False)
-    assert talk.speak(6).left_out == 2
-    assert talk.told(0)[0] == [3, 4, 5, 6]
+    assert talk.speak(6).left_out == 5
+    assert talk.told(0)[0] == [6]
 
 
 @given(st.lists(st.integers(1, 400), min_size=1, max_size=30), st.integers(20, 300), st.data())
 def test_each_message_is_covered_summarized_or_shown(sizes, max_tokens, data):
     dialog = turn(heard=[("bob", "x" * size) for size in sizes]).messages
-    summary, grown = Summary(), 0
+    cut, grown, limits = DialogCut(), 0, DialogLimits(max_tokens)
     while grown < len(dialog):
         grown = data.draw(st.integers(grown + 1, len(dialog)))
-        parts = split_dialog(dialog[:grown], summary, max_tokens=max_tokens)
-        assert summary.covered + len(parts.to_summarize) + len(parts.to_show) == grown
+        parts = split_dialog(dialog[:grown], cut, limits)
+        assert cut.covered + len(parts.to_leave_out) + len(parts.to_show) == grown
         assert list(parts.to_show) == list(dialog[grown - len(parts.to_show) : grown])
-        if parts.to_summarize:
-            text = "m" * data.draw(st.integers(0, 4 * max_tokens))
-            summary = extend_summary(summary, parts.to_summarize, text)
-            assert summary.until == message_digest(dialog[summary.covered - 1])
+        if parts.to_leave_out:
+            cut = cut.moved(parts.to_leave_out, "m" * data.draw(st.integers(0, 4 * max_tokens)))
+            assert cut.until == message_digest(dialog[cut.covered - 1])
         else:
             kept = sum(estimate_tokens(message.content) for message in parts.to_show)
-            assert kept <= remaining_tokens(summary, max_tokens) or len(parts.to_show) == 1
+            assert kept <= cut.remaining_tokens(max_tokens) or len(parts.to_show) == 1
 
 
 @pytest.mark.parametrize("window", [1, 3])
-def test_lost_summary_position_makes_all_messages_new(window):
+def test_lost_cut_makes_all_messages_new(window):
     dialog = turn(heard=heard(8)).messages
-    summary = Summary(text="early", until=message_digest(dialog[0]), covered=1)
-    parts = split_dialog(dialog[-window:], summary, max_tokens=1_000)
+    cut = DialogCut(text="early", until=message_digest(dialog[0]), covered=1)
+    parts = split_dialog(dialog[-window:], cut, DialogLimits(1_000))
     assert list(parts.to_show) == list(dialog[-window:])
+
+
+#: Each allows about 100 of the messages of a long dialog.
+LONG = [
+    pytest.param({"context_tokens": 4_000}, id="tokens"),
+    pytest.param({"window": 100, "context_tokens": 10**6}, id="window"),
+    pytest.param({"context_tokens": 4_000, "summary": True}, id="summary"),
+    pytest.param({"context_tokens": 4_000, "plain": True}, id="plain"),
+]
+
+
+class LongDialog:
+    """Two agents who speak in turns after the opening of a user."""
+
+    def __init__(self, runner, **settings):
+        self.model, self.notes, self.settings = ScriptedModel("minutes"), InMemoryNotes(), settings
+        self._agent, self._runner = model_agent(self.model, **settings), runner
+        said = [("ann" if number % 2 else "bob", f"{number:03} {'x' * 156}") for number in range(220)]
+        opening = Message(role=Role.USER, content="Find a name for a lamp shop.")
+        self.messages = (opening, *turn(heard=said).messages)
+
+    def request(self, count):
+        """Return the text of Ann's request after `count` messages, and the number of those left out."""
+        given = self.messages[:count][-self.settings.get("window", 0) :]
+        context = turn(messages=given, turn_number=count)
+        services = TurnServices(InMemoryCallJournal(), notes=self.notes)
+        running = self._runner.start(self._agent, context, timeout_s=patient(30), turn_services=services)
+        left_out, asked = running.result().left_out, self.model.asked[-1]
+        parts = [str(part.content) for message in asked.messages for part in message.parts]
+        return "\n\n".join([asked.system, *parts]), left_out
+
+
+@pytest.mark.parametrize("settings", LONG)
+def test_only_cuts_change_what_was_sent(runner, settings):
+    dialog = LongDialog(runner, **settings)
+    before, shares, cuts = dialog.request(79)[0], [], 0
+    for count in range(81, len(dialog.messages), 2):
+        note = dialog.notes.note
+        now, left_out = dialog.request(count)
+        if dialog.notes.note == note:
+            said = before.rpartition("\n" if settings.get("plain") else "\n\n")[0].rstrip()
+            assert now.startswith(said)
+        else:
+            cuts += 1
+            assert dialog.request(count) == (now, left_out), "another worker sends the same request"
+        shares.append(len(os.path.commonprefix([before, now])) / len(now))  # noqa: RUF071 - these are no paths
+        before = now
+        shown = [message.content in now for message in dialog.messages[:count]]
+        assert left_out + sum(shown) == count
+        assert 44 <= sum(shown) <= 101
+        if not settings.get("summary"):
+            assert shown[0], "the opening is kept"
+            assert (LEFT_OUT in now) == (left_out > 0)
+    assert 2 <= cuts <= 4
+    assert sum(shares) / len(shares) >= 0.9

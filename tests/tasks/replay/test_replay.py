@@ -108,15 +108,16 @@ def test_fork_is_replayed_with_its_history(office, model, recorded):
     assert (replay(office, fork).requests, len(model.asked)) == (2, asked)
 
 
-def test_summary_of_older_messages_is_replayed(make_office, model, agents):
+@pytest.mark.parametrize("summary", ["true", "false"])
+def test_cut_dialog_is_replayed(make_office, model, agents, summary):
     registry = agents(model='stub"\ncontext_tokens = 40\nrequest_timeout_s = "30')
     registry = registry.replace('request_timeout_s = "30"', "request_timeout_s = 30")
-    office = make_office(registry.replace("structured = false", "structured = false\nsummary = true"))
+    office = make_office(registry.replace("structured = false", f"structured = false\nsummary = {summary}"))
     model.answers(completion("Words that take a lot of room in the window of the model. " * 2))
     job = office.submit("round_robin", PAIR, stop=MaxTurns(6))
     office.work()
     asked = len(model.asked)
-    assert asked > 6
+    assert (asked > 6) == (summary == "true")
     assert replay(office, job).requests == len(model.asked) == asked
 
 
