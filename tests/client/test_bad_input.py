@@ -57,7 +57,7 @@ BAD: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {},
         "participants: must have exactly 2 items in mode 'pair' (got 3) [map_pair_exactly_two]",
     ),
-    "blank title": (a_pair(title=" "), {}, "title: must not be blank (got ' ')"),
+    "empty title": (a_pair(title=""), {}, "title: must have at least 1 character (got '')"),
     "invalid id": (a_pair(collab_id="zz"), {}, "collab_id: must be a UUID v4 (got 'zz')"),
     "invalid thread": (a_pair(), {"thread_id": "zz"}, "thread_id: must be a UUID v4 (got 'zz')"),
     "a message of 10 MB": (

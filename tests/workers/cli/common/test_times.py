@@ -66,6 +66,7 @@ def test_ids_are_as_short_as_commands_take():
 class _State:
     """What the table reads of a session's state."""
 
+    awaited_agents: tuple[str, ...] = ()
     status, reason, opened_ms, closed, usage = (
         CollabStatus.CANCELLED,
         "all_turns_failed",

@@ -41,7 +41,7 @@ BAD = {
     without("purpose"): "purpose: is required",
     without("participants"): "participants: is required",
     without("mode"): "mode: is required",
-    changed(title=" "): "title: must not be blank (got ' ')",
+    changed(title=""): "title: must have at least 1 character (got '')",
     changed(mode="choir"): "mode: must be",
     changed(participants=[]): "participants: ",
     changed(participants=[*GOOD["participants"], CYD]): "[map_pair_exactly_two]",

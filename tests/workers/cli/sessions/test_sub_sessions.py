@@ -26,6 +26,7 @@ class _Usage:
 class _State:
     """What a row shows of a state."""
 
+    awaited_agents: tuple[str, ...] = ()
     status, reason, closed, opened_ms, usage = CollabStatus.COMPLETED, None, 0, 0, _Usage()
 
 
