@@ -5,9 +5,9 @@
 local NEWEST = 20
 
 --- Return the text that a broadcast sends: the message of a turn, or the newest one of the user; nil: there is none.
-local function broadcast_text(dialog, announce)
+local function broadcast_text(keys, announce)
   if not (announce.turn or announce.user) then return nil end
-  for _, entry in ipairs(redis.call('XREVRANGE', dialog, '+', '-', 'COUNT', NEWEST)) do
+  for _, entry in ipairs(redis.call('XREVRANGE', keys.dialog, '+', '-', 'COUNT', NEWEST)) do
     local message = cjson.decode(entry[2][2])
     local data = message.event and message.event.data or {}
     if announce.turn and data.turn_number == announce.turn then return message.content end
@@ -55,7 +55,7 @@ local function apply_plan(keys, locks, plan)
   end
   redis.call('HSET', keys.session, 'planner', plan.planner, 'ends_round', plan.ends_round, 'updated_ms', NOW)
   if plan.announce then
-    local text = broadcast_text(keys.dialog, plan.announce)
+    local text = broadcast_text(keys, plan.announce)
     if text then plan.announce.payload.message = { content = text } end
     emit(keys.events, 'MAPBroadcastSent', plan.announce.payload, plan.announce.payload.broadcaster_role_id, plan.announce.targets)
   end
