@@ -100,7 +100,7 @@ def test_unknown_setting_is_named(tmp_path, monkeypatch):
 
 def test_unknown_argument_of_a_session_table_is_named():
     with pytest.raises(InvalidInput, match=r"did you mean messages\?"):
-        read_session({"collab": ROOM, "mesages": []})
+        read_session({"collab": ROOM, "mesages": []}, load_settings())
 
 
 def test_durations_take_units(tmp_path, monkeypatch):
