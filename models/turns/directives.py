@@ -98,9 +98,9 @@ _LONG = ("INSTRUCTION", "ITEM")
 _WORDS = (*_ALONE, *_LONG, "NEXT", "TOGETHER", "HAND OFF", "HANDOFF")
 _EMPHASIS = "*_`~"
 _BULLETS = re.compile(r"(?:(?:[-*+•] |[>#])\s*)*")
-#: A model's thoughts, and colours of a terminal.
+#: A model's thoughts, and colours of a terminal, whose escape character is replaced in messages.
 _THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
-_COLOURS = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+_COLOURS = re.compile(r"[\x1b\ufffd]\[[0-9;]*[A-Za-z]")
 #: `NEXT:` in other letters, or `Next speaker:` and the like.
 _LOOSE = re.compile(r"^(next|together)(?: speaker| role)?s? *:", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[^\w]+|_")

@@ -117,7 +117,8 @@ def test_a_traceback_is_bounded(fails):
 
 def test_exception_without_a_text_is_retryable(fails):
     error = fails("mute")
-    assert (str(error), error.retryable) == ("Mute: its message cannot be read", True)
+    assert str(error).startswith("Mute: its message cannot be read (")
+    assert error.retryable
 
 
 def test_unraised_error_has_no_origin(fails):
