@@ -149,7 +149,7 @@ def test_only_turns_of_known_agents_are_kept(app, consumer):
     consumer.task_buckets["symposia.turn"] = None
     graph = TaskGraph(lambda: app, can_run={"say"}.__contains__)
     runner, kept = SliceRunner(consumer), []
-    graph._send = lambda messages, *, queue: kept.extend(it.kwargs["participant"] for it, _ in messages)
+    graph._send = lambda messages, **_: kept.extend(it.kwargs["participant"] for it, _ in messages)
     request = runner._request(KeptTask("again", {}, OWN))
 
     def first() -> tuple[int, None, float]:
