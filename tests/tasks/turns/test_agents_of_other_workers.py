@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from live import until
 from sessions.by_hand import ByHand
 from symposia.agents.registry.agents_file import read_agents_file
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.options import FailurePolicy
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.awaited_agents import AwaitedAgents
-from symposia.tasks.sessions.sweep import sweep
+from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session
+from symposia.tasks.turns import other_workers
 from symposia.tasks.turns.other_workers import wake_awaiting_sessions
 
 QUEUE = "symposia.agents.elsewhere"
@@ -100,6 +104,20 @@ def test_worker_with_the_agent_finds_the_turn_at_once(hand):
     assert hand.runtime.index.time_of(job.id) > 0, "this worker cannot run the agent"
     wake_awaiting_sessions(knowing)
     assert (hand.runtime.index.time_of(job.id), waiting_for(hand)) == (0, {})
+
+
+def test_turn_that_waits_does_not_hold_back_the_others(hand, monkeypatch):
+    people = [Participant(participant_id=name) for name in ("coder", "echo")]
+    job = hand.client.submit(Collab(title="A trip", purpose="book it", mode="broadcast", participants=people))
+    hand.plan(job)
+    with monkeypatch.context() as soon:
+        soon.setattr(other_workers, "RECHECK_MS", 1)
+        assert hand.turn(job, 1) == "waits"
+    due_ms = hand.runtime.index.time_of(job.id)
+    until(lambda: hand.runtime.index.now_ms() > due_ms + 500)
+    view = QueueView(hand.runtime, None, time.monotonic(), grace_ms=200)
+    assert sweep_session(hand.runtime, job.id, view) == 1, "turn 2"
+    assert job.state().records[1].lacks == "coder"
 
 
 def test_message_is_handed_on_once(hand, book):
