@@ -33,6 +33,8 @@ _TIMEOUT_S, _RETRY_EVERY_S = 1.0, 0.2
 _KEPT_S, _KEPT_SESSIONS = 0.5, 32
 #: Bytes that may wait for a heartbeat process that reads nothing.
 _MAX_UNSENT = 1_048_576
+#: Maximum characters of the id of a session.
+_MAX_ID = 64
 
 
 class HeartbeatProcess:
@@ -120,7 +122,13 @@ class HeartbeatConnection:
 
     @contextmanager
     def hold(self, session_id: str) -> Iterator[None]:
-        """Report that this process works on the session while the block runs."""
+        """Report that this process works on the session while the block runs.
+
+        The text of a message of the queue is reported only if it can be an id: each one is a line for the heartbeat process.
+        """
+        if not (session_id.isascii() and session_id.isprintable() and 0 < len(session_id) <= _MAX_ID):
+            yield
+            return
         with self._lock:
             tasks = self._running.get(session_id, 0)
             self._running[session_id] = tasks + 1
@@ -202,7 +210,8 @@ class HeartbeatConnection:
             with self._lock:
                 held: list[JsonValue] = [*self._running, *self._ended]
                 keys: list[JsonValue] = [*lease_keys(self.process)]
-                hello = {"process": self.process, "keys": keys, "held": held}
+                is_main = self._describe_server is not None
+                hello = {"process": self.process, "keys": keys, "held": held, "is_main": is_main}
                 connection.sendall(json.dumps(hello).encode() + b"\n")
                 connection.setblocking(False)
                 self._socket, self._unsent = connection, bytearray()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import socket
 import sys
 
 import pytest
@@ -19,7 +21,7 @@ from symposia.workers.heartbeat.server import describe_server
 #: The thread of a connection runs as long as its process; here it ends with SystemExit.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
-PROCESS = "w@host/1-a"
+PROCESS, CHILD = "w@host/1-a", "w@host/2-b"
 
 
 class Beating:
@@ -79,6 +81,51 @@ def test_sessions_are_reported_while_the_process_works_on_them(redis_url, beat):
             beating.end()
             assert (lease_of(client), sessions(client)) == (0, {"s3"})
             assert not beating.process.folder.exists()
+
+
+def send_as_child(beating, *lines: str) -> socket.socket:
+    """Send lines as another process of the worker."""
+    child = socket.socket(socket.AF_UNIX)
+    child.settimeout(patient(10))
+    child.connect(str(beating.process.address))
+    child.sendall("".join(f"{line}\n" for line in lines).encode())
+    return child
+
+
+def hello(**changed) -> str:
+    return json.dumps({"process": CHILD, "keys": lease_keys(CHILD), "held": [], "is_main": False, **changed})
+
+
+@pytest.mark.parametrize("text", ["", "\n", 'x\n{"server": {}}', "\ud800", "x" * 65])
+def test_text_that_is_no_id_is_not_reported(redis_url, beat, text):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        with beating.connection.hold(text), beating.connection.hold("s1"):
+            until(lambda: sessions(client) == {"s1"}, what="the other one is known")
+        assert beating.process._process.poll() is None
+
+
+@pytest.mark.parametrize(
+    "lines", [["no JSON"], ["{}"], [hello(), '{"server": {}}'], [hello(), ""], [hello(), hello(is_main=True)]]
+)
+def test_connection_with_a_wrong_line_is_closed(redis_url, beat, lines):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        with send_as_child(beating, *lines) as child, beating.connection.hold("s1"):
+            assert child.recv(1) == b""
+            until(lambda: sessions(client) == {"s1"}, what="the server is the same")
+
+
+def test_refused_report_does_not_prevent_the_others(redis_url, beat):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        client.set(wrong := lease_keys(CHILD)[1], "not a set")
+        with send_as_child(beating, hello(held=["s2"])) as child:
+            until(lambda: child.recv(1) == b"?", what="its report is refused")
+            beating.connection._disconnect()  # its next connection comes after that of the child
+            with beating.connection.hold("s1"):
+                until(lambda: sessions(client) == {"s1"}, what="it is known")
+        client.delete(wrong)
 
 
 def test_lost_state_of_the_server_is_reported_again(redis_url, beat):
