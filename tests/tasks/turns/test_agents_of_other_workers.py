@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +18,10 @@ from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.options import FailurePolicy
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
+from symposia.state.redis.scripts import evaluate, load_script
 from symposia.state.sessions.awaited_agents import AwaitedAgents
+from symposia.state.worker_leases import lease_keys
+from symposia.tasks.sessions.lost_workers import take_over_lost_workers
 from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session
 from symposia.tasks.turns import other_workers
 from symposia.tasks.turns.other_workers import wake_awaiting_sessions
@@ -127,6 +131,18 @@ def test_message_is_handed_on_once(hand, book):
     assert hand.turn(job, 1, handed_on=True) == "deferred"
     assert handed_on(hand) == 0
     check_no_attempt(job)
+
+
+def test_turn_of_a_lost_worker_is_not_sent_to_it(hand, book):
+    client = hand.runtime.store.client
+    job, lost = opened(hand), "w1@elsewhere/1-a"
+    book.announce("w1@elsewhere", ["coder"], process=lost, route=WorkerRoute(queue=QUEUE))
+    assert hand.runtime.graph.routes.to_agent("coder", fresh=True) == QUEUE
+    report = [lost, 0, json.dumps([job.id]), "[]"]
+    evaluate(client, load_script("worker_leases/report"), lease_keys(lost), report)
+    sent = client.llen("celery")
+    take_over_lost_workers(hand.runtime)
+    assert (client.llen("celery") - sent, handed_on(hand)) == (1, 0)
 
 
 BROKEN = """
