@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import os
@@ -55,6 +56,7 @@ class HeartbeatProcess:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(_remove_folder, self.folder, os.getpid())
 
     @property
     def address(self) -> Path:
@@ -73,7 +75,7 @@ class HeartbeatProcess:
             log.warning("the heartbeat process of this worker has ended; starting another one")
         descriptor = self._listener.fileno()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", _PROGRAM, str(self.folder), str(descriptor)],
+            [sys.executable, "-I", "-S", _PROGRAM, str(self.folder), str(descriptor), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -81,6 +83,12 @@ class HeartbeatProcess:
             env={},  # no secret of the worker
             start_new_session=True,  # it outlives a signal to the group of the worker
         )
+
+
+def _remove_folder(folder: Path, main_process: int) -> None:
+    """Remove the folder of the socket at the end of the main process; if that is killed, the heartbeat process does it."""
+    if os.getpid() == main_process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 #: Returns where and what the heartbeat process sends; it may raise StateError or OSError.
@@ -225,6 +233,7 @@ class HeartbeatConnection:
             selector.register(connection, selectors.EVENT_READ)
             is_connected = True
             while is_connected:
+                self._ensure_running()  # the one that accepts this connection may have ended before
                 if self._is_server_due:
                     self._send_server()
                 if selector.select(_TIMEOUT_S):

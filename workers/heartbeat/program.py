@@ -1,6 +1,6 @@
 """Program of the heartbeat process: reports to Redis that the processes of one worker run, and when one of them ends.
 
-    python -I -S program.py FOLDER FD
+    python -I -S program.py FOLDER FD MAIN
 
 Each process of the worker (the main process, and each child of a pool of processes) connects to the listening
 socket FD. The kernel closes the connection of a process that ends, for whatever reason: that is the sign of its
@@ -274,8 +274,11 @@ class Heartbeat:
                     process.connection.send(b"?")
 
 
-def main(folder: str, descriptor: int) -> None:
-    """Run the heartbeat; then remove the folder of the socket."""
+def main(folder: str, descriptor: int, main_process: int) -> None:
+    """Run the heartbeat; then remove the folder of the socket if the main process of the worker was killed.
+
+    A main process that runs may start another heartbeat process with the same socket.
+    """
     if sys.platform == "linux":
         import ctypes
 
@@ -288,10 +291,12 @@ def main(folder: str, descriptor: int) -> None:
     with socket.socket(fileno=descriptor) as listener:
         listener.setblocking(False)
         Heartbeat(listener).run()
+    if os.getppid() == main_process:
+        return
     with suppress(OSError):
         os.unlink(f"{folder}/heartbeat")  # noqa: PTH108 - pathlib takes a megabyte
         os.rmdir(folder)  # noqa: PTH106
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
