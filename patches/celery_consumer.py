@@ -109,13 +109,19 @@ class RejectingConsumer(Consumer):
                 if is_broker_lost(error, broker_errors):
                     raise
                 # The fault is in this worker. Another one may run the task; a second failure must not repeat for ever.
-                is_repeated = bool(message.delivery_info.get("redelivered"))
+                is_repeated = _is_redelivered(message)
                 fate = "dropping its message" if is_repeated else "returning its message to the queue"
                 log.exception("taking Celery task %s failed, %s", message.headers["id"], fate)
                 message.reject_log_error(log, self.connection_errors, requeue=not is_repeated)
                 return None
 
         return received
+
+
+def _is_redelivered(message: Any) -> bool:
+    """Return whether the message was returned to the queue before: kombu marks it at its top level on Redis."""
+    marks = message.delivery_info, getattr(message, "_raw", {})
+    return any(mark.get("redelivered") for mark in marks)
 
 
 #: Exit code of a worker with a wrong configuration; the same as for commands.
