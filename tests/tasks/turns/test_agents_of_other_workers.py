@@ -165,6 +165,14 @@ def test_turn_that_cannot_run_here_is_handed_on(hand, book, tmp_path):
     check_no_attempt(job)
 
 
+def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(hand, book, tmp_path):
+    job = opened(hand)
+    announce(book, "coder", queue=QUEUE)
+    assert hand.turn(job, 1, handed_on=True, registry=broken(tmp_path)) == "deferred"
+    assert handed_on(hand) == 0, "a message is handed on once"
+    check_no_attempt(job)
+
+
 def test_turn_that_can_run_nowhere_fails_with_the_reason(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE, unable=("coder",))
