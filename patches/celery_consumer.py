@@ -24,7 +24,7 @@
    handler of Celery 5.7.0 does two things that do not work with threads. It terminates the running tasks:
    threads cannot be terminated, so it raises `NotImplementedError`, and the process stays until the last
    agent has answered. This consumer cancels the agents instead, and then their threads end. Another worker
-   repeats their turns when the leases have expired. And it stops the pool. That takes a lock which the
+   repeats their turns when this process has ended. And it stops the pool. That takes a lock which the
    interrupted main thread may hold, if it was submitting a task: a deadlock (python/cpython#121649). So
    nothing stops the threads here. They end by themselves, and the interpreter waits for them before it exits.
    Upstream: celery/celery#10490. Remove it when `test_celery_cannot_terminate_a_thread` fails.

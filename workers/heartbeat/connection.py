@@ -124,6 +124,7 @@ class HeartbeatConnection:
         #: Number of Celery tasks of each session, and the time at which the last one ended.
         self._running: dict[str, int] = {}
         self._ended: dict[str, float] = {}
+        self._is_kept = False
         reset_in_children(self)
         self._connect()
         threading.Thread(target=self._run, name="symposia-heartbeat", daemon=True).start()
@@ -153,6 +154,11 @@ class HeartbeatConnection:
         with self._lock:
             self._report_ended(kept_s=0)
 
+    def keep_all(self) -> None:
+        """Report no end any more: turns that are cancelled now are taken over when this process has ended."""
+        with self._lock:
+            self._is_kept = True
+
     def reset_after_fork(self) -> None:
         """Close the copy of the connection in a child: otherwise the end of this process would not be seen."""
         if self._socket is not None:
@@ -168,6 +174,8 @@ class HeartbeatConnection:
             self._report_ended()
 
     def _report_ended(self, *, kept_s: float = _KEPT_S) -> None:
+        if self._is_kept:
+            return
         now = time.monotonic()
         for session_id, at in list(self._ended.items()):
             if now - at < kept_s and len(self._ended) <= _KEPT_SESSIONS:
