@@ -24,7 +24,7 @@
    handler of Celery 5.7.0 does two things that do not work with threads. It terminates the running tasks:
    threads cannot be terminated, so it raises `NotImplementedError`, and the process stays until the last
    agent has answered. This consumer cancels the agents instead, and then their threads end. Another worker
-   repeats their turns when the leases have expired. And it stops the pool. That takes a lock which the
+   repeats their turns when this process has ended. And it stops the pool. That takes a lock which the
    interrupted main thread may hold, if it was submitting a task: a deadlock (python/cpython#121649). So
    nothing stops the threads here. They end by themselves, and the interpreter waits for them before it exits.
    Upstream: celery/celery#10490. Remove it when `test_celery_cannot_terminate_a_thread` fails.
@@ -109,13 +109,19 @@ class RejectingConsumer(Consumer):
                 if is_broker_lost(error, broker_errors):
                     raise
                 # The fault is in this worker. Another one may run the task; a second failure must not repeat for ever.
-                is_repeated = bool(message.delivery_info.get("redelivered"))
+                is_repeated = _is_redelivered(message)
                 fate = "dropping its message" if is_repeated else "returning its message to the queue"
                 log.exception("taking Celery task %s failed, %s", message.headers["id"], fate)
                 message.reject_log_error(log, self.connection_errors, requeue=not is_repeated)
                 return None
 
         return received
+
+
+def _is_redelivered(message: Any) -> bool:
+    """Return whether the message was returned to the queue before: kombu marks it at its top level on Redis."""
+    marks = message.delivery_info, getattr(message, "_raw", {})
+    return any(mark.get("redelivered") for mark in marks)
 
 
 #: Exit code of a worker with a wrong configuration; the same as for commands.

@@ -11,7 +11,6 @@ from typing import cast
 from redis import Redis
 
 from .redis.keys import worker_lease_key
-from .redis.readers import server_ms
 from .redis.scripts import call_script, load_script
 
 #: Milliseconds without a report after which a process counts as lost: with its machine, because otherwise its end
@@ -63,10 +62,15 @@ class WorkerLeases:
         call_script(self._client, "worker_leases/remove", keys, {"process": process})
 
     def lost_among(self, processes: Sequence[str]) -> frozenset[str]:
-        """Return those of the processes that have ended, or do not report any more, and are not removed yet."""
+        """Return those of the processes that were seen to end, or that are being taken over.
+
+        An expired lease alone is no loss: `claim_lost` decides, because after an outage of Redis all have expired.
+        """
         if not processes:
             return frozenset()
-        ends_ms = self._client.zmscore(_LEASES, list(processes))
-        now_ms = server_ms(self._client)
-        ended = zip(processes, ends_ms, strict=True)
-        return frozenset(process for process, end_ms in ended if end_ms is not None and end_ms < now_ms)
+        pipeline = self._client.pipeline(transaction=False)
+        for key in (_LEASES, _LOST):
+            pipeline.zmscore(key, list(processes))
+        leases, lost = pipeline.execute()
+        found = zip(processes, leases, lost, strict=True)
+        return frozenset(process for process, end_ms, lost_ms in found if lost_ms is not None or end_ms == 0)

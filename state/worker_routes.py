@@ -26,7 +26,12 @@ class WorkerRoutes:
     def __init__(self, presence: WorkerPresence, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._presence = presence
         self._clock = clock
-        self._read: tuple[float, list[WorkerEntry]] = (-_CACHE_S, [])
+        self._read: tuple[float, list[WorkerEntry]]
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget the announcements: a worker was lost."""
+        self._read = (-_CACHE_S, [])
 
     def to_agent(self, agent: str, *, fresh: bool = False) -> str | None:
         """Return the route to a worker that can run an agent.

@@ -89,7 +89,9 @@ class OutageFilter(logging.Filter):
         if record.name == _TASKS:
             return None
         values = record.args if isinstance(record.args, tuple) else ()
-        lost: tuple[type[Exception], ...] = (*LOST_CLUSTER_ERRORS, broker_error())
+        lost: tuple[type[Exception], ...] = ()
+        if record.name.startswith(("symposia.", "celery.", "kombu.")):  # others may use servers of their own
+            lost = (*LOST_CLUSTER_ERRORS, broker_error())
         if record.name.startswith(("celery.", "kombu.")):
             lost = (*lost, ConnectionError, TimeoutError, socket.gaierror)
         for error in (*values, record.exc_info[1] if record.exc_info else None):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 
 from celery import Celery
 
@@ -48,7 +49,7 @@ def create_worker_app(settings: Settings) -> Celery:
     app.conf.symposia_jobs = tuple(settings.jobs)
     app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.patches.celery_consumer:ReconnectingConsumer"
-    install_cancel_turns(app, lambda: runtime_of(app).leases.cancel_all())  # noqa: PLW0108 - built later
+    install_cancel_turns(app, partial(_cancel_turns, app))
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
     omit_ignored_tracebacks()
     app.steps["worker"].update(
@@ -92,3 +93,10 @@ def create_worker_app(settings: Settings) -> Celery:
         app, per_process(lambda: build_schedule_runner(app, settings, redis_url=redis_url_in_use(settings)))
     )
     return app
+
+
+def _cancel_turns(app: Celery) -> None:
+    """Cancel the turns of this process, which ends; the sessions stay reported, so that other workers take them over."""
+    runtime = runtime_of(app)
+    runtime.held.keep_all()
+    runtime.leases.cancel_all()

@@ -21,6 +21,10 @@ class HeldSessions(Protocol):
         """Report that this process works on the session while the block runs."""
         ...
 
+    def keep_all(self) -> None:
+        """Report no end of work any more: other workers take over the sessions when this process has ended."""
+        ...
+
 
 class NoHeldSessions:
     """Report of a process that is no worker: its turns are taken over when their leases expire."""
@@ -30,6 +34,9 @@ class NoHeldSessions:
     def hold(self, session_id: str) -> AbstractContextManager[object]:  # noqa: ARG002 - part of the protocol
         """Report nothing."""
         return nullcontext()
+
+    def keep_all(self) -> None:
+        """Report nothing."""
 
 
 _ATTRIBUTE = "symposia_held_sessions"

@@ -60,7 +60,7 @@ class LeaseRenewer:
                 self._held.pop(grant.token, None)
 
     def cancel_all(self) -> None:
-        """Cancel all current and future turns of a worker that must end; their leases expire."""
+        """Cancel all current and future turns of a worker that must end; other workers take them over."""
         with self._lock:
             self._is_over = True
             held = list(self._held.values())

@@ -30,6 +30,10 @@ def take_over_lost_workers(runtime: Runtime) -> None:
     """
     leases = WorkerLeases(runtime.store.client)
     for process in leases.claim_lost():
+        # First: from now on it counts as no worker, and no turn is sent to it.
+        WorkerPresence(runtime.store.client).remove_lost(process)
+        if runtime.graph.routes is not None:
+            runtime.graph.routes.forget()
         session_ids = leases.sessions_of(process)
         if session_ids:
             log.warning("worker %s was lost; taking over its turns in %d sessions", process, len(session_ids))
@@ -37,7 +41,6 @@ def take_over_lost_workers(runtime: Runtime) -> None:
             with log_context(session_id):
                 _take_over_session(runtime, session_id, process)
         leases.remove(process)
-        WorkerPresence(runtime.store.client).remove_lost(process)
         runtime.metrics.count(LOST_WORKERS, amount=int(bool(session_ids)))
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from ...models.errors import CorruptSession, NewerFormat, RedisUnavailable, SessionNotFound, SymposiaError
@@ -153,7 +153,7 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     """Check one session; return the number of dispatched turns and steps."""
     answer = view.find_due_work(session_id)
     if answer.state is not None and check_awaited_agents(runtime, answer.state, answer.numbers):
-        answer = view.find_due_work(session_id)
+        answer = _merge_due_work(answer, view.find_due_work(session_id))
     if answer.word == "ended":
         _record_end(runtime, session_id)
         return 0
@@ -169,6 +169,16 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     runtime.metrics.count(SWEEP_DISPATCHES, amount=sent)
     _report_to_monitors(runtime, answer.state, look_ms)
     return sent
+
+
+def _merge_due_work(first: ScriptAnswer, second: ScriptAnswer) -> ScriptAnswer:
+    """Return the second answer with the work of the first, which counts as sent already, except turns that wait."""
+    if second.state is None:
+        return second
+    ready = {record.number for record in second.state.open_turns() if record.lacks is None}
+    earlier = [number for number in first.numbers if number in ready]
+    numbers = tuple(dict.fromkeys((*earlier, *second.numbers)))
+    return replace(second, numbers=numbers, advance=first.advance or second.advance)
 
 
 def _dispatch_due_work(runtime: Runtime, answer: ScriptAnswer, state: SessionState) -> int:

@@ -55,7 +55,8 @@ def leave_to_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> TurnE
         parent = record.parent or call.session
         runtime.graph.hand_on_turn(call, queue=queue, parent=parent, sent_ms=state.now_ms)
         return TurnEnd("handed-on")
-    if is_known or record.status == "parked":  # a reminder or a deadline needs no agent
+    # A reminder or a deadline of a parked turn needs no agent.
+    if record.status == "parked" or (is_known and not queue):
         return None
     if queue is None:
         return _await_agent(runtime, state, record, agent)

@@ -69,6 +69,7 @@ def test_outage_has_a_line_at_its_begin_and_end_and_each_minute(handler: Lines, 
         ("symposia.state", RedisUnavailable("redis://127.0.0.1:1/7")),
         ("celery.app.trace", RedisUnavailable("redis://127.0.0.1:2/0")),
         ("symposia.state", ValueError("no server")),
+        ("team.cache", LostConnection("its own Redis")),
     ],
 )
 def test_other_problems_are_written_each_time(handler: Lines, name: str, error: Exception) -> None:

@@ -180,7 +180,7 @@ from symposia.workers.app import app, settings
 failed = []
 
 def fail(request):
-    if len(failed) < 3:
+    if len(failed) < LIMIT:
         failed.append(request.id)
         raise AttributeError("a fault of the worker")
 
@@ -191,7 +191,7 @@ def install(sender, **_):
 
 
 def test_error_of_the_worker_is_not_taken_for_a_bad_message(place: Place):
-    (place.folder / "failing_app.py").write_text(FAILING_APP)
+    (place.folder / "failing_app.py").write_text(FAILING_APP.replace("LIMIT", "3"))
     worker = place.start({}, app="failing_app", path=[place.folder])
     try:
         jobs = [place.submit() for _ in range(3)]
@@ -199,6 +199,16 @@ def test_error_of_the_worker_is_not_taken_for_a_bad_message(place: Place):
         assert "returning its message to the queue" in worker.log()
         assert "a fault of the worker" in worker.log()
         assert "not a task" not in worker.log()
+    finally:
+        worker.close()
+
+
+def test_error_that_never_ends_drops_the_message(place: Place):
+    (place.folder / "failing_app.py").write_text(FAILING_APP.replace("LIMIT", "1_000_000"))
+    worker = place.start({}, app="failing_app", path=[place.folder])
+    try:
+        place.submit()
+        until(lambda: "dropping its message" in worker.log(), what="its second failure")
     finally:
         worker.close()
 

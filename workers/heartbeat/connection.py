@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import logging
 import os
@@ -33,6 +34,8 @@ _TIMEOUT_S, _RETRY_EVERY_S = 1.0, 0.2
 _KEPT_S, _KEPT_SESSIONS = 0.5, 32
 #: Bytes that may wait for a heartbeat process that reads nothing.
 _MAX_UNSENT = 1_048_576
+#: Maximum characters of the id of a session.
+_MAX_ID = 64
 
 
 class HeartbeatProcess:
@@ -53,6 +56,7 @@ class HeartbeatProcess:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise
         self._process: subprocess.Popen[bytes] | None = None
+        atexit.register(_remove_folder, self.folder, os.getpid())
 
     @property
     def address(self) -> Path:
@@ -71,7 +75,7 @@ class HeartbeatProcess:
             log.warning("the heartbeat process of this worker has ended; starting another one")
         descriptor = self._listener.fileno()
         self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", _PROGRAM, str(self.folder), str(descriptor)],
+            [sys.executable, "-I", "-S", _PROGRAM, str(self.folder), str(descriptor), str(os.getpid())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -79,6 +83,12 @@ class HeartbeatProcess:
             env={},  # no secret of the worker
             start_new_session=True,  # it outlives a signal to the group of the worker
         )
+
+
+def _remove_folder(folder: Path, main_process: int) -> None:
+    """Remove the folder of the socket at the end of the main process; if that is killed, the heartbeat process does it."""
+    if os.getpid() == main_process:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 #: Returns where and what the heartbeat process sends; it may raise StateError or OSError.
@@ -114,13 +124,20 @@ class HeartbeatConnection:
         #: Number of Celery tasks of each session, and the time at which the last one ended.
         self._running: dict[str, int] = {}
         self._ended: dict[str, float] = {}
+        self._is_kept = False
         reset_in_children(self)
         self._connect()
         threading.Thread(target=self._run, name="symposia-heartbeat", daemon=True).start()
 
     @contextmanager
     def hold(self, session_id: str) -> Iterator[None]:
-        """Report that this process works on the session while the block runs."""
+        """Report that this process works on the session while the block runs.
+
+        The text of a message of the queue is reported only if it can be an id: each one is a line for the heartbeat process.
+        """
+        if not (session_id.isascii() and session_id.isprintable() and 0 < len(session_id) <= _MAX_ID):
+            yield
+            return
         with self._lock:
             tasks = self._running.get(session_id, 0)
             self._running[session_id] = tasks + 1
@@ -137,6 +154,11 @@ class HeartbeatConnection:
         with self._lock:
             self._report_ended(kept_s=0)
 
+    def keep_all(self) -> None:
+        """Report no end any more: turns that are cancelled now are taken over when this process has ended."""
+        with self._lock:
+            self._is_kept = True
+
     def reset_after_fork(self) -> None:
         """Close the copy of the connection in a child: otherwise the end of this process would not be seen."""
         if self._socket is not None:
@@ -152,6 +174,8 @@ class HeartbeatConnection:
             self._report_ended()
 
     def _report_ended(self, *, kept_s: float = _KEPT_S) -> None:
+        if self._is_kept:
+            return
         now = time.monotonic()
         for session_id, at in list(self._ended.items()):
             if now - at < kept_s and len(self._ended) <= _KEPT_SESSIONS:
@@ -202,7 +226,8 @@ class HeartbeatConnection:
             with self._lock:
                 held: list[JsonValue] = [*self._running, *self._ended]
                 keys: list[JsonValue] = [*lease_keys(self.process)]
-                hello = {"process": self.process, "keys": keys, "held": held}
+                is_main = self._describe_server is not None
+                hello = {"process": self.process, "keys": keys, "held": held, "is_main": is_main}
                 connection.sendall(json.dumps(hello).encode() + b"\n")
                 connection.setblocking(False)
                 self._socket, self._unsent = connection, bytearray()
@@ -216,6 +241,7 @@ class HeartbeatConnection:
             selector.register(connection, selectors.EVENT_READ)
             is_connected = True
             while is_connected:
+                self._ensure_running()  # the one that accepts this connection may have ended before
                 if self._is_server_due:
                     self._send_server()
                 if selector.select(_TIMEOUT_S):

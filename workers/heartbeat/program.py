@@ -1,6 +1,6 @@
 """Program of the heartbeat process: reports to Redis that the processes of one worker run, and when one of them ends.
 
-    python -I -S program.py FOLDER FD
+    python -I -S program.py FOLDER FD MAIN
 
 Each process of the worker (the main process, and each child of a pool of processes) connects to the listening
 socket FD. The kernel closes the connection of a process that ends, for whatever reason: that is the sign of its
@@ -10,11 +10,11 @@ lease. If the whole machine is lost, the leases expire.
 The program imports neither Symposia nor redis-py, which would take 25 MB: it reads the address of the server and the
 text of the script from the worker, and sends `EVAL` itself. Lines from a worker process:
 
-    {"process": ..., "keys": [...], "held": [...]}   first line: its id, the keys of its lease, its sessions
-    {"server": {...}}                                from the main process: where and what to send
+    {"process": ..., "keys": [...], "held": [...], "is_main": ...}   first line: its id, the keys of its lease, its sessions
+    {"server": {...}}                                only from the main process: where and what to send
     +SESSION   -SESSION                              it begins, or ends, to work on a session
 
-`?` to the main process asks for the server again: the master may have changed.
+A connection with any other line is closed; the process then connects again. `?` to the main process asks for the server again: the master may have changed.
 """
 
 from __future__ import annotations
@@ -128,6 +128,7 @@ class Process:
         self.connection = connection
         self.name = ""
         self.keys: list[str] = []
+        self._is_main = False
         #: Time of the end of its connection; None: it is connected.
         self.ended_at: float | None = None
         self._unread = b""
@@ -148,18 +149,29 @@ class Process:
         if not data:
             self.ended_at = time.monotonic()
         *lines, self._unread = (self._unread + data).split(b"\n")
-        for line in lines:
-            text = line.decode()
-            if text[0] == "+":
-                self._open.add(text[1:])
-            elif text[0] == "-":
-                self._open.discard(text[1:])
-            else:
-                known = json.loads(text)
-                server = known.get("server", server)
-                if "process" in known:
-                    self.name, self.keys, self._open = known["process"], known["keys"], set(known["held"])
+        try:
+            for line in lines:
+                server = self._take(line.decode()) or server
+        except (ValueError, LookupError, TypeError):
+            self.ended_at = time.monotonic()
         return server
+
+    def _take(self, line: str) -> dict[str, Any] | None:
+        """Take a line; return the server if it names one. Raises ValueError, LookupError or TypeError for a wrong one."""
+        if not self.name:
+            known = json.loads(line)
+            self.keys, self._open, self._is_main = known["keys"], set(known["held"]), known["is_main"]
+            self.name = known["process"]
+        elif line.startswith("+"):
+            self._open.add(line[1:])
+        elif line.startswith("-"):
+            self._open.discard(line[1:])
+        elif self._is_main:
+            server: dict[str, Any] = json.loads(line)["server"]
+            return server
+        else:
+            raise ValueError(line)
+        return None
 
     def is_given_up(self, now: float) -> bool:
         """Return whether its end is not reported any more."""
@@ -232,7 +244,7 @@ class Heartbeat:
             self._began = 0.0
 
     def _report_all(self) -> None:
-        now = time.monotonic()
+        now, retry_at = time.monotonic(), 0.0
         for process in list(self._processes):
             if process.ended_at is not None:
                 names = [it.name for it in self._processes if it is not process]
@@ -245,13 +257,15 @@ class Heartbeat:
                 continue
             try:
                 process.report(self._server)
-            except (OSError, Refused):
-                self._retry_at = now + _RETRY_EVERY_S
+            except (OSError, Refused) as error:
+                retry_at = self._retry_at = now + _RETRY_EVERY_S
                 self._ask_for_server()
-                return
+                if isinstance(error, OSError):
+                    return
+                continue
             if process.ended_at is not None:
                 self._processes.remove(process)
-        self._retry_at = 0.0
+        self._retry_at = retry_at
 
     def _ask_for_server(self) -> None:
         for process in self._processes:
@@ -260,8 +274,11 @@ class Heartbeat:
                     process.connection.send(b"?")
 
 
-def main(folder: str, descriptor: int) -> None:
-    """Run the heartbeat; then remove the folder of the socket."""
+def main(folder: str, descriptor: int, main_process: int) -> None:
+    """Run the heartbeat; then remove the folder of the socket if the main process of the worker was killed.
+
+    A main process that runs may start another heartbeat process with the same socket.
+    """
     if sys.platform == "linux":
         import ctypes
 
@@ -274,10 +291,12 @@ def main(folder: str, descriptor: int) -> None:
     with socket.socket(fileno=descriptor) as listener:
         listener.setblocking(False)
         Heartbeat(listener).run()
+    if os.getppid() == main_process:
+        return
     with suppress(OSError):
         os.unlink(f"{folder}/heartbeat")  # noqa: PTH108 - pathlib takes a megabyte
         os.rmdir(folder)  # noqa: PTH106
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

@@ -33,7 +33,9 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         agents = [name for name in runtime.registry.names() if runtime.registry.can_run(name)]
         digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
         name = f"{app.conf.task_default_queue}.agents.{digest}"
-        queue = Queue(name, routing_key=name, expires=_EXPIRES_S)
+        is_quorum = app.conf.task_default_queue_type == "quorum"
+        arguments = {"x-queue-type": "quorum"} if is_quorum else None
+        queue = Queue(name, routing_key=name, expires=_EXPIRES_S, queue_arguments=arguments)
         app.amqp.queues.select_add(queue)
         # Celery sets its own exchange, in which bindings of old names would stay.
         queue.exchange = Exchange("")

@@ -190,7 +190,7 @@ def _offers(conf: Any) -> dict[str, Iterable[str]]:
 
 
 class SentTimeStep(bootsteps.StartStopStep):
-    """Bootstep that records the send times of taken messages; the sweep passes them to other workers."""
+    """Bootstep that records the send times of messages taken from the common queue; the sweep passes them on."""
 
     requires = ("celery.worker.consumer.tasks:Tasks",)
 
@@ -200,4 +200,7 @@ class SentTimeStep(bootsteps.StartStopStep):
 
     @staticmethod
     def _note(request: Any) -> None:
+        # A queue of handed-on turns may be ahead of the common one, whose messages would count as lost.
+        if request.delivery_info["routing_key"] != request.app.conf.task_default_queue:
+            return
         runtime_of(request.app).queue_progress.record_taken(request.request_dict.get(SENT_MS))

@@ -18,6 +18,7 @@ from ....models.sessions.subsessions import ParentRef
 from ....models.text.ids import attempt_span_id, trace_id
 from ....models.turns.waiting import ChildSession
 from ....state.presence import WorkerPresence, all_agents
+from ....state.sessions.awaited_agents import AwaitedAgents
 from ....state.sessions.family import FamilyStore
 from ....state.turns.parked import EventData, ReplyRule
 from ...planners import mode_of
@@ -77,7 +78,7 @@ def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> Tu
         return TurnEnd("parked", "parked: its session opens when this one is resumed")
     binding = asked.facts.spec.agents[asked.record.participant].with_agent(asked.record.agent)
     if not runtime.registry.knows(binding.agent):
-        return _wait_for_agent(binding.agent)
+        return _wait_for_agent(runtime, asked, binding.agent)
     try:
         submission = child_submission(asked, child)
         word = _adopt(runtime, submission)
@@ -88,9 +89,9 @@ def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> Tu
             return _refused(runtime, asked, _NOT_ADOPTED.get(word, limit))
         _open(runtime, asked, submission)
     except UnknownAgent as error:
-        # A session of the submission was checked when it was submitted; one of this worker's agents file was not.
-        if binding.session is not None and runtime.graph.routes is not None:
-            return _wait_for_agent(error.name)
+        # The session was checked when it was submitted, or with the agents file: the worker with the agent is not running.
+        if runtime.graph.routes is not None:
+            return _wait_for_agent(runtime, asked, error.name)
         return _refused(runtime, asked, str(error))
     except (InvalidInput, ConversationError) as error:
         return _refused(runtime, asked, str(error))
@@ -108,8 +109,12 @@ def open_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> Tu
     return TurnEnd(answer, f"parked: waiting for session {child.session_id[:8]}")
 
 
-def _wait_for_agent(agent: str) -> TurnEnd:
+def _wait_for_agent(runtime: Runtime, asked: OpenQuestion, agent: str) -> TurnEnd:
     """Leave the turn parked: it is due again after the time of a lease."""
+    routes = runtime.graph.routes
+    if routes is not None and routes.to_agent(agent, fresh=True) is None:
+        awaited = AwaitedAgents(runtime.store.client)
+        awaited.add(agent, asked.facts.session_id, now_ms=asked.state.now_ms)
     return TurnEnd("parked", f"parked: its session opens when a worker knows agent {agent}")
 
 

@@ -96,11 +96,11 @@ def test_sessions_of_every_mode_run(stage, rabbit: Rabbit, amqp_url, checked, qu
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
 
 
-def declare(url: str, queue_type: str) -> None:
-    """Declare the queue of the Celery tasks with a type; fails if it has another one."""
+def declare(url: str, queue_type: str, name: str = QUEUE, **arguments: int) -> None:
+    """Declare a queue, that of the Celery tasks or another one, with a type; fails if it has another one."""
     with Connection(url) as connection:
-        arguments = {"x-queue-type": queue_type}
-        connection.channel().queue_declare(QUEUE, durable=True, auto_delete=False, arguments=arguments)
+        arguments = {"x-queue-type": queue_type, **arguments}
+        connection.channel().queue_declare(name, durable=True, auto_delete=False, arguments=arguments)
 
 
 def test_quorum_queue_outlives_a_killed_worker(stage, rabbit: Rabbit, amqp_url, checked):
@@ -116,6 +116,8 @@ def test_quorum_queue_outlives_a_killed_worker(stage, rabbit: Rabbit, amqp_url, 
         checked(job, result)
     until(lambda: rabbit.queues(amqp_url)[QUEUE].unacknowledged == 0, what="all is acknowledged")
     declare(amqp_url, "quorum")
+    (agents_queue,) = [name for name in rabbit.queues(amqp_url) if ".agents." in name]
+    declare(amqp_url, "quorum", agents_queue, **{"x-expires": 3_600_000})
 
 
 @pytest.mark.parametrize(("found", "configured"), [("quorum", "classic"), ("classic", "quorum")])

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
+from live import until
 from sessions.by_hand import ByHand
 from symposia.agents.registry.agents_file import read_agents_file
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.collab import CollabJob
+from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.options import FailurePolicy
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
+from symposia.state.redis.scripts import evaluate, load_script
 from symposia.state.sessions.awaited_agents import AwaitedAgents
-from symposia.tasks.sessions.sweep import sweep
+from symposia.state.worker_leases import lease_keys
+from symposia.tasks.sessions.lost_workers import take_over_lost_workers
+from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session
+from symposia.tasks.turns import other_workers
 from symposia.tasks.turns.other_workers import wake_awaiting_sessions
 
 QUEUE = "symposia.agents.elsewhere"
@@ -102,6 +110,20 @@ def test_worker_with_the_agent_finds_the_turn_at_once(hand):
     assert (hand.runtime.index.time_of(job.id), waiting_for(hand)) == (0, {})
 
 
+def test_turn_that_waits_does_not_hold_back_the_others(hand, monkeypatch):
+    people = [Participant(participant_id=name) for name in ("coder", "echo")]
+    job = hand.client.submit(Collab(title="A trip", purpose="book it", mode="broadcast", participants=people))
+    hand.plan(job)
+    with monkeypatch.context() as soon:
+        soon.setattr(other_workers, "RECHECK_MS", 1)
+        assert hand.turn(job, 1) == "waits"
+    due_ms = hand.runtime.index.time_of(job.id)
+    until(lambda: hand.runtime.index.now_ms() > due_ms + 500)
+    view = QueueView(hand.runtime, None, time.monotonic(), grace_ms=200)
+    assert sweep_session(hand.runtime, job.id, view) == 1, "turn 2"
+    assert job.state().records[1].lacks == "coder"
+
+
 def test_message_is_handed_on_once(hand, book):
     """Two workers whose announcements are both out of date would send it to and fro."""
     job = opened(hand)
@@ -109,6 +131,18 @@ def test_message_is_handed_on_once(hand, book):
     assert hand.turn(job, 1, handed_on=True) == "deferred"
     assert handed_on(hand) == 0
     check_no_attempt(job)
+
+
+def test_turn_of_a_lost_worker_is_not_sent_to_it(hand, book):
+    client = hand.runtime.store.client
+    job, lost = opened(hand), "w1@elsewhere/1-a"
+    book.announce("w1@elsewhere", ["coder"], process=lost, route=WorkerRoute(queue=QUEUE))
+    assert hand.runtime.graph.routes.to_agent("coder", fresh=True) == QUEUE
+    report = [lost, 0, json.dumps([job.id]), "[]"]
+    evaluate(client, load_script("worker_leases/report"), lease_keys(lost), report)
+    sent = client.llen("celery")
+    take_over_lost_workers(hand.runtime)
+    assert (client.llen("celery") - sent, handed_on(hand)) == (1, 0)
 
 
 BROKEN = """
@@ -128,6 +162,14 @@ def test_turn_that_cannot_run_here_is_handed_on(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE)
     assert hand.turn(job, 1, registry=broken(tmp_path)) == "handed-on"
+    check_no_attempt(job)
+
+
+def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(hand, book, tmp_path):
+    job = opened(hand)
+    announce(book, "coder", queue=QUEUE)
+    assert hand.turn(job, 1, handed_on=True, registry=broken(tmp_path)) == "deferred"
+    assert handed_on(hand) == 0, "a message is handed on once"
     check_no_attempt(job)
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import socket
+import subprocess
 import sys
 
 import pytest
@@ -19,7 +23,7 @@ from symposia.workers.heartbeat.server import describe_server
 #: The thread of a connection runs as long as its process; here it ends with SystemExit.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 
-PROCESS = "w@host/1-a"
+PROCESS, CHILD = "w@host/1-a", "w@host/2-b"
 
 
 class Beating:
@@ -33,6 +37,10 @@ class Beating:
             ensure_running=self.process.ensure_running,
             describe_server=describe,
         )
+
+    def started(self) -> subprocess.Popen[bytes]:
+        """The heartbeat process."""
+        return until(lambda: self.process._process, what="it is started")
 
     def end(self) -> None:
         """Close the connection for good, as the kernel does when the worker ends."""
@@ -78,7 +86,91 @@ def test_sessions_are_reported_while_the_process_works_on_them(redis_url, beat):
             until(lambda: lease_of(client) > first, what="the lease is renewed")
             beating.end()
             assert (lease_of(client), sessions(client)) == (0, {"s3"})
-            assert not beating.process.folder.exists()
+
+
+def test_heartbeat_process_that_dies_at_once_is_replaced(redis_url, beat, tmp_path, monkeypatch):
+    (tmp_path / "program.py").touch()
+    with connect(redis_url) as client:
+        with monkeypatch.context() as dying:
+            dying.setattr("symposia.workers.heartbeat.connection._PROGRAM", str(tmp_path / "program.py"))
+            beating = beat(lambda: describe_server(client))
+            assert beating.started().wait(patient(10)) == 0, "it has accepted no connection"
+        until(lambda: lease_of(client), what="the next one reports")
+
+
+def test_socket_stays_while_the_main_process_runs(redis_url, beat, monkeypatch):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        first = beating.started()
+        until(lambda: lease_of(client), what="it reports")
+        with monkeypatch.context() as alone:
+            alone.setattr(beating.connection, "_ensure_running", lambda: 1 / 0)
+            beating.connection._disconnect()
+            first.wait(patient(40))
+        assert beating.process.folder.exists()
+        with beating.connection.hold("s1"):
+            until(lambda: sessions(client) == {"s1"}, what="the next one reports")
+
+
+#: How a main process ends: refused before it has started a heartbeat process; killed.
+ENDS = {
+    "refused": "",
+    "killed": "heartbeat.ensure_running(); HeartbeatConnection(heartbeat.address, 'w@host/1-a'); os.kill(os.getpid(), 9)",
+}
+
+
+@pytest.mark.parametrize("end", ENDS.values(), ids=list(ENDS))
+def test_folder_of_the_socket_is_removed(tmp_path, end):
+    module = "symposia.workers.heartbeat.connection"
+    code = f"import os; from {module} import HeartbeatConnection, HeartbeatProcess; heartbeat = HeartbeatProcess(); {end}"
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=False)
+    until(lambda: not list(tmp_path.iterdir()), what="the folder is gone")
+
+
+def send_as_child(beating, *lines: str) -> socket.socket:
+    """Send lines as another process of the worker."""
+    child = socket.socket(socket.AF_UNIX)
+    child.settimeout(patient(10))
+    child.connect(str(beating.process.address))
+    child.sendall("".join(f"{line}\n" for line in lines).encode())
+    return child
+
+
+def hello(**changed) -> str:
+    return json.dumps({"process": CHILD, "keys": lease_keys(CHILD), "held": [], "is_main": False, **changed})
+
+
+@pytest.mark.parametrize("text", ["", "\n", 'x\n{"server": {}}', "\ud800", "x" * 65])
+def test_text_that_is_no_id_is_not_reported(redis_url, beat, text):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        with beating.connection.hold(text), beating.connection.hold("s1"):
+            until(lambda: sessions(client) == {"s1"}, what="the other one is known")
+        assert beating.process._process.poll() is None
+
+
+@pytest.mark.parametrize(
+    "lines", [["no JSON"], ["{}"], [hello(), '{"server": {}}'], [hello(), ""], [hello(), hello(is_main=True)]]
+)
+def test_connection_with_a_wrong_line_is_closed(redis_url, beat, lines):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        with send_as_child(beating, *lines) as child, beating.connection.hold("s1"):
+            assert child.recv(1) == b""
+            until(lambda: sessions(client) == {"s1"}, what="the server is the same")
+
+
+def test_refused_report_does_not_prevent_the_others(redis_url, beat):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        client.set(wrong := lease_keys(CHILD)[1], "not a set")
+        with send_as_child(beating, hello(held=["s2"])) as child:
+            until(lambda: child.recv(1) == b"?", what="its report is refused")
+            beating.connection._disconnect()  # its next connection comes after that of the child
+            with beating.connection.hold("s1"):
+                until(lambda: sessions(client) == {"s1"}, what="it is known")
+        client.delete(wrong)
 
 
 def test_lost_state_of_the_server_is_reported_again(redis_url, beat):

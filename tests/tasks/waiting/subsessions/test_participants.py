@@ -15,6 +15,9 @@ from symposia.jobs.reading import facts_of
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.sessions.stop_conditions import Deadline, MaxRounds, TokenBudget
 from symposia.models.text.ids import attempt_span_id, trace_id
+from symposia.state.presence import WorkerPresence
+from symposia.state.sessions.awaited_agents import AwaitedAgents
+from symposia.state.worker_routes import WorkerRoutes
 from symposia.tasks.waiting.parked_turn import read_question
 from symposia.tasks.waiting.subsessions.opening import open_child
 from symposia.workers.tracing.provider import DerivedIds
@@ -57,6 +60,22 @@ def test_worker_without_the_agent_opens_no_session(office):
     end = open_child(stranger, asked, asked.waiting.child)
     assert end.text == "parked: its session opens when a worker knows agent panel"
     assert job.state().records[turn.number].status == "parked"
+
+
+def test_session_waits_for_an_agent_that_no_worker_announces(office):
+    job, client = outer(office), office.runtime.store.client
+    presence = WorkerPresence(client)
+    presence.announce("w@elsewhere", ["ann"])
+    office.queue.routes = WorkerRoutes(presence)
+    for _ in range(3):
+        office.deliver()
+    (turn,) = job.state().open_turns()
+    assert (turn.status, list(job.children())) == ("parked", [])
+    assert AwaitedAgents(client).count() == {"cat": 1}, "doctor shows it"
+    presence.announce("w@elsewhere", office.runtime.registry.known())
+    asked = read_question(facts_of(job), job.state(), turn.number)
+    open_child(office.runtime, asked, asked.waiting.child)
+    assert len(job.children()) == 1
 
 
 def test_session_begins_with_what_its_participant_may_see(office):
