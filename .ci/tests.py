@@ -2,7 +2,7 @@
 
     python .ci/tests.py
 
-A test that failed in a full run and passes alone is listed under "flaky": it is mended next, and holds up nobody's
+A test that failed in a full run and passes alone is listed under "flaky": it is fixed next, and holds up no other
 change meanwhile. More than MAX_FLAKY failures, one that fails twice, or a run that did not reach its end fail. The
 tests of a worker process that crashed, or was stopped by a time limit, have failed.
 """
