@@ -35,6 +35,7 @@ def test_sessions_survive_rolling_restarts(arena, survives):
     assert all(m.lives > before for m, before in zip(arena.crew.members, lives, strict=True))
 
 
+@pytest.mark.timeout(400)
 def test_sessions_survive_a_worker_in_the_wrong_folder(arena, survives):
     """Its agents file has none of their agents."""
     for _ in range(5):  # until it takes a message of one of their turns
