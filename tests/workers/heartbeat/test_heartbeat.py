@@ -88,6 +88,17 @@ def test_sessions_are_reported_while_the_process_works_on_them(redis_url, beat):
             assert (lease_of(client), sessions(client)) == (0, {"s3"})
 
 
+def test_sessions_of_a_cancelled_process_stay_reported(redis_url, beat):
+    with connect(redis_url) as client:
+        beating = beat(lambda: describe_server(client))
+        with beating.connection.hold("s1"):
+            until(lambda: sessions(client), what="it is known")
+            beating.connection.keep_all()
+        beating.connection.report_all_ended()
+        beating.end()
+        assert (lease_of(client), sessions(client)) == (0, {"s1"})
+
+
 def test_heartbeat_process_that_dies_at_once_is_replaced(redis_url, beat, tmp_path, monkeypatch):
     (tmp_path / "program.py").touch()
     with connect(redis_url) as client:
