@@ -53,6 +53,10 @@ def calls_of(stage, gate: str) -> list[tuple[int, int]]:
     return [(call["turn"], call["attempt"]) for call in map(json.loads, lines)]
 
 
+#: Log level at which each lost connection has its line.
+EVERY_ATTEMPT = ("--loglevel", "DEBUG")
+
+
 def submit_gated(stage, gate: str) -> list:
     """Submit sessions whose first turns wait for a gate file; return when the worker has no place left."""
     parameters = {
@@ -152,7 +156,7 @@ def test_foreign_queue_of_another_type_does_not_stop_the_worker(stage, amqp_url,
 
 
 def test_a_worker_survives_ten_broker_restarts(stage, rabbit: Rabbit, amqp_url, checked):
-    worker = stage.start_worker(concurrency=CONCURRENCY)
+    worker = stage.start_worker(concurrency=CONCURRENCY, options=EVERY_ATTEMPT)
     for restart in range(RESTARTS):
         gate = f"gate{restart}"
         jobs = submit_gated(stage, gate)
@@ -170,7 +174,7 @@ def test_a_worker_survives_ten_broker_restarts(stage, rabbit: Rabbit, amqp_url, 
 
 def test_a_worker_survives_closed_connections(stage, rabbit: Rabbit, amqp_url, checked):
     """The broker stays, so messages of turns in flight are delivered again at once."""
-    worker = stage.start_worker(concurrency=CONCURRENCY)
+    worker = stage.start_worker(concurrency=CONCURRENCY, options=EVERY_ATTEMPT)
     jobs = submit_gated(stage, "gate")
     await_lost_connection(worker, rabbit.close_connections)
     (stage.folder / "gate").touch()
