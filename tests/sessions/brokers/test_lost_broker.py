@@ -119,7 +119,9 @@ def test_worker_survives_repeated_outages(stage, server, checked):
     stage.lease_s = 60
     worker = stage.start_worker()
     (job,) = speaking(stage)
-    for _ in range(3):
+    for ended in range(3):
+        # Otherwise it would be the same outage.
+        until(lambda ended=ended: worker.log().count("answers again") == ended, what="the last one has ended")
         said_before = len(worker.log())
         kill_server(server)
         # The connection that is lost may be one that was just being made.

@@ -31,6 +31,14 @@ from symposia.models.protocol.collab import Collab, Participant
 from symposia.reviews.job import ReviewJob
 from symposia.state.redis.connect import connect
 
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Allow waiting for sessions: Playwright runs an event loop in the thread of a test."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.filterwarnings("ignore:a blocking call waits for a session"))
+
+
 _JOB = {
     "title": "A talk",
     "purpose": "Talk.",
