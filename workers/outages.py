@@ -79,7 +79,9 @@ class OutageFilter(logging.Filter):
         if left_out is not mine:
             left_out[0] += 1
             return False
-        record.msg, record.args = "%s; retrying, with a line a minute until it answers", (str(error),)
+        # Symposia's own messages say what is affected, such as the dialog memory.
+        text = record.getMessage() if record.name.startswith("symposia.") else str(error)
+        record.msg, record.args = "%s; retrying, with a line a minute until it answers", (text,)
         record.exc_info = record.exc_text = None
         threading.Thread(target=self._watch, args=(key,), name="symposia-outage", daemon=True).start()
         return True
