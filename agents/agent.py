@@ -127,7 +127,7 @@ class ToolListener(Protocol):
     async def report_tool(
         self, call: str, tool: str, arguments: str, *, status: ToolStatus, duration_ms: int | None = None
     ) -> None:
-        """Report the begin or the end of a call; never raises if nobody can be told."""
+        """Report the begin or the end of a call; never raises if the report cannot be written."""
         ...
 
 
