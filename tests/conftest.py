@@ -15,6 +15,7 @@ from hypothesis import settings as hypothesis_settings
 
 from checks.expiry import wrong_keys
 from live import until
+from processes.fork_server import close_fork_server, fork_server_pid
 from processes.gone import command_of, is_gone
 from scaling import PATIENCE, patient, scaled_examples
 from servers.rabbit import MISSING, Rabbit, own_rabbit, program
@@ -108,11 +109,12 @@ def same_day() -> None:
 def nothing_runs_on() -> Iterator[None]:
     """Fails when a process that the tests started is still there at their end, and ends it."""
     yield
-    left = psutil.Process().children(recursive=True)
+    left = [it for it in psutil.Process().children(recursive=True) if it.pid != fork_server_pid()]
     described = [f"{child.pid}: {' '.join(command_of(child))}" for child in left if not is_gone(child)]
     for child in left:
         with suppress(psutil.NoSuchProcess):
             child.kill()
+    close_fork_server()
     psutil.wait_procs(left, timeout=patient(5))
     assert not described, f"processes left behind: {described}"
 

@@ -15,6 +15,7 @@ from typing import IO, Protocol, TypeVar
 
 from redis import Redis
 
+from processes.fork_server import ForkedProcess, fork_server
 from scaling import patient
 from stub_agents import live as live_agents
 from symposia.state.presence import WorkerPresence
@@ -127,19 +128,35 @@ class LiveWorker:
         """
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
-        command = [sys.executable, "-m", "processes.program", app, "worker", "--loglevel", "INFO"]
-        command += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
-        command += [*([] if neighbours else ["--without-gossip", "--without-mingle"]), *options]
-        command += [] if heartbeat else ["--without-heartbeat"]
+        arguments = [
+            app,
+            "worker",
+            "--loglevel",
+            "INFO",
+            "--concurrency",
+            str(concurrency),
+            "-n",
+            f"{name}@live",
+        ]
+        arguments += [*([] if neighbours else ["--without-gossip", "--without-mingle"]), *options]
+        arguments += [] if heartbeat else ["--without-heartbeat"]
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]
-        self.process = subprocess.Popen(
-            end_with_parent(command, signal.SIGKILL),
-            env={**os.environ, **env, "PYTHONPATH": os.pathsep.join(filter(None, folders))},
-            cwd=folder,
-            stdout=self._output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        environment = {**os.environ, **env, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+        self.process: subprocess.Popen[bytes] | ForkedProcess
+        # The fork server has imported this code, not another version of it.
+        if sys.platform == "linux" and not any((it / "symposia").exists() for it in path):
+            self.process = fork_server().start(
+                "processes.program", arguments, env=environment, cwd=folder, output=self._output
+            )
+        else:
+            self.process = subprocess.Popen(
+                end_with_parent([sys.executable, "-m", "processes.program", *arguments], signal.SIGKILL),
+                env=environment,
+                cwd=folder,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")

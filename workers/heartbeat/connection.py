@@ -36,6 +36,8 @@ _KEPT_S, _KEPT_SESSIONS = 0.5, 32
 _MAX_UNSENT = 1_048_576
 #: Maximum characters of the id of a session.
 _MAX_ID = 64
+#: Maximum bytes of the path of the temporary folder in which the folder of the socket can be.
+_MAX_FOLDER = 75
 
 
 class HeartbeatProcess:
@@ -46,7 +48,9 @@ class HeartbeatProcess:
     """
 
     def __init__(self) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="symposia-"))  # for this user only
+        # For this user only; the path of a socket has at most 103 characters on some systems.
+        is_short = len(os.fsencode(tempfile.gettempdir())) <= _MAX_FOLDER
+        self.folder = Path(tempfile.mkdtemp(prefix="symposia-", dir=None if is_short else "/tmp"))  # noqa: S108
         self._listener = socket.socket(socket.AF_UNIX)
         try:
             self._listener.bind(str(self.address))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 
 from symposia.state.redis.scripts import load_script
 
@@ -84,6 +85,7 @@ def open_call(scenario: Scenario) -> Call:
     )
 
 
+@cache
 def call_of(scenario: Scenario, worker: Worker) -> Call:
     """Return the call that a worker has decided to make."""
     verb = _VERBS[worker.doing]

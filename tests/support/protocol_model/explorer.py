@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from redis import Redis
@@ -13,7 +15,7 @@ from .call_rules import broken_by_call
 from .calls import open_call
 from .observing import observe
 from .scenario import Scenario
-from .server import Server, empty_store
+from .server import Outcome, Server, empty_store
 from .state_rules import broken_in_state
 from .surroundings import surrounding_steps
 from .workers import worker_steps
@@ -64,12 +66,15 @@ class Explorer:
         #: For each state those from which a fair step leads to it.
         self._fair: defaultdict[int, list[int]] = defaultdict(list)
         self._found = Exploration(scenario)
+        #: Rules that a call has violated, by the identity of its outcome, which the server keeps.
+        self._broken: dict[int, list[str]] = {}
 
     def explore(self) -> Exploration:
         """Return what was found: the first violation, or that there is none in any state."""
         since = time.perf_counter()
         try:
-            self._search()
+            with _no_collection():
+                self._search()
         finally:
             self._server.clear()
         if not self._found.rule:
@@ -105,20 +110,28 @@ class Explorer:
         world, outcome, broken = step.before, None, []
         if step.call:
             outcome = self._server.outcome(world.store, step.call)
-            broken = broken_by_call(step.call, world.store, outcome)
+            broken = self._broken_by(step, outcome)
             world, more = observe(step, outcome)
-            broken += more
+            broken = broken + more
         world = step.then(world, outcome)
         text = f"{step.text}: {outcome.word}" if outcome and "is lost" not in step.text else step.text
         known = self._places.get(world)
         if known is None:
-            broken += broken_in_state(self._scenario, world)
+            broken = broken + broken_in_state(self._scenario, world)
             known = self._add(world, place, text)
         if step.is_fair:
             self._fair[known].append(place)
         if broken:
             self._report(broken, [*self._path(place), text])
         return not broken
+
+    def _broken_by(self, step: Step, outcome: Outcome) -> list[str]:
+        """Return the rules that a call violates, which do not depend on what workers and people know."""
+        broken = self._broken.get(id(outcome))
+        if broken is None:
+            assert step.call is not None
+            broken = self._broken[id(outcome)] = broken_by_call(step.call, step.before.store, outcome)
+        return broken
 
     def _add(self, world: World, origin: int, text: str) -> int:
         place = len(self._worlds)
@@ -150,3 +163,15 @@ class Explorer:
         stuck = next((place for place in range(len(self._worlds)) if place not in can_end), None)
         if stuck is not None:
             self._report(["from here no fair steps lead to the end of the session"], self._path(stuck))
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Collect no garbage while the block runs: all states are kept, and each full collection would visit them."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

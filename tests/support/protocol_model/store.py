@@ -102,8 +102,14 @@ class Store:
 
     def without_lock(self, scope: str) -> Store:
         """Return the store after the lease of a scope has expired."""
-        locks = {name: token for name, token in self.locks.items() if name != scope}
-        return Store(_dump({**self._parts, "locks": locks}))
+        if scope not in self._unlocked:
+            locks = {name: token for name, token in self.locks.items() if name != scope}
+            self._unlocked[scope] = Store(_dump({**self._parts, "locks": locks}))
+        return self._unlocked[scope]
+
+    @cached_property
+    def _unlocked(self) -> dict[str, Store]:
+        return {}
 
 
 def canonical_store(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import NamedTuple
 
 from .scenario import Budget, Plan, Scenario
@@ -36,6 +37,11 @@ class Worker(NamedTuple):
 IDLE = Worker()
 
 
+@cache
+def _text_of(worker: Worker) -> str:
+    return repr(worker)
+
+
 class World(NamedTuple):
     """A state of the model. Equal states have the same future."""
 
@@ -60,7 +66,7 @@ class World(NamedTuple):
     def with_worker(self, index: int, worker: Worker) -> World:
         """Return the world with another state of one worker. Workers are alike, so their order does not count."""
         workers = (*self.workers[:index], worker, *self.workers[index + 1 :])
-        return self._replace(workers=tuple(sorted(workers, key=repr)))
+        return self._replace(workers=tuple(sorted(workers, key=_text_of)))
 
     def less(self, kind: str) -> World:
         """Return the world with one `kind` less in its budget."""

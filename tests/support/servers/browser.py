@@ -15,6 +15,7 @@ from scaling import patient
 OPTIONS = [
     "--disable-background-networking",
     "--disable-component-update",
+    "--disable-gpu",
     "--disable-quic",
     "--disable-sync",
     "--no-first-run",

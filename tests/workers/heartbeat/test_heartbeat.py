@@ -7,6 +7,8 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -137,6 +139,17 @@ def test_folder_of_the_socket_is_removed(tmp_path, end):
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     subprocess.run([sys.executable, "-c", code], env=environment, check=False)
     until(lambda: not list(tmp_path.iterdir()), what="the folder is gone")
+
+
+def test_socket_has_a_short_path_in_a_deep_temporary_folder(tmp_path, monkeypatch):
+    deep = tmp_path / ("a" * 100)
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
+    heartbeat = HeartbeatProcess()
+    heartbeat._listener.close()
+    assert heartbeat.folder.parent == Path("/tmp")  # noqa: S108
+    heartbeat.folder.joinpath("heartbeat").unlink()
+    heartbeat.folder.rmdir()
 
 
 def send_as_child(beating, *lines: str) -> socket.socket:

@@ -1,0 +1,216 @@
+"""Workers as forks of a process that has imported their code, which is most of the time of a start.
+
+    python -m processes.fork_server DESCRIPTOR
+
+The process runs until its end of a socket is closed, or the thread that started it has ended.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Any
+
+from chaos.machinery.spawning import from_the_staying_thread
+from symposia.agents.programs.process import end_with_parent
+
+#: What a worker imports, except the app, which reads the settings.
+_IMPORTED = (
+    "celery.apps.worker",
+    "celery.bin.beat",
+    "celery.bin.worker",
+    "celery.concurrency.prefork",
+    "celery.concurrency.thread",
+    "celery.worker.consumer",
+    "kombu.transport.redis",
+    "symposia.reviews.batches.celery_tasks",
+    "symposia.reviews.delivery.celery_tasks",
+    "symposia.reviews.schedules.celery_tasks",
+    "symposia.tasks.celery_tasks",
+    "symposia.workers.program",
+    "symposia.workers.worker_app",
+)
+_MAX_ORDER = 1 << 17
+_PR_SET_PDEATHSIG = 1
+_SUPPORT = Path(__file__).parents[1]
+
+
+class ForkedProcess:
+    """A process of the fork server, with what the tests use of `subprocess.Popen`."""
+
+    def __init__(self, pid: int, ended: dict[int, int], changed: threading.Condition) -> None:
+        self.pid = pid
+        self._ended = ended
+        self._changed = changed
+
+    @property
+    def returncode(self) -> int | None:
+        """The exit code, or minus the number of the signal that ended it; None: it runs."""
+        return self._ended.get(self.pid)
+
+    def poll(self) -> int | None:
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        with self._changed:
+            if not self._changed.wait_for(lambda: self.returncode is not None, timeout):
+                raise subprocess.TimeoutExpired(f"forked process {self.pid}", timeout or 0)
+        return self._ended[self.pid]
+
+    def send_signal(self, number: int) -> None:
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+
+class ForkServer:
+    """The process that forks, and what it says of its forks."""
+
+    def __init__(self) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, "-m", "processes.fork_server", str(theirs.fileno())]
+        # Not the PYTHONPATH of the tests: each worker has its own.
+        environment = {**os.environ, "PYTHONPATH": str(_SUPPORT)}
+        with theirs:
+            self.process = subprocess.Popen(
+                end_with_parent(command, signal.SIGKILL), env=environment, pass_fds=[theirs.fileno()]
+            )
+        self._ended: dict[int, int] = {}
+        self._changed = threading.Condition()
+        self._started: list[int] = []
+        self._starting = threading.Lock()
+        self._reader = threading.Thread(target=self._read, name="fork-server", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        while message := self._socket.recv(1_024):
+            kind, pid, code = json.loads(message)
+            with self._changed:
+                if kind == "started":
+                    self._ended.pop(pid, None)  # an earlier process had this number
+                    self._started.append(pid)
+                else:
+                    self._ended[pid] = code
+                self._changed.notify_all()
+
+    def start(
+        self, module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: IO[bytes]
+    ) -> ForkedProcess:
+        """Run a module as `python -m` does, in a session of its own; both outputs go to `output`."""
+        order = {"module": module, "arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
+        with self._starting, self._changed:
+            socket.send_fds(self._socket, [json.dumps(order).encode()], [output.fileno()])
+            assert self._changed.wait_for(lambda: self._started, 60), "the fork server does not answer"
+            pid = self._started.pop()
+        return ForkedProcess(pid, self._ended, self._changed)
+
+    def close(self) -> None:
+        """End the process; its forks are killed."""
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._reader.join()
+        self._socket.close()
+        self.process.wait()
+
+
+@cache
+def fork_server() -> ForkServer:
+    """Return the fork server of these tests."""
+    return from_the_staying_thread(ForkServer)
+
+
+def fork_server_pid() -> int | None:
+    """Return the process of the fork server, if there is one."""
+    return fork_server().process.pid if fork_server.cache_info().currsize else None
+
+
+def close_fork_server() -> None:
+    """End the fork server, if there is one."""
+    if fork_server.cache_info().currsize:
+        fork_server().close()
+        fork_server.cache_clear()
+
+
+def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
+    """Fork for each order; return the order and the descriptor of the output in the fork, None at the end."""
+    woken, wakes = os.pipe()
+    for descriptor in (woken, wakes):
+        os.set_blocking(descriptor, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes)
+    while True:
+        ready, _, _ = select.select([orders, woken], [], [])
+        if woken in ready:
+            os.read(woken, 1_024)
+            _report_ended(orders)
+        if orders in ready:
+            message, (*descriptors,), _, _ = socket.recv_fds(orders, _MAX_ORDER, 1)
+            if not message:
+                return None
+            if not (pid := os.fork()):
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                for descriptor in (woken, wakes, orders.detach()):
+                    os.close(descriptor)
+                return json.loads(message), descriptors[0]
+            os.close(descriptors[0])
+            orders.send(json.dumps(["started", pid, 0]).encode())
+
+
+def _report_ended(orders: socket.socket) -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if not pid:
+            return
+        orders.send(json.dumps(["ended", pid, os.waitstatus_to_exitcode(status)]).encode())
+
+
+def _become(order: dict[str, Any], output: int) -> None:
+    """Turn this fork into what `python -m` would have started."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    os.setsid()
+    os.chdir(order["cwd"])
+    with Path(os.devnull).open("rb") as nothing:
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.close(output)
+    os.environ.clear()
+    os.environ.update(order["env"])
+    time.tzset()
+    folders = [order["cwd"], *filter(None, order["env"].get("PYTHONPATH", "").split(os.pathsep))]
+    sys.path[:] = [*folders, *(it for it in sys.path if it not in {"", str(_SUPPORT), *folders})]
+    sys.argv = [order["module"], *order["arguments"]]
+    runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+
+
+def main(descriptor: int) -> None:
+    del sys.path[0]  # the folder in which the tests run
+    for name in _IMPORTED:
+        __import__(name)
+    gc.freeze()
+    with socket.socket(fileno=descriptor) as orders:
+        order = _serve(orders)
+    if order is not None:
+        _become(*order)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
