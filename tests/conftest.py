@@ -66,6 +66,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+class FailuresAtOnce:
+    """Prints each failure in a line when it happens: a run that does not reach its end lists none."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        reporter = self._config.pluginmanager.get_plugin("terminalreporter")
+        if report.failed and reporter is not None:
+            reason = (
+                getattr(getattr(report.longrepr, "reprcrash", None), "message", None) or report.longreprtext
+            )
+            reporter.ensure_newline()
+            reporter.write_line(
+                f"{report.nodeid} ({report.when}): {reason.splitlines()[0] if reason else ''}"
+            )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(FailuresAtOnce(config))
+
+
 def sharing_group(item: pytest.Item) -> str:
     """Name the tests that share a fixture of a package or module, such as a worker, with this one; '' without one.
 

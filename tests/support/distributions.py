@@ -39,7 +39,7 @@ def install(what: str, *, python: Path, folder: Path) -> Path:
     """Install a distribution, written as for pip, into a new environment; answers the Python of the environment."""
     subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True, capture_output=True)
     inside = folder / "bin" / "python"
-    options = ("install", "--quiet", "--constraint", ROOT / "constraints.txt")
+    options = ("install", "--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt")
     done = subprocess.run(
         [*PIP, "--python", inside, *options, what], check=False, capture_output=True, text=True
     )

@@ -49,12 +49,12 @@ def read_agent(heading: Heading, names: ExpertNames) -> AgentHeading | None:
         known = names.by_first_name(name)
     if known is None and not _looks_like_a_turn(heading, name, emoji, names):
         return None
+    name = known.name if known else name
     written = _emoji_of(heading, emoji, known)
-    # Further emoji are the author's, too: they stay, beside the name.
-    others = (it for it in heading.text.split() if is_emoji(it) and it not in (written, *extra.split()))
-    found = AgentHeading(
-        known.name if known else name, written, " ".join(filter(None, (more, extra, *others)))
-    )
+    # Further emoji are the author's, too: they stay, in the name or beside it.
+    kept = {written, *f"{name} {more} {extra}".split()}
+    others = (it for it in heading.text.split() if is_emoji(it) and it not in kept)
+    found = AgentHeading(name, written, " ".join(filter(None, (more, extra, *others))))
     return found if is_canonical(found) else None
 
 

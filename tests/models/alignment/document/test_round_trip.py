@@ -64,6 +64,11 @@ def test_panel_without_names_introduces_no_one():
     reads_back(AlignmentDialogue("", parts=(panel, spoken, Round(0, "", (Prose("### Muffin Response"),)))))
 
 
+@pytest.mark.parametrize("extra", ["", "y"])
+def test_emoji_within_a_name_stays_there(extra):
+    reads_back(AlignmentDialogue("", parts=(Round(0, "", (), (Turn("Z 💙 Scone", "🐙", extra),)),)))
+
+
 @pytest.mark.parametrize("quoted", ["> ```[TENSION T0]", ">~~~", "> > - ```\n> > [TENSION T0]"])
 def test_quoted_code_below_an_unclosed_fence_is_kept(quoted):
     settles(f"```\n{quoted}")

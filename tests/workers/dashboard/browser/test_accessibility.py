@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, Literal
 from uuid import uuid4
 
 import pytest
@@ -16,10 +16,11 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 390, "height": 844}},
+#: Colours and width of the window.
+LOOKS: dict[str, tuple[Literal["light", "dark"], int]] = {
+    "light": ("light", 1280),
+    "dark": ("dark", 1280),
+    "phone": ("light", 390),
 }
 #: Options of a session by its state, and what its page shows then.
 STATES: dict[str, dict[str, Any]] = {
@@ -107,16 +108,18 @@ def findings(open_tab):
     """Serious findings of a page in each look; `prepare` brings a loaded page into the state to be judged."""
 
     def findings(path: str, prepare) -> dict[str, list[str]]:
+        # Without motion: the contrast of a button changes while its colours do.
+        tab = open_tab(path, reduced_motion="reduce")
+        prepare(tab.page)
         found = {}
-        for look, options in LOOKS.items():
-            # Without motion: the contrast of a button changes while its colours do.
-            tab = open_tab(path, reduced_motion="reduce", **options)
-            prepare(tab.page)
+        for look, (colours, width) in LOOKS.items():
+            tab.page.emulate_media(color_scheme=colours, reduced_motion="reduce")
+            tab.page.set_viewport_size({"width": width, "height": 844})
             found[look] = tab.serious_findings()
-            width = tab.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
-            if width > 0:
-                found[look].append(f"{width} pixels too wide")
-            tab.page.close()
+            excess = tab.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            if excess > 0:
+                found[look].append(f"{excess} pixels too wide")
+        tab.page.close()
         return {look: it for look, it in found.items() if it}
 
     return findings
