@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 from typing import IO, Protocol, TypeVar
@@ -175,7 +176,8 @@ class LiveWorker:
         return self
 
     def _signal(self, number: signal.Signals) -> None:
-        os.killpg(self.process.pid, number)
+        with suppress(ProcessLookupError):  # the fork server has reaped it, and it has no children
+            os.killpg(self.process.pid, number)
 
     def kill(self) -> None:
         self._signal(signal.SIGKILL)
