@@ -144,8 +144,8 @@ class LiveWorker:
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]
         environment = {**os.environ, **env, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
         self.process: subprocess.Popen[bytes] | ForkedProcess
-        # The fork server has imported this code, not another version of it.
-        if sys.platform == "linux" and not any((it / "symposia").exists() for it in path):
+        # The fork server has imported the code of this project, and nothing that `path` replaces.
+        if sys.platform == "linux" and not path:
             self.process = fork_server().start(
                 "processes.program", arguments, env=environment, cwd=folder, output=self._output
             )

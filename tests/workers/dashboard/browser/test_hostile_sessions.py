@@ -70,7 +70,7 @@ def test_texts_of_a_failed_session_stay_text(submit, open_tab):
         expect(page.locator(f"#{name}")).to_contain_text(SHOWN)
     expect(page.locator("#reason")).to_contain_text(MARKUP)
     expect(page.locator("#turns .turn-error").first).to_contain_text(MARKUP)
-    expect(page.locator("#messages td").first).to_have_text(clean_text(TEXT))
+    expect(page.locator("#messages td").first).to_have_text(make_visible(clean_text(TEXT)))
     assert "[b](data:text/html" in page.locator("#messages").inner_text()
     links = page.locator("#messages a").evaluate_all("links => links.map((it) => it.href)")
     assert set(links) == {"http://evil.example/picture.png", "http://evil.example/"}
