@@ -8,6 +8,7 @@ import json
 import pytest
 from pydantic import field_validator
 
+from checks.expiry import wrong_keys
 from live import REGISTRY, result_of, until
 from scaling import patient
 from stub_agents.typed import GOOD, Report
@@ -196,6 +197,7 @@ def test_archive_and_show_keep_the_output(stage, monkeypatch):
     with stage.client as client:
         reader = until(client.archived, what="there is an archive")
         until(lambda: reader.has_ended(job.id), what="it is archived")
+        until(lambda: not wrong_keys(client.redis_url), what="its keys expire")  # the worker's next step
         assert ArchivedJob(job.id, reader, connections_of(job)).result().output == GOOD
 
 
