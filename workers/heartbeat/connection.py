@@ -50,7 +50,8 @@ class HeartbeatProcess:
     def __init__(self) -> None:
         # For this user only; the path of a socket has at most 103 characters on some systems.
         is_short = len(os.fsencode(tempfile.gettempdir())) <= _MAX_FOLDER
-        self.folder = Path(tempfile.mkdtemp(prefix="symposia-", dir=None if is_short else "/tmp"))  # noqa: S108
+        folder = None if is_short else "/tmp"  # noqa: S108 # nosec B108 - `mkdtemp` makes a folder of its own in it
+        self.folder = Path(tempfile.mkdtemp(prefix="symposia-", dir=folder))
         self._listener = socket.socket(socket.AF_UNIX)
         try:
             self._listener.bind(str(self.address))
