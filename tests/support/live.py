@@ -129,16 +129,8 @@ class LiveWorker:
         """
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
-        arguments = [
-            app,
-            "worker",
-            "--loglevel",
-            "INFO",
-            "--concurrency",
-            str(concurrency),
-            "-n",
-            f"{name}@live",
-        ]
+        arguments = [app, "worker", "--loglevel", "INFO"]
+        arguments += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
         arguments += [*([] if neighbours else ["--without-gossip", "--without-mingle"]), *options]
         arguments += [] if heartbeat else ["--without-heartbeat"]
         folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]

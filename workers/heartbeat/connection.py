@@ -129,7 +129,6 @@ class HeartbeatConnection:
         #: Number of Celery tasks of each session, and the time at which the last one ended.
         self._running: dict[str, int] = {}
         self._ended: dict[str, float] = {}
-        self._kept_s = _KEPT_S
         self._is_kept = False
         reset_in_children(self)
         self._connect()
@@ -156,10 +155,9 @@ class HeartbeatConnection:
                 self._release(session_id)
 
     def report_all_ended(self, **_: object) -> None:
-        """Report at once what has ended or ends from now on: in a shutdown no further turn of a session begins here."""
+        """Report at once what has ended: in a shutdown no further turn of these sessions begins here."""
         with self._lock:
-            self._kept_s = 0.0
-            self._report_ended()
+            self._report_ended(kept_s=0)
 
     def keep_all(self) -> None:
         """Report no end any more: turns that are cancelled now are taken over when this process has ended."""
@@ -180,12 +178,12 @@ class HeartbeatConnection:
             self._ended[session_id] = time.monotonic()
             self._report_ended()
 
-    def _report_ended(self) -> None:
+    def _report_ended(self, *, kept_s: float = _KEPT_S) -> None:
         if self._is_kept:
             return
         now = time.monotonic()
         for session_id, at in list(self._ended.items()):
-            if now - at < self._kept_s and len(self._ended) <= _KEPT_SESSIONS:
+            if now - at < kept_s and len(self._ended) <= _KEPT_SESSIONS:
                 return
             del self._ended[session_id]
             self._send(f"-{session_id}\n")

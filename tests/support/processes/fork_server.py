@@ -20,11 +20,11 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
+from chaos.machinery.spawning import from_the_staying_thread
 from symposia.agents.programs.process import end_with_parent
 
 #: What a worker imports, except the app, which reads the settings.
@@ -46,8 +46,6 @@ _IMPORTED = (
 _MAX_ORDER = 1 << 17
 _PR_SET_PDEATHSIG = 1
 _SUPPORT = Path(__file__).parents[1]
-#: The server ends with the thread that starts it, which therefore stays until the end.
-_STARTER = ThreadPoolExecutor(1, thread_name_prefix="fork-server-starter")
 
 
 class ForkedProcess:
@@ -129,7 +127,7 @@ class ForkServer:
 @cache
 def fork_server() -> ForkServer:
     """Return the fork server of these tests."""
-    return _STARTER.submit(ForkServer).result()
+    return from_the_staying_thread(ForkServer)
 
 
 def fork_server_pid() -> int | None:
