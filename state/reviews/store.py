@@ -65,7 +65,7 @@ class ReviewStore:
         }
         with self._client.pipeline(transaction=True) as together:
             together.hset(self._key(head.batch_id, "batch"), mapping=fields)
-            together.hset(self._key(head.batch_id, "items"), "head", head.model_dump_json())
+            together.hset(self._key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True))
             self._expire(together, head.batch_id, OPENING_S)
             together.execute()
 
@@ -107,7 +107,7 @@ class ReviewStore:
         batch, items = self._key(head.batch_id, "batch"), self._key(head.batch_id, "items")
         with self._client.pipeline(transaction=True) as together:
             together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
-            together.hset(items, "head", head.model_dump_json())
+            together.hset(items, "head", head.model_dump_json(exclude_defaults=True))
             self._expire(together, head.batch_id, self.retention_s)
             together.execute()
 
