@@ -13,6 +13,7 @@ from ..models.sessions.options import AgentBinding
 from ..models.turns.directives import read_directives
 from ..models.turns.turn import TurnContext, TurnOutcome, Usage
 from .runtime.history import MAX_EARLIER
+from .runtime.leases import RenewedLease
 from .runtime.runtime import Boundary, Runtime
 from .turns.active_turn import ActiveTurn
 from .turns.attachments import TurnAttachments, store_attachments
@@ -35,6 +36,13 @@ def ask_agent(
         LeaseLost: Another worker has the turn.
         StateError: The live state in Redis cannot be read or changed.
     """
+    with runtime.leases.keep_renewed(active_turn.session_id, active_turn.grant) as lease:
+        return _ask(runtime, active_turn, lease, timeout_s)
+
+
+def _ask(
+    runtime: Runtime, active_turn: ActiveTurn, lease: RenewedLease, timeout_s: float
+) -> tuple[TurnToPark, TurnOutcome, GuardStop | None]:
     binding = active_turn.facts.spec.agents[active_turn.planned.participant].with_agent(
         active_turn.grant.substitute
     )
@@ -44,7 +52,7 @@ def ask_agent(
         # Another worker may know the agent.
         raise AgentFailed(str(error), retryable=isinstance(error, UnknownAgent)) from error
     context = _context(runtime, active_turn, binding, timeout_s)
-    attempt = _Attempt(runtime, active_turn, binding, agent, timeout_s)
+    attempt = _Attempt(runtime, active_turn, lease, binding, agent, timeout_s)
     parked = TurnToPark(active_turn, context, binding)
     guards = TurnGuards(runtime, active_turn, binding, context, attempt.run, attempt.uses_services)
     try:
@@ -91,6 +99,7 @@ class _Attempt:
 
     runtime: Runtime
     active_turn: ActiveTurn
+    lease: RenewedLease
     binding: AgentBinding
     agent: AnyAgent
     timeout_s: float
@@ -112,7 +121,7 @@ class _Attempt:
             turn_services=turn_services,
             attachments=TurnAttachments(runtime.history, turn.facts),
         )
-        with runtime.leases.keep_renewed(turn.session_id, turn.grant, speaking.cancel):
+        with self.lease.cancel_when_lost(speaking.cancel):
             runtime.fault_hook(Boundary.SPEAKING, turn.session_id, turn.grant.number)
             return store_attachments(runtime, turn, speaking.result())
 

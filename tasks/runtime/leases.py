@@ -2,7 +2,7 @@
 
 A turn shorter than a third of the lease needs no renewal. A renewal is refused if another worker has the
 turn, the turn was dropped, or its session has ended. Then its agent is cancelled, because its output would be
-discarded.
+discarded. The lease is also renewed before the agent runs: creating the first one of a kind may import large libraries.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from ...models.errors import StateError
 from ...state.sessions.records import Grant
@@ -22,12 +21,37 @@ from .log_context import log_context
 log = logging.getLogger(__name__)
 
 
-@dataclass(slots=True)
-class _Held:
-    session_id: str
-    grant: Grant
-    on_lost: Callable[[], None]
-    renew_at: float
+class RenewedLease:
+    """A lease that is renewed until its block ends or it is lost."""
+
+    def __init__(self, session_id: str, grant: Grant, renew_at: float) -> None:
+        self.session_id = session_id
+        self.grant = grant
+        #: Time of the next renewal, by `time.monotonic()`.
+        self.renew_at = renew_at
+        self._lock = threading.Lock()
+        self._is_lost = False
+        self._cancel: Callable[[], None] | None = None
+
+    @contextmanager
+    def cancel_when_lost(self, cancel: Callable[[], None]) -> Iterator[None]:
+        """Call `cancel` if the lease is lost while the block runs; at once if it is lost already."""
+        with self._lock:
+            self._cancel, is_lost = cancel, self._is_lost
+        try:
+            if is_lost:
+                cancel()
+            yield
+        finally:
+            with self._lock:
+                self._cancel = None
+
+    def report_lost(self) -> None:
+        """Cancel what runs now, and what runs later."""
+        with self._lock:
+            self._is_lost, cancel = True, self._cancel
+        if cancel is not None:
+            cancel()
 
 
 class LeaseRenewer:
@@ -37,15 +61,15 @@ class LeaseRenewer:
         self._store = store
         self._lease_ms = lease_ms
         self._every_s = lease_ms / 3000
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, RenewedLease] = {}
         self._is_over = False
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     @contextmanager
-    def keep_renewed(self, session_id: str, grant: Grant, on_lost: Callable[[], None]) -> Iterator[None]:
+    def keep_renewed(self, session_id: str, grant: Grant) -> Iterator[RenewedLease]:
         """Renew the grant's lease while the block runs."""
-        entry = _Held(session_id, grant, on_lost, time.monotonic() + self._every_s)
+        entry = RenewedLease(session_id, grant, time.monotonic() + self._every_s)
         with self._lock:
             in_vain = self._is_over
             if not in_vain:
@@ -53,8 +77,8 @@ class LeaseRenewer:
                 self._start_renewing()
         try:
             if in_vain:
-                on_lost()
-            yield
+                entry.report_lost()
+            yield entry
         finally:
             with self._lock:
                 self._held.pop(grant.token, None)
@@ -66,7 +90,7 @@ class LeaseRenewer:
             held = list(self._held.values())
             self._held.clear()
         for entry in held:
-            entry.on_lost()
+            entry.report_lost()
 
     def _start_renewing(self) -> None:
         if self._thread is None:
@@ -86,7 +110,7 @@ class LeaseRenewer:
                 with log_context(entry.session_id, entry.grant.number, attempt=entry.grant.grants):
                     self._renew(entry)
 
-    def _renew(self, entry: _Held) -> None:
+    def _renew(self, entry: RenewedLease) -> None:
         try:
             renewed = self._store.renew(entry.session_id, entry.grant, lease_ms=self._lease_ms)
         except StateError as error:
@@ -103,4 +127,4 @@ class LeaseRenewer:
         with self._lock:
             was_held = self._held.pop(entry.grant.token, None) is not None
         if was_held:
-            entry.on_lost()
+            entry.report_lost()

@@ -62,6 +62,7 @@ class UpgradeStage:
     folder: Path
     redis_url: str
     model_url: str
+    lease_s: float = 5
     stack: ExitStack = field(default_factory=ExitStack)
 
     def write_files(self) -> None:
@@ -83,7 +84,7 @@ class UpgradeStage:
             "data_dir": self.folder,
             "archive": True,
             "archive_interval_s": 0.2,
-            "lease_s": 5,
+            "lease_s": self.lease_s,
             "redispatch_after_s": 1,
             "sweep_interval_s": 0.2,
             "review_roots": {"shop": self.folder / "shop"},
