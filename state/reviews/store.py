@@ -65,7 +65,9 @@ class ReviewStore:
         }
         with self._client.pipeline(transaction=True) as together:
             together.hset(self._key(head.batch_id, "batch"), mapping=fields)
-            together.hset(self._key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True))
+            together.hset(
+                self._key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True)
+            )
             self._expire(together, head.batch_id, OPENING_S)
             together.execute()
 
