@@ -37,10 +37,10 @@ def ask_agent(
         StateError: The live state in Redis cannot be read or changed.
     """
     with runtime.leases.keep_renewed(active_turn.session_id, active_turn.grant) as lease:
-        return _ask(runtime, active_turn, lease, timeout_s)
+        return _ask_with_lease(runtime, active_turn, lease, timeout_s)
 
 
-def _ask(
+def _ask_with_lease(
     runtime: Runtime, active_turn: ActiveTurn, lease: RenewedLease, timeout_s: float
 ) -> tuple[TurnToPark, TurnOutcome, GuardStop | None]:
     binding = active_turn.facts.spec.agents[active_turn.planned.participant].with_agent(

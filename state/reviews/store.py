@@ -65,9 +65,7 @@ class ReviewStore:
         }
         with self._client.pipeline(transaction=True) as together:
             together.hset(self._key(head.batch_id, "batch"), mapping=fields)
-            together.hset(
-                self._key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True)
-            )
+            self._set_head(together, head)
             self._expire(together, head.batch_id, OPENING_S)
             together.execute()
 
@@ -106,10 +104,10 @@ class ReviewStore:
 
     def start(self, head: BatchHead, *, total: int, unchanged: int) -> None:
         """Start the batch, after all items were added."""
-        batch, items = self._key(head.batch_id, "batch"), self._key(head.batch_id, "items")
+        batch = self._key(head.batch_id, "batch")
         with self._client.pipeline(transaction=True) as together:
             together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
-            together.hset(items, "head", head.model_dump_json(exclude_defaults=True))
+            self._set_head(together, head)
             self._expire(together, head.batch_id, self.retention_s)
             together.execute()
 
@@ -271,6 +269,10 @@ class ReviewStore:
     @staticmethod
     def _key(batch_id: str, part: str) -> str:
         return review_key(batch_id, part)
+
+    def _set_head(self, together: Any, head: BatchHead) -> None:
+        # Workers of an earlier release refuse a field that they do not know, even if it has its default.
+        together.hset(self._key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True))
 
     def _expire(self, together: Any, batch_id: str, ttl_s: int) -> None:
         for part in _PARTS:
