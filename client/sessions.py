@@ -67,6 +67,7 @@ class SessionMethods(BaseClient):
         output: type[BaseModel] | Mapping[str, Any] | None = None,
         output_by: str | None = None,
         record: bool | None = None,
+        draft: bool | None = None,
         inputs: Mapping[str, str | int | float | bool] | None = None,
         attachments: Iterable[Path | Attachment] | None = None,
         user_id: str | int | None = None,
@@ -111,6 +112,8 @@ class SessionMethods(BaseClient):
                 in other modes the speaker of the last turn.
             record: Whether model requests and tool calls are recorded, so that `replay` can repeat the session.
                 None: the setting `record_calls` decides.
+            draft: Whether the session waits for `job.activate()`, and can be changed or cancelled until then. None:
+                it starts at once. A session that exists stays what it is.
             inputs: Values of the inputs of the session file, by name: texts, numbers, True or False.
             attachments: Files of the first message: each a `Path`, which is read now, or an `Attachment`. Without a
                 message, one of the user names them.
@@ -150,6 +153,7 @@ class SessionMethods(BaseClient):
             output=output,
             output_by=output_by,
             record=record,
+            draft=draft,
             inputs=inputs,
             attachments=attachments,
             user_id=user_id,

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.attachments.attachment import Attachment
 from ..models.attachments.given import read_given
-from ..models.errors import ResultTimeout, SessionNotFound
-from ..models.protocol.collab import Participant
+from ..models.errors import IllegalTransition, ResultTimeout, SessionNotFound
+from ..models.protocol.collab import CollabStatus, Participant
 from ..models.sessions.options import AgentBinding
 from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id, is_uuid4, new_id
@@ -104,6 +104,32 @@ class CollabJob(ReadableJob):
         return submit_session(self._live_connections, submission)
 
     # -- steering ---------------------------------------------------------------------------
+
+    def activate(self, *, by: str = "user") -> None:
+        """Start a session that was submitted with `draft=True`. Its deadline counts from now.
+
+        Args:
+            by: Actor recorded in the event.
+
+        Raises:
+            IllegalTransition: The session is not a draft.
+        """
+        from ..tasks.runtime.graph import ignore_broker_outage
+
+        to = self._connections
+        # As in `resume`: if the process dies in between, the sweep sends the first step.
+        to.index.set_due_by(self.id, to.index.now_ms())
+        to.index.live.add(self.id, self._facts.collab.mode)
+        try:
+            state = to.store.activate(self.id, by=by)
+        except IllegalTransition as refused:
+            if refused.current in (CollabStatus.COMPLETED, CollabStatus.CANCELLED):
+                to.index.live.remove(self.id)
+            raise
+        to.index.set_due_by(self.id, state.now_ms)
+        to.index.archive_soon(self.id)
+        with ignore_broker_outage(self.id):
+            to.graph.send_advance(self.id, first=True, sent_ms=state.now_ms)
 
     def suspend(self, *, by: str = "user") -> None:
         """Pause the session, with its sub-sessions. A turn that is running is held, and written at the resumption.
@@ -370,6 +396,8 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
             return job
     else:
         job = CollabJob(facts, to, output_type=submission.output_type)
+    if submission.draft:
+        return job
     to.watch_workers(f"session {job.id}").record_check(has_workers)
     return job
 

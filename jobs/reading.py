@@ -380,7 +380,7 @@ class ReadableJob:
             thread_id=self._facts.spec.thread_id,
             status=state.dialog_status,
             messages=(),
-            started_at=moment_from_ms(state.opened_ms),
+            started_at=moment_from_ms(state.started_ms),
             ended_at=None if state.ended_ms is None else moment_from_ms(state.ended_ms),
         )
 

@@ -236,8 +236,11 @@ def _no_edge(entity: str, current: str, target: str) -> str:
     if current == target:
         return f"{name} is already {current}"
     is_over = current in ("completed", "cancelled")
-    state = f"{name} has already ended ({current})" if is_over else f"{name} is {current}"
-    return f"{state} and cannot be {_VERBS.get(target, target)}"
+    shown = "a draft" if current == "draft" else current
+    state = f"{name} has already ended ({current})" if is_over else f"{name} is {shown}"
+    verb = "activated" if (current, target) == ("suspended", "active") else _VERBS.get(target, target)
+    cure = ": activate or cancel it" if current == "draft" else ""
+    return f"{state} and cannot be {verb}{cure}"
 
 
 class Locked(LifecycleError):

@@ -85,6 +85,7 @@ class AsyncCollabJob(AsyncWrapper[CollabJob]):
     graph = async_method(CollabJob.graph)
     attachments = async_method(CollabJob.attachments)
     attachment_data = async_method(CollabJob.attachment_data)
+    activate = async_method(CollabJob.activate)
     suspend = async_method(CollabJob.suspend)
     resume = async_method(CollabJob.resume)
     stop = async_method(CollabJob.stop)

@@ -128,9 +128,9 @@ def _read_protocol(data: object) -> Protocol | None:
     return Protocol(data)
 
 
-def _read_record(data: object) -> bool | None:
+def _read_choice(name: str, data: object) -> bool | None:
     if data is not None and not isinstance(data, bool):
-        raise InvalidInput("record", data, "must be true or false, or omitted")
+        raise InvalidInput(name, data, "must be true or false, or omitted")
     return data
 
 
@@ -214,6 +214,8 @@ class HowToRun(MemoryChoices, total=False):
     output_by: str | None
     #: Whether its turns are recorded with their calls, for a replay; None: as the installation is set.
     record: bool | None
+    #: Whether the session waits for `activate`, so that it can still be changed or cancelled before its first turn.
+    draft: bool | None
     #: Values of the inputs of a session file.
     inputs: Mapping[str, str | int | float | bool] | None
     #: Files of the first message: a `Path`, which is read now, or an `Attachment` with its data.
@@ -268,6 +270,8 @@ class Submission:
     parent: ParentRef | None = None
     #: Whether its turns are recorded; None: as the installation is set.
     record: bool | None = None
+    #: Whether it waits for `activate`.
+    draft: bool = False
     #: Values of the inputs of the session file that it came from.
     inputs: Mapping[str, InputValue] = field(default_factory=dict)
     #: Files of the first message, with their data.
@@ -312,7 +316,8 @@ class Submission:
             task=how.get("task"),
             conversation=how.get("conversation"),
             protocol=_read_protocol(how.get("protocol")),
-            record=_read_record(how.get("record")),
+            record=_read_choice("record", how.get("record")),
+            draft=bool(_read_choice("draft", how.get("draft"))),
             memory=memory_options(how, conversation=_default_room(how) or collab.collab_id),
             output=None if output is None else read_schema(output),
             output_by=how.get("output_by"),

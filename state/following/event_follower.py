@@ -32,13 +32,11 @@ class Follower:
         session_id: The session.
         stream: The name of the stream.
         after: Cursor to start after, or `END_ONLY`.
-        newest: List with the newest event; empty: the session does not exist.
+        newest: List with the newest event; empty: the session is a draft.
     """
 
     def __init__(self, session_id: str, stream: Stream, *, after: str, newest: list[Entry]) -> None:
-        if not newest:
-            raise SessionNotFound(session_id)
-        at, text = newest[0]
+        at, text = newest[0] if newest else ("0", "")
         self.done = False
         self._session_id = session_id
         self._stream = stream
@@ -87,6 +85,8 @@ def follow(
     """
     deadline = inf if timeout_s is None else time.monotonic() + timeout_s
     newest = read_entries(client.xrevrange(session_key(session_id, "events"), count=1))
+    if not newest and not client.exists(session_key(session_id, "session")):
+        raise SessionNotFound(session_id)
     follower = Follower(session_id, stream, after=after, newest=newest)
     while True:
         block_ms = follower.block_ms(deadline - time.monotonic())
@@ -116,6 +116,8 @@ async def afollow(
 ) -> AsyncIterator[Entry]:
     """Yield the same as `follow`, for asyncio. It has no timeout parameter: use `asyncio.timeout`."""
     newest = read_entries(await client.xrevrange(session_key(session_id, "events"), count=1))
+    if not newest and not await client.exists(session_key(session_id, "session")):
+        raise SessionNotFound(session_id)
     follower = Follower(session_id, stream, after=after, newest=newest)
     while True:
         block_ms = follower.block_ms()

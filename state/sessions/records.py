@@ -123,6 +123,11 @@ class SessionState:
         return self._int("opened_ms")
 
     @property
+    def started_ms(self) -> int:
+        """Time at which the session was activated, in milliseconds since the epoch: of most, the opening time."""
+        return self._moment("started_ms") or self.opened_ms
+
+    @property
     def updated_ms(self) -> int:
         """Time of its last change, in milliseconds since the epoch."""
         return self._int("updated_ms")

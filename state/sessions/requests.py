@@ -41,6 +41,8 @@ class Opening:
     parent: str = ""
     #: Hashes with which a fork begins, as JSON; empty: from the start.
     start: str = ""
+    #: Whether it stays a draft until it is activated.
+    draft: bool = False
 
 
 class JournalNote(NamedTuple):

@@ -12,11 +12,12 @@ from typing import cast
 from redis import Redis
 
 from ...models.errors import IllegalTransition, SessionConflict, SessionNotFound
-from ...models.protocol.collab import CollabStatus
+from ...models.protocol.collab import Collab, CollabStatus
 from ...models.text.ids import new_id
 from ...models.turns.turn import MOST_SPENT
 from ..redis.formats import FORMATS, check_format
 from ..redis.keys import session_key
+from ..redis.readers import read_stored
 from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
 from .records import Grant, ScriptAnswer, SessionState, read_answer
 from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
@@ -196,6 +197,27 @@ class SessionStore:
 
     # -- status of the session ---------------------------------------------------------------
 
+    def activate(self, session_id: str, *, by: str = "", request: str | None = None) -> SessionState:
+        """Start a session that is a draft. `by`: as in `suspend`. `request`: as in `resume`.
+
+        Raises:
+            IllegalTransition: The session has another status.
+        """
+        request = request or new_id()
+        while True:
+            documents = read_documents(self._client, session_id)
+            text = documents.next_collab or documents.collab
+            collab = read_stored(Collab, text, session_id=session_id, part="collab")
+            args: dict[str, ScriptValue] = {
+                "request": request,
+                "by": by,
+                "edition": documents.edition,
+                "roles": roles_document(collab),
+            }
+            answer = self._run("sessions/activate", session_id, args)
+            if answer.word != "outdated":
+                return _moved(session_id, answer, CollabStatus.ACTIVE)
+
     def suspend(self, session_id: str, *, by: str = "", request: str | None = None) -> SessionState:
         """Suspend an active session. `by`: actor recorded in the event; empty: none. `request`: as in `resume`.
 
@@ -321,11 +343,7 @@ class SessionStore:
         locks: Iterable[str] = (),
     ) -> SessionState:
         check_session_format(self._client, session_id)
-        answer = self._run(verb, session_id, args, locks=locks)
-        state = _known(session_id, answer)
-        if answer.word == "refused":
-            raise IllegalTransition("collab", state.status, target)
-        return state
+        return _moved(session_id, self._run(verb, session_id, args, locks=locks), target)
 
     def _run(
         self,
@@ -353,7 +371,15 @@ def _opening_args(opening: Opening) -> dict[str, ScriptValue]:
         "parent": opening.parent,
         "start": opening.start,
         "format": FORMATS["session"],
+        "draft": "1" if opening.draft else "",
     }
+
+
+def _moved(session_id: str, answer: ScriptAnswer, target: CollabStatus) -> SessionState:
+    state = _known(session_id, answer)
+    if answer.word == "refused":
+        raise IllegalTransition("collab", state.status, target)
+    return state
 
 
 def _known(session_id: str, answer: ScriptAnswer) -> SessionState:

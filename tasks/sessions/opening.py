@@ -23,6 +23,7 @@ from ...models.errors import (
     SessionNotFound,
 )
 from ...models.protocol.base import Trace
+from ...models.protocol.collab import CollabStatus
 from ...models.sessions.known_agents import KnownAgents
 from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
@@ -34,7 +35,7 @@ from ...models.text.ids import session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
-from ...state.sessions.records import ScriptAnswer
+from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
 from ..planners import check_mode_options, effective_stop
@@ -205,6 +206,7 @@ class SessionOpener:
             archived=self.archive_in_ms is not None,
             parent=f"{prepared.parent.session_id}|{prepared.parent.turn}" if prepared.parent else "",
             start=prepared.start,
+            draft=prepared.draft,
         )
         return PlannedOpening(opening, spec, prepared.attachments)
 
@@ -267,8 +269,8 @@ class SessionOpener:
                 )
                 self.index.list_session(it.session_id, state.opened_ms)
         # Also if it `exists`: an earlier call with this submission may have lost its answer.
-        first = [(it, answer.state) for it, answer in found if answer.state and not answer.state.version]
-        modes = {it.session_id: it.opening.collab.mode for it, state in first if not state.is_final}
+        first = [(it, answer.state) for it, answer in found if answer.state and _begins(answer.state)]
+        modes = {it.session_id: it.opening.collab.mode for it, _ in first}
         self.index.live.add_all(modes)
         self._send_first_steps({it.session_id: state.now_ms for it, state in first})
         return [_result(it, answer) for it, answer in found]
@@ -298,6 +300,10 @@ class SessionOpener:
                 is_sent = True
             if not is_sent:
                 return
+
+
+def _begins(state: SessionState) -> bool:
+    return not state.version and not state.is_final and state.status is not CollabStatus.DRAFT
 
 
 def _result(planned: PlannedOpening, answer: ScriptAnswer) -> SessionFacts | SessionConflict | None:

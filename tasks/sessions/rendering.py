@@ -77,7 +77,9 @@ def _describe_state(node: TaskNode) -> str:
 
 
 def _heading(tree: TaskTree) -> list[str]:
-    return [part for part in (f"{tree.mode}: {tree.title}", tree.ending or "running") if part]
+    if not tree.mode:  # it has not started
+        return [tree.ending or "draft"]
+    return [f"{tree.mode}: {tree.title}", tree.ending or "running"]
 
 
 # -- Mermaid ----------------------------------------------------------------------------------

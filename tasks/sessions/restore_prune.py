@@ -159,7 +159,8 @@ def _index_session(client: Redis, session_id: str, state: SessionState) -> Sessi
     index.add_session(session_id, look_in_ms=0, archive_in_ms=0)
     index.list_session(session_id, state.opened_ms)
     facts = read_facts(session_id, store.documents(session_id), state.opened_ms)
-    index.live.add(session_id, facts.collab.mode)
+    if state.status is not CollabStatus.DRAFT:
+        index.live.add(session_id, facts.collab.mode)
     index.live.set_suspended(session_id, facts.collab.mode, suspended=state.status is CollabStatus.SUSPENDED)
     for asked in read_all_questions(facts, state):
         inbox.add(asked.inbox_entries(), at_ms=asked.parking.parked_ms)

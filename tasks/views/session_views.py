@@ -153,7 +153,7 @@ def _open_turn(facts: SessionFacts, state: SessionState, record: TurnRecord) -> 
 
 
 def _totals(state: SessionState, *, closed: int, skipped: int, rounds: int, usage: Usage) -> Totals:
-    elapsed_s = (state.now_ms - state.opened_ms) / 1000
+    elapsed_s = (state.now_ms - state.started_ms) / 1000
     return Totals(turns=closed, skipped=skipped, rounds=rounds, usage=usage, elapsed_s=elapsed_s)
 
 

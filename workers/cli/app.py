@@ -49,7 +49,17 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "sessions.replay": ("replay", "compare"),
     },
     "Control running sessions": {
-        "sessions.steer": ("suspend", "resume", "stop", "cancel", "add", "remove", "instruct", "post"),
+        "sessions.steer": (
+            "activate",
+            "suspend",
+            "resume",
+            "stop",
+            "cancel",
+            "add",
+            "remove",
+            "instruct",
+            "post",
+        ),
     },
     "Human answers and usage": {
         "sessions.inbox": ("inbox", "reply"),
@@ -85,7 +95,19 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
 #: Commands that write to Redis; they print which server is in use.
 _WRITING = frozenset(
     {
-        *("run", "submit", "continue", "fork", "suspend", "resume", "stop", "cancel", "add", "remove"),
+        *(
+            "run",
+            "submit",
+            "continue",
+            "fork",
+            "activate",
+            "suspend",
+            "resume",
+            "stop",
+            "cancel",
+            "add",
+            "remove",
+        ),
         *("instruct", "post", "reply", "eval", "restore", "prune", "worker", "beat", "callbacks"),
         *("review files", "review sessions", "review eval", "review cancel", "review retry"),
         *(f"schedule {it}" for it in ("add", "pause", "resume", "remove", "run-now")),

@@ -94,6 +94,10 @@ class LocalClient(Client):
         Raises:
             InvalidInput: A value breaks a rule, or an agent waits for a person or a remote system.
         """
+        if submission.draft:
+            raise InvalidInput(
+                "draft", True, "must be omitted here, where nothing could activate it: use `LocalClient`"
+            )
         waiting = {it.name: it.kind for it in self._registry.describe() if it.kind in _WAITING}
         for name in sorted(self._registry.needed_by(submission.agents_in_use()) & waiting.keys()):
             rule = f"must answer by themselves, but {name!r} waits for {_WAITING[waiting[name]]}: use `LocalClient`"

@@ -148,7 +148,7 @@ class SessionTracing:
                 context=Context(),
                 attributes=_sampled_attributes(session_id, mode),
                 links=_link_to_submitter(facts.spec.submitted_in),
-                start_time=_nanoseconds(state.opened_ms),
+                start_time=_nanoseconds(state.started_ms),
             )
         span.set_attributes(attributes)
         if state.status is CollabStatus.CANCELLED and state.reason != _ON_REQUEST:

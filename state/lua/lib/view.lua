@@ -1,6 +1,6 @@
 --- lib/view: answers with the planner's view of a session.
 --- USES: clock
---- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited format
+--- VIEW: status dialog_status version closed skipped next fence rounds ends_round planner stop input_tokens output_tokens cached_tokens requests cost_micros messages opened_ms started_ms updated_ms ended_ms deadline_ms stop_requested planned_by reason detail edition awaited format
 ---
 --- The loader turns the names after `VIEW` into the local table `VIEW`.
 ---
@@ -13,6 +13,7 @@
 ---   `spent:0` to `spent:63`: usage accounts of written and dropped turns, see `accounts.lua`
 ---   `archive`: `owed` (not archived yet) or `kept`; empty without an archive
 ---   `start`: the hashes with which a fork began
+---   `draft_deadline_ms`: milliseconds that a draft may take after its start; 0: no limit
 ---   `restored_by`: request that restored the session
 ---   `map_events`, `notes`: numbers of its events
 ---   `reserved_tokens`, `reserved_cost`: what open turns may still spend, the sum over their records

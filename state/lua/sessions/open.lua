@@ -1,11 +1,12 @@
 --- sessions/open: creates a session, once.
 --- KEYS: session dialog events journal turns board attachments
---- ARGV: digest collab spec roles deadline_ms archive start parent format messages*
---- USES: clock view events transitions keys
+--- ARGV: digest collab spec roles deadline_ms archive start parent format draft messages*
+--- USES: clock view events starting keys
 --- ANSWERS: opened(view) exists(view) conflict
 --- GUARANTEE: a second submit of the same collab changes nothing; with other content it gets `conflict`. `parent`: id of
 --- the session whose turn it answers; empty: it is no sub-session.
 --- `start`, in a fork, holds the hashes with which it begins: planner state, counters, results for the first plan, board.
+--- `draft`: '1': the session waits for `activate`, and its messages wait like posts: nothing reads them before.
 local known = redis.call('HGET', session, 'digest')
 if known then
   if known ~= digest then return { 'conflict' } end
@@ -18,17 +19,18 @@ if start ~= '' then
   redis.call('HSET', session, 'start', start)
   write_hashes({ session, turns, board }, { preset.fields, preset.turns, preset.board })
 end
-if #messages > 0 then redis.call('HSET', session, 'messages', #messages) end
 if redis.call('PERSIST', attachments) == 1 then
   redis.call('HSET', session, 'attachments', redis.call('HLEN', attachments) - 1)
 end
 if parent ~= '' then redis.call('HSET', session, 'parent', parent) end
 if archive ~= '' then redis.call('HSET', session, 'archive', archive) end
-if tonumber(deadline_ms) > 0 then redis.call('HSET', session, 'deadline_ms', NOW + deadline_ms) end
 write_journal(journal, 'session.created', { dialog = 'active' })
-set_status({ session = session, journal = journal }, 'active', 'active')
-local assigned = cjson.decode(roles)
-emit(events, 'MAPSessionStarted', assigned.started, nil, nil)
-emit(events, 'MAPRolesAssigned', { assignments = assigned.assignments }, nil, assigned.targets)
-for _, message in ipairs(messages) do redis.call('XADD', dialog, '*', 'm', message) end
+if draft == '1' then
+  redis.call('HSET', session, 'draft_deadline_ms', deadline_ms)
+  if #messages > 0 then redis.call('HSET', session, 'posts', cjson.encode(messages)) end
+else
+  start_session({ session = session, events = events, journal = journal }, roles, deadline_ms)
+  if #messages > 0 then redis.call('HSET', session, 'messages', #messages) end
+  for _, message in ipairs(messages) do redis.call('XADD', dialog, '*', 'm', message) end
+end
 return view(session, turns, 'opened')

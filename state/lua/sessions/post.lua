@@ -1,4 +1,4 @@
---- sessions/post: adds a message from outside to the dialog: at once, or later if a turn is running or the session is suspended.
+--- sessions/post: adds a message from outside to the dialog: at once, or later if a turn is running, or the session is suspended or a draft.
 --- KEYS: session dialog journal turns
 --- ARGV: request message about
 --- USES: status view turns events requests posts

@@ -7,7 +7,7 @@
 --- before does not apply.
 local status = redis.call('HGET', session, 'status')
 if not status then return { 'missing' } end
-if FINAL[status] then return view(session, turns, 'refused') end
+if FINAL[status] or status == 'draft' then return view(session, turns, 'refused') end
 if redis.call('HSET', session, 'stop_requested', '1') == 1 then
   redis.call('HINCRBY', session, 'version', 1)
   write_journal(journal, 'session.stop.requested', by ~= '' and { by = by } or nil)

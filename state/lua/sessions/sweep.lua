@@ -17,7 +17,7 @@ if FINAL[status] then return { 'ended' } end
 local now, grace = NOW, tonumber(grace_ms)
 local parent = redis.call('HGET', session, 'parent') or ''
 local latest = now + (parent == '' and 3600000 or math.min(6 * grace, 60000))
-if status == 'suspended' then
+if status == 'suspended' or status == 'draft' then
   return view(session, turns, 'swept', { math.min(now + 60000, latest), {}, 0, 0, parent })
 end
 

@@ -66,7 +66,7 @@ def _stop(asked: OpenQuestion, child: ChildSession, stop: StopCondition) -> Stop
         stop |= CostBudget(child.cost_micros / 1e6)
     seconds = asked.facts.spec.stop.remaining(Totals()).seconds
     if seconds is not None:
-        ends_ms = asked.state.opened_ms + seconds * 1000
+        ends_ms = asked.state.started_ms + seconds * 1000
         stop |= Deadline(max((ends_ms - asked.state.now_ms) / 1000, 0.001))
     return stop
 

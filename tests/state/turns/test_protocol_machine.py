@@ -62,10 +62,11 @@ class Protocol(RuleBasedStateMachine):
     plans = Bundle("plans")
     workers = Bundle("workers")
 
-    @initialize()
-    def open(self) -> None:
-        self.table = Table(self.client)
-        self.model = Model()
+    @initialize(is_draft=st.booleans())
+    def open(self, is_draft: bool) -> None:
+        self.table = Table(self.client, opened=False)
+        self.table.open(draft=is_draft)
+        self.model = Model(status="draft" if is_draft else "active")
         self.grants: list[Grant] = []
         #: Turn number and reply token of every wait there ever was, and the requests of all replies.
         self.asked: list[tuple[int, str]] = []
@@ -207,6 +208,11 @@ class Protocol(RuleBasedStateMachine):
         self.table.expire(scope)
 
     # -- people and sweeps -----------------------------------------------------------------
+
+    @precondition(lambda self: self.model.status == "draft" or self.steps % 8 == 0)
+    @rule()
+    def activate(self) -> None:
+        self._moved(self.table.activate, self.model.activate())
 
     @rule()
     def suspend(self) -> None:

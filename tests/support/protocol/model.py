@@ -184,6 +184,12 @@ class Model:
         self._settle(number, texts)
         return "replied"
 
+    def activate(self) -> bool:
+        if self.status != "draft":
+            return False
+        self.status = "active"
+        return True
+
     def suspend(self) -> bool:
         if self.status != "active":
             return False
@@ -206,7 +212,7 @@ class Model:
         return True
 
     def request_stop(self) -> bool:
-        if self.is_final:
+        if self.is_final or self.status == "draft":
             return False
         self.version += not self.stop
         self.stop = True

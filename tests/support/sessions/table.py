@@ -182,6 +182,9 @@ class Table:
     def renew(self, grant: Grant, *, lease_ms: int = LEASE_MS) -> bool:
         return self.store.renew(self.id, grant, lease_ms=lease_ms)
 
+    def activate(self) -> SessionState:
+        return self.store.activate(self.id)
+
     def suspend(self) -> SessionState:
         return self.store.suspend(self.id)
 

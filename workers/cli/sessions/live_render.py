@@ -72,6 +72,7 @@ class LiveView:
         self._cast = ParticipantNames(collab.participants)
         self._counter = ProgressCounter()
         self._suspended = False
+        self._is_draft = False
         self._expected_turns = expected_turns(collab, spec)
         self._create_progress(Drafts())
 
@@ -127,7 +128,8 @@ class LiveView:
     def _now(self) -> str:
         names = ", ".join(self._cast.name(name) for name in self._counter.speaking.values())
         verb = "speak" if len(self._counter.speaking) > 1 else "speaks"
-        now = f"{names} {verb}" if names else "waiting for a worker"
+        waits = "a draft, waiting for `symposia activate`" if self._is_draft else "waiting for a worker"
+        now = f"{names} {verb}" if names else waits
         now = f"suspended, {now}" if self._suspended else now
         return f"{now} · {count_of(self._counter.tokens, 'token')}"
 
@@ -168,10 +170,12 @@ class LiveView:
             yield self._guard_line(event)
         elif event_type == "turn.worker.lost":
             yield self._lost_worker_line(event)
+        elif event_type in ("session.created", "session.active") and not self._suspended:
+            self._is_draft = event_type == "session.created"
         elif event_type == "session.suspended":
             self._suspended = True
             yield Text("     suspended; `symposia resume` continues it", style="yellow")
-        elif event_type == "session.active" and self._suspended:
+        elif event_type == "session.active":
             self._suspended = False
             yield Text("     resumed", style="yellow")
         elif event_type in _STEERING_TEXTS:

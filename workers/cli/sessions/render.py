@@ -30,6 +30,7 @@ from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import ParticipantNames, dialog_line, hanging, printable
 
 STATUS_STYLE = {
+    CollabStatus.DRAFT: "blue",
     CollabStatus.ACTIVE: "cyan",
     CollabStatus.SUSPENDED: "yellow",
     CollabStatus.COMPLETED: "green",
@@ -253,11 +254,8 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if inputs := job.spec.inputs:
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
         yield hanging(screen, Text("inputs: "), Text(printable(given)))
-    holder = job.turn_state().current_turn_holder
-    if not state.is_final:
-        speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
-        before = f", after the turn of {cast.name(holder)}" if holder else ""
-        yield Text("now: " + (", ".join(speaking) or f"planning{before}"))
+    if (now := _now(job, collab, cast)) is not None:
+        yield Text(f"now: {now}")
     if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
         agents = state.awaited_agents
         why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
@@ -272,6 +270,19 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
     if (output := output_of(state, messages)) is not None:
         yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
+
+
+def _now(job: CollabJob, collab: Collab, cast: ParticipantNames) -> str | None:
+    """Return what happens in a session now; None: it has ended."""
+    state = job.state()
+    if state.is_final:
+        return None
+    if state.status is CollabStatus.DRAFT:
+        return f"a draft; `symposia activate {collab.collab_id[:8]}` starts it"
+    holder = job.turn_state().current_turn_holder
+    before = f", after the turn of {cast.name(holder)}" if holder else ""
+    speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
+    return ", ".join(speaking) or f"planning{before}"
 
 
 def message_text(message: Message) -> Text:

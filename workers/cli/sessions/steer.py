@@ -1,6 +1,6 @@
 """Commands that control a running session.
 
-`symposia suspend`, `resume`, `stop`, `cancel`, `add`, `remove`, `instruct` and `post`.
+`symposia activate`, `suspend`, `resume`, `stop`, `cancel`, `add`, `remove`, `instruct` and `post`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,18 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (suspend, resume, stop, cancel, add, remove, instruct, post):
+    for command in (activate, suspend, resume, stop, cancel, add, remove, instruct, post):
         app.command()(command)
+
+
+def activate(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
+    """Start a session that was submitted with `--draft`.
+
+    Example: [bold]symposia activate 3f2a91c4[/bold]
+    """
+    job = _job(session)
+    job.activate(by=actor_name(by))
+    _print_status(job, "started.", as_json=as_json)
 
 
 def suspend(session: SessionId, by: By = None, as_json: AsJson = False) -> None:

@@ -1,4 +1,4 @@
-"""Actions on one session: suspend, resume, stop, cancel, post a message, answer a question; also of the inbox."""
+"""Actions on one session: activate, suspend, resume, stop, cancel, post a message, answer a question; also of the inbox."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .base import ActionHandler
 Body = dict[str, JsonValue]
 
 #: Names of the actions, for the route.
-ACTIONS = ("suspend", "resume", "stop", "cancel", "post", "reply")
+ACTIONS = ("activate", "suspend", "resume", "stop", "cancel", "post", "reply")
 
 
 class SessionAction(ActionHandler):
@@ -24,6 +24,8 @@ class SessionAction(ActionHandler):
         session_id, name = parts
         job = await self.services.client.get_job(session_id)
         match name:
+            case "activate":
+                await job.activate(by=self.actor)
             case "suspend":
                 await job.suspend(by=self.actor)
             case "resume":

@@ -128,6 +128,7 @@ function drawQuestions() {
 
 function speakers() {
   if (session.is_final) return session.is_live ? "ended" : "archived";
+  if (session.status === "draft") return "waiting to be started";
   const open = session.open_turns.map((it) => `${names.get(it.participant) ?? it.participant} (${it.state})`);
   return `Now: ${open.join(", ") || "planning the next turn"}`;
 }

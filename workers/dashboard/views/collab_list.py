@@ -13,7 +13,7 @@ from ....models.protocol.collab import CollabStatus
 from .collab_row import CollabRow
 
 #: Values of the filter by status: those of collabs, and the kinds of attention. Each with its words in the page.
-STATUSES = {it.value: it.value for it in CollabStatus if it is not CollabStatus.DRAFT}
+STATUSES = {it.value: it.value for it in CollabStatus}
 ATTENTIONS = {
     "stuck": "stuck",
     "no_worker": "without a worker",

@@ -161,3 +161,19 @@ def test_ctrl_c_leaves_a_watched_session_running(busy, waiting, gate):
     assert busy.call("show", waiting, "--json").json()["status"] == "active"
     gate.touch()
     assert busy.call("watch", waiting).code == 0
+
+
+def test_draft_waits_until_it_is_activated(busy, pair_file):
+    started, dropped = (busy.call("submit", "--draft", pair_file).out.strip() for _ in range(2))
+    drafts = [it["id"] for it in busy.call("list", "--status", "draft", "--json").json()]
+    assert {started, dropped} <= set(drafts)
+    assert f"`symposia activate {started[:8]}` starts it" in busy.call("show", started).out
+    stopped = busy.call("stop", started)
+    assert (stopped.code, stopped.err) == (
+        2,
+        "symposia: session is a draft and cannot be completed: activate or cancel it\n",
+    )
+    assert busy.call("activate", started, "--json").json() == {"id": started, "status": "active"}
+    assert busy.call("watch", started).code == 0
+    assert busy.call("cancel", dropped).code == 0
+    assert "cancelled" in busy.call("graph", dropped).out

@@ -3,7 +3,7 @@
 import { moment } from "../format.js";
 import { act, make, runOnce } from "../page.js";
 
-const LABELS = { suspend: "Suspend", resume: "Resume", stop: "Stop after this turn", cancel: "Cancel…" };
+const LABELS = { activate: "Start", suspend: "Suspend", resume: "Resume", stop: "Stop after this turn", cancel: "Cancel…" };
 const STYLES = { cancel: "btn-outline-danger" };
 
 export class ActionsView {

@@ -14,7 +14,7 @@ export function headFacts(session, nowMs) {
     ["Messages", count(session.messages)],
     ["Tokens", count(session.usage.tokens)],
     ["Cost", dollars(session.usage.cost_micros)],
-    ["Duration", duration(end - session.opened_ms)],
+    ["Duration", duration(end - session.started_ms)],
     ["Opened", moment(session.opened_ms)],
     ...(session.queued_for_s >= 1 ? [["Queued", `${Math.round(session.queued_for_s)} s without a worker`]] : []),
     ...(session.tenant ? [["Tenant", session.tenant]] : []),

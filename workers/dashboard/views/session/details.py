@@ -17,7 +17,7 @@ def budget_json(facts: SessionFacts, state: SessionState) -> list[JsonValue]:
     """Return the limits of the session: unit, limit, what is used, and what open turns have reserved."""
     limits = facts.spec.stop.remaining(Totals())
     held = [record.reserved for record in state.open_turns()]
-    elapsed_ms = (state.ended_ms or state.now_ms) - state.opened_ms
+    elapsed_ms = (state.ended_ms or state.now_ms) - state.started_ms
     amounts: tuple[tuple[str, float | None, float, int], ...] = (
         ("turns", limits.turns, state.closed, 0),
         ("tokens", limits.tokens, state.usage.tokens, sum(it.tokens for it in held)),

@@ -71,6 +71,7 @@ def session_json(parts: SessionParts) -> Json:
         "now_ms": state.now_ms,
         "live_from": f"{_live_from_ms(state)}-0",
         "opened_ms": state.opened_ms,
+        "started_ms": state.started_ms,
         "updated_ms": state.updated_ms,
         "ended_ms": state.ended_ms,
         "turns": state.closed,
@@ -112,6 +113,8 @@ def possible_actions(state: SessionState, *, is_live: bool, asks: bool) -> tuple
     """
     if not is_live or state.is_final:
         return ()
+    if state.status is CollabStatus.DRAFT:
+        return ("activate", "cancel", "post")
     paused = "resume" if state.status is CollabStatus.SUSPENDED else "suspend"
     stop = () if state.stop_requested else ("stop",)
     return (paused, *stop, "cancel", "post", *(("reply",) if asks else ()))
