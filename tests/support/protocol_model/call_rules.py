@@ -11,6 +11,8 @@ from .store import NOW_MS, POSTED, Store
 
 #: Calls after which the dialog may be longer.
 _WRITERS = ("turns/commit", "parked/reply", "sessions/resume")
+#: The calls that write what waited while the session had a status.
+_LEAVES = {"draft": "sessions/activate", "suspended": "sessions/resume"}
 
 
 def broken_by_call(call: Call, before: Store, outcome: Outcome) -> list[str]:
@@ -33,8 +35,8 @@ def _dialog_only_grows(call: Call, args: dict[str, Any], before: Store, outcome:
         yield "a session that has ended accepts a message"
     are_posts = all(it.startswith(POSTED) for it in added)
     ends = outcome.store.is_final and are_posts  # the end of a session writes the posts that wait
-    if before.status == "suspended" and call.verb != "sessions/resume" and not ends:
-        yield "a message is written while the session is suspended"
+    if call.verb != _LEAVES.get(before.status, call.verb) and not ends:
+        yield f"a message is written while the session is {before.status}"
     if call.verb not in _WRITERS and not are_posts:
         yield f"{call.verb} writes a message of a turn"
 

@@ -40,6 +40,7 @@ _CHECK: Args = {
     "about": "{}",
     "happened": "",
 }
+_ROLES = json.dumps({"started": {}, "assignments": [], "targets": []})
 _CHANGE: Args = {
     "spec": "{}",
     "next_collab": "",
@@ -77,12 +78,10 @@ _CONSTANT: dict[str, Args] = {
 
 def open_call(scenario: Scenario) -> Call:
     """Return the call that creates the session."""
-    roles = json.dumps({"started": {}, "assignments": [], "targets": []})
     deadline_ms = DEADLINE_MS if scenario.has_deadline else 0
-    empty = {"deadline_ms": deadline_ms, "archive": "", "start": "", "parent": ""}
-    return make_call(
-        "sessions/open", {"digest": "d", "collab": "{}", "spec": "{}", "roles": roles, "format": "1", **empty}
-    )
+    how: Args = {"archive": "", "start": "", "parent": "", "draft": "1" if scenario.is_draft else ""}
+    stored: Args = {"digest": "d", "collab": "{}", "spec": "{}", "roles": _ROLES, "format": "1"}
+    return make_call("sessions/open", {**stored, "deadline_ms": deadline_ms, **how})
 
 
 @cache
@@ -129,15 +128,16 @@ def await_agent_call(number: int, agent: str, scope: str) -> Call:
 def operator_call(scenario: Scenario, index: int) -> Call:
     """Return the call of the operator's command at `index`."""
     command = scenario.operator[index]
-    request = f"request-{index + 1}"
-    args: Args = {"by": "", "request": request}
+    request, edition = f"request-{index + 1}", scenario.operator[:index].count("steer")
+    args: dict[str, str | int] = {"by": "", "request": request}
     if command == "stop":
         args = {"by": ""}
     elif command == "post":
         args = {"request": request, "message": POSTED + request, "about": "{}"}
     elif command == "steer":
-        edition = scenario.operator[:index].count("steer")
         args = {"request": request, "edition": edition, **_CHANGE}
+    elif command == "activate":
+        args |= {"edition": edition, "roles": _ROLES}
     return make_call(f"sessions/{command}", args)
 
 

@@ -58,6 +58,7 @@ SCENARIOS = (
         is_cancelled=True,
     ),
     Scenario("agent of no worker", (_FLOOR,), _ONE._replace(failures=1, strangers=2)),
+    Scenario("draft", (_FLOOR,), _ONE, operator=("post", "activate", "activate"), is_cancelled=True),
     Scenario("steered", (_FLOOR, _FLOOR), _ONE, operator=("steer", "steer")),
 )
 

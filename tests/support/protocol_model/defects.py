@@ -189,6 +189,14 @@ DEFECTS = (
         "agent of no worker",
         "waits for an agent, but",
     ),
+    Defect(
+        "activate starts a cancelled draft",
+        "sessions/activate",
+        "if status ~= 'draft' then",
+        "if status == 'active' then",
+        "draft",
+        "an event follows the end of the session",
+    ),
 )
 
 

@@ -45,7 +45,8 @@ class Scenario:
     workers: int = 2
     #: What each person does with a question: `answer` closes the turn, `return` gives it back to the workers.
     people: tuple[str, ...] = ()
-    #: What the operator calls, in this order, at any time: `suspend`, `resume`, `stop`, `post` or `steer`.
+    #: What the operator calls, in this order, at any time: `activate`, `suspend`, `resume`, `stop`,
+    #: `post` or `steer`.
     operator: tuple[str, ...] = ()
     is_cancelled: bool = False
     #: A step ends with its first turn: the plan after it drops the others.
@@ -60,6 +61,11 @@ class Scenario:
     def may_lack_turns(self) -> bool:
         """Return whether the session may be completed before all its turns are written."""
         return self.first_wins or bool(self.limit) or "stop" in self.operator or self.has_deadline
+
+    @property
+    def is_draft(self) -> bool:
+        """Return whether the session waits for the operator before it starts."""
+        return "activate" in self.operator
 
     @property
     def scopes(self) -> tuple[str, ...]:

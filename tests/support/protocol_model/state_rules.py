@@ -42,6 +42,11 @@ def _steps_are_planned_once(scenario: Scenario, world: World) -> Iterator[str]:
         yield f"{planned} turns were planned: a step was planned twice"
 
 
+def _drafts_have_no_turns(scenario: Scenario, world: World) -> Iterator[str]:
+    if world.store.status == "draft" and world.store.turns:
+        yield f"a draft has the turns {sorted(world.store.turns)}"
+
+
 def _counters_are_sums(scenario: Scenario, world: World) -> Iterator[str]:
     store = world.store
     if (store.count("closed"), store.count("messages")) != (len(store.written), len(store.dialog)):
@@ -111,6 +116,7 @@ def _completed_sessions_have_all_turns(scenario: Scenario, world: World) -> Iter
 _RULES = (
     _turns_are_written_once_in_order,
     _steps_are_planned_once,
+    _drafts_have_no_turns,
     _counters_are_sums,
     _reservations_are_sums,
     _grants_are_those_of_open_turns,
