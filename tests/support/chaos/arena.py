@@ -33,7 +33,7 @@ from scaling import patient
 from servers.rabbit import Rabbit
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.models.errors import StateError
+from symposia.models.errors import IllegalTransition, StateError
 
 T = TypeVar("T")
 #: Faults of one round.
@@ -170,7 +170,14 @@ class Arena:
         how = dict(play.how)
         how["parameters"] = {"log": str(self.log), **how.get("parameters", {}), **parameters}
         self.insist(lambda: self.client.submit(play.collab(), agents=play.agents, **how))
+        if how.get("draft"):
+            self.insist(lambda: self._activate(play.id))
         self.ids.append(play.id)
+
+    def _activate(self, session: str) -> bool:
+        with suppress(IllegalTransition):  # an activation whose answer was lost came before
+            self.client.get_job(session).activate()
+        return True
 
     @property
     def log(self) -> Path:

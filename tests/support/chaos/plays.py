@@ -89,8 +89,9 @@ def round_robin(random: Random) -> Play:
 
 
 def pair(random: Random) -> Play:
+    """A pair session, which begins as a draft."""
     script = Script(_id(random), "pair", reason="approved", groups=(("dora",), ("nick",)) * 3)
-    return Play(script, {"dora": "say", "nick": "navigator"})
+    return Play(script, {"dora": "say", "nick": "navigator"}, how={"draft": True})
 
 
 def orchestrated(random: Random) -> Play:

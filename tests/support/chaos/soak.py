@@ -153,9 +153,10 @@ def _measure_recovery(folder: Path, tally: Tally, *, kills: int) -> None:
     defaults = Settings()
     pace = Pace(defaults.lease_s, defaults.redispatch_after_s, defaults.sweep_interval_s)
     with _survived(tally), recovery_arena(folder / "recovery", pace=pace) as arena:
-        for kill in range(kills):
-            tally.waits_s += recover(arena, Random(tally.seed + kill))
-            tally.machine_waits_s += recover(arena, Random(tally.seed + kill), with_heartbeat=True)
+        random = Random(tally.seed)  # one for all: a second one would give the same ids again
+        for _ in range(kills):
+            tally.waits_s += recover(arena, random)
+            tally.machine_waits_s += recover(arena, random, with_heartbeat=True)
             tally.faults.update([DEFAULT_LEASE, LOST_MACHINE])
         say(f"stalls after a kill: {sorted(tally.waits_s)}, after a loss: {sorted(tally.machine_waits_s)}")
         tally.restarts += arena.restarts
