@@ -175,7 +175,7 @@ def _run(
             job = installation_of(local_runtime.client).sessions.submit(submission)
         screen.print(heading(job.collab()))
         try:
-            person = None if source.is_standard_input else PersonAtTerminal(job, asked, aside)
+            person = PersonAtTerminal(job, asked, aside)
             result = follow(job, screen, between=local_runtime.check_services, person=person)
             if submission.protocol is not None:
                 save_transcript(job)

@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -137,8 +138,11 @@ def test_an_answer_that_is_refused_is_asked_again(busy, file):
     assert (said.code, said.err.count("Type another answer:")) == (0, 1), said
 
 
-def test_end_of_input_leaves_the_question_open(busy, file):
-    running = busy.start("run", file).until("Standard input has ended")
+@pytest.mark.parametrize("is_file_read_from_input", [False, True])
+def test_end_of_input_leaves_the_question_open(busy, file, is_file_read_from_input):
+    with Path(file if is_file_read_from_input else os.devnull).open("rb") as given:
+        source = "-" if is_file_read_from_input else file
+        running = busy.start("run", source, stdin=given.fileno()).until("Standard input has ended")
     (command,) = [line for line in running.err.splitlines() if "symposia reply" in line]
     assert busy.call(*shlex.split(command.replace("TEXT", "APPROVED:"))[1:]).code == 0
     assert running.ended().code == 0
