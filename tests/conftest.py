@@ -106,6 +106,12 @@ def sharing_group(item: pytest.Item) -> str:
     return "-".join([item.nodeid.partition("::")[0], *chosen])
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # xdist reads the groups before the hooks of this file that are called at the end of the collection.
+    if item.get_closest_marker("xdist_group") is None and (group := sharing_group(item)):
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(
         config, "workerinput"
@@ -113,8 +119,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: item.get_closest_marker("long") is None)
     of_the_run = config.getoption("timeout") or config.getini("timeout")
     for item in items:
-        if item.get_closest_marker("xdist_group") is None and (group := sharing_group(item)):
-            item.add_marker(pytest.mark.xdist_group(group))
         if PATIENCE == 1:
             continue
         marker = item.get_closest_marker("timeout")
