@@ -15,7 +15,7 @@ from hypothesis import settings as hypothesis_settings
 
 from checks.expiry import wrong_keys
 from live import until
-from processes.fork_server import close_fork_server, fork_server_pid
+from processes.fork_server import close_fork_server, fork_server_pids
 from processes.gone import command_of, is_gone
 from scaling import PATIENCE, patient, scaled_examples
 from servers.rabbit import MISSING, Rabbit, own_rabbit, program
@@ -136,7 +136,7 @@ def same_day() -> None:
 def nothing_runs_on() -> Iterator[None]:
     """Fails when a process that the tests started is still there at their end, and ends it."""
     yield
-    left = [it for it in psutil.Process().children(recursive=True) if it.pid != fork_server_pid()]
+    left = [it for it in psutil.Process().children(recursive=True) if it.pid not in fork_server_pids()]
     described = [f"{child.pid}: {' '.join(command_of(child))}" for child in left if not is_gone(child)]
     for child in left:
         with suppress(psutil.NoSuchProcess):
