@@ -15,7 +15,7 @@ from hypothesis import settings as hypothesis_settings
 
 from checks.expiry import wrong_keys
 from live import until
-from processes.fork_server import close_fork_server, fork_server_pid
+from processes.fork_server import close_fork_server, fork_server_pids
 from processes.gone import command_of, is_gone
 from scaling import PATIENCE, patient, scaled_examples
 from servers.rabbit import MISSING, Rabbit, own_rabbit, program
@@ -106,6 +106,12 @@ def sharing_group(item: pytest.Item) -> str:
     return "-".join([item.nodeid.partition("::")[0], *chosen])
 
 
+def pytest_itemcollected(item: pytest.Item) -> None:
+    # xdist reads the groups before the hooks of this file that are called at the end of the collection.
+    if item.get_closest_marker("xdist_group") is None and (group := sharing_group(item)):
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if hasattr(
         config, "workerinput"
@@ -113,8 +119,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: item.get_closest_marker("long") is None)
     of_the_run = config.getoption("timeout") or config.getini("timeout")
     for item in items:
-        if item.get_closest_marker("xdist_group") is None and (group := sharing_group(item)):
-            item.add_marker(pytest.mark.xdist_group(group))
         if PATIENCE == 1:
             continue
         marker = item.get_closest_marker("timeout")
@@ -132,7 +136,7 @@ def same_day() -> None:
 def nothing_runs_on() -> Iterator[None]:
     """Fails when a process that the tests started is still there at their end, and ends it."""
     yield
-    left = [it for it in psutil.Process().children(recursive=True) if it.pid != fork_server_pid()]
+    left = [it for it in psutil.Process().children(recursive=True) if it.pid not in fork_server_pids()]
     described = [f"{child.pid}: {' '.join(command_of(child))}" for child in left if not is_gone(child)]
     for child in left:
         with suppress(psutil.NoSuchProcess):

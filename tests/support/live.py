@@ -118,12 +118,14 @@ class LiveWorker:
         concurrency: int,
         options: Sequence[str] = (),
         path: Sequence[Path] = (),
+        code: Path | None = None,
         heartbeat: bool = False,
         neighbours: bool = False,
     ) -> None:
         """Start it.
 
-        `options`: more for Celery's command line; `path`: folders whose code the worker finds first;
+        `options`: more for Celery's command line; `path`: folders with modules of its app or agents;
+        `code`: folder with the code of another version;
         `heartbeat`: Flower learns of a worker from its heartbeats, which no other test needs; `neighbours`: workers learn
         of each other.
         """
@@ -133,12 +135,12 @@ class LiveWorker:
         arguments += ["--concurrency", str(concurrency), "-n", f"{name}@live"]
         arguments += [*([] if neighbours else ["--without-gossip", "--without-mingle"]), *options]
         arguments += [] if heartbeat else ["--without-heartbeat"]
-        folders = [*map(str, (*path, SUPPORT)), os.environ.get("PYTHONPATH")]
-        environment = {**os.environ, **env, "PYTHONPATH": os.pathsep.join(filter(None, folders))}
+        folders = [code, *path, SUPPORT, os.environ.get("PYTHONPATH")]
+        search = os.pathsep.join(str(it) for it in folders if it)
+        environment = {**os.environ, **env, "PYTHONPATH": search}
         self.process: subprocess.Popen[bytes] | ForkedProcess
-        # The fork server has imported the code of this project, and nothing that `path` replaces.
-        if sys.platform == "linux" and not path:
-            self.process = fork_server().start(
+        if sys.platform == "linux":
+            self.process = fork_server(code).start(
                 "processes.program", arguments, env=environment, cwd=folder, output=self._output
             )
         else:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from processes.fork_server import close_fork_server
 from upgrades.releases import RELEASES, wheel_of
 from upgrades.stage import UpgradeStage, empty_stage
 from upgrades.versions import Versions, build_today, unpack_versions
@@ -31,5 +32,10 @@ def wheel_of_today(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def versions(tmp_path_factory: pytest.TempPathFactory, wheel_of_today: Path, release: str) -> Versions:
-    return unpack_versions(wheel_of(release), wheel_of_today, tmp_path_factory.mktemp("versions"))
+def versions(
+    tmp_path_factory: pytest.TempPathFactory, wheel_of_today: Path, release: str
+) -> Iterator[Versions]:
+    folder = tmp_path_factory.mktemp("versions")
+    yield (versions := unpack_versions(wheel_of(release), wheel_of_today, folder))
+    for code in (versions.released, versions.today, versions.newer):
+        close_fork_server(code)

@@ -17,7 +17,7 @@ from symposia.tasks.runtime.archiving import HOLD_MS
 from upgrades.rolling import RollingRestart
 from upgrades.scenario import ENDS
 from upgrades.stage import empty_stage
-from upgrades.versions import Versions, digest_of
+from upgrades.versions import Versions, digests_of
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 #: Modes whose turns follow each other.
@@ -175,7 +175,8 @@ def test_logs_have_no_error(rolled: RollingRestart) -> None:
 
 
 def test_scripts_of_both_versions_are_on_one_server(rolled: RollingRestart, redis: Redis) -> None:
-    for verb in ("turns/begin", "turns/commit", "sessions/plan", "sessions/sweep"):
-        digests = [digest_of(verb, code) for code in (rolled.before, rolled.after)]
-        assert digests[0] != digests[1]
+    verbs = ("turns/begin", "turns/commit", "sessions/plan", "sessions/sweep")
+    before, after = (digests_of(verbs, code) for code in (rolled.before, rolled.after))
+    assert len({*before, *after}) == 2 * len(verbs)
+    for verb, *digests in zip(verbs, before, after, strict=True):
         assert redis.script_exists(*digests) == [True, True], verb

@@ -9,26 +9,34 @@ from pathlib import Path
 from typing import IO
 
 from live import until
+from processes.fork_server import ForkedProcess, fork_server
 from scaling import patient
 from symposia.workers.local.processes import end_with_parent
 
 
 class LiveBeat:
-    """A beat process; `environment` is its whole environment."""
+    """A beat process; `environment` is its whole environment, `code` a folder with the code of another version."""
 
-    def __init__(self, name: str, folder: Path, environment: dict[str, str]) -> None:
+    def __init__(
+        self, name: str, folder: Path, environment: dict[str, str], *, code: Path | None = None
+    ) -> None:
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
-        command = [sys.executable, "-m", "symposia.workers", "beat"]
-        command += ["--loglevel=INFO", "--pidfile="]
-        self.process = subprocess.Popen(
-            end_with_parent(command, signal.SIGKILL),
-            env=environment,
-            cwd=folder,
-            stdout=self._output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
+        arguments = ["beat", "--loglevel=INFO", "--pidfile="]
+        self.process: subprocess.Popen[bytes] | ForkedProcess
+        if sys.platform == "linux":
+            self.process = fork_server(code).start(
+                "symposia.workers", arguments, env=environment, cwd=folder, output=self._output
+            )
+        else:
+            self.process = subprocess.Popen(
+                end_with_parent([sys.executable, "-m", "symposia.workers", *arguments], signal.SIGKILL),
+                env=environment,
+                cwd=folder,
+                stdout=self._output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")
@@ -42,12 +50,12 @@ class LiveBeat:
         return self
 
     def kill(self) -> None:
-        self.process.kill()
+        self.process.send_signal(signal.SIGKILL)
         self.process.wait(patient(10))
 
     def close(self) -> None:
         if self.process.poll() is None:
-            self.process.terminate()
+            self.process.send_signal(signal.SIGTERM)
             try:
                 self.process.wait(patient(15))
             except subprocess.TimeoutExpired:

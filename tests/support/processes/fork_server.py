@@ -20,7 +20,8 @@ import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from functools import cache
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -76,13 +77,18 @@ class ForkedProcess:
 
 
 class ForkServer:
-    """The process that forks, and what it says of its forks."""
+    """The process that forks, and what it says of its forks.
 
-    def __init__(self) -> None:
+    Args:
+        code: Folder with the code of another version, which the process imports; None: that of today.
+    """
+
+    def __init__(self, code: Path | None = None) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", "processes.fork_server", str(theirs.fileno())]
         # Not the PYTHONPATH of the tests: each worker has its own.
-        environment = {**os.environ, "PYTHONPATH": str(_SUPPORT)}
+        folders = os.pathsep.join(str(it) for it in (code, _SUPPORT) if it)
+        environment = {**os.environ, "PYTHONPATH": folders}
         with theirs:
             self.process = subprocess.Popen(
                 end_with_parent(command, signal.SIGKILL), env=environment, pass_fds=[theirs.fileno()]
@@ -124,22 +130,26 @@ class ForkServer:
         self.process.wait()
 
 
-@cache
-def fork_server() -> ForkServer:
-    """Return the fork server of these tests."""
-    return from_the_staying_thread(ForkServer)
+#: The fork servers of these tests, by their code.
+_SERVERS: dict[Path | None, ForkServer] = {}
 
 
-def fork_server_pid() -> int | None:
-    """Return the process of the fork server, if there is one."""
-    return fork_server().process.pid if fork_server.cache_info().currsize else None
+def fork_server(code: Path | None = None) -> ForkServer:
+    """Return the fork server of these tests that has imported this code."""
+    if code not in _SERVERS:
+        _SERVERS[code] = from_the_staying_thread(partial(ForkServer, code))
+    return _SERVERS[code]
 
 
-def close_fork_server() -> None:
-    """End the fork server, if there is one."""
-    if fork_server.cache_info().currsize:
-        fork_server().close()
-        fork_server.cache_clear()
+def fork_server_pids() -> set[int]:
+    """Return the processes of all fork servers."""
+    return {it.process.pid for it in _SERVERS.values()}
+
+
+def close_fork_server(code: Path | None = None) -> None:
+    """End the fork server with this code, if there is one."""
+    if server := _SERVERS.pop(code, None):
+        server.close()
 
 
 def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
@@ -204,7 +214,8 @@ def _become(order: dict[str, Any], output: int) -> None:
 def main(descriptor: int) -> None:
     del sys.path[0]  # the folder in which the tests run
     for name in _IMPORTED:
-        __import__(name)
+        with suppress(ModuleNotFoundError):  # an earlier release may lack it
+            __import__(name)
     gc.freeze()
     with socket.socket(fileno=descriptor) as orders:
         order = _serve(orders)

@@ -125,14 +125,14 @@ class UpgradeStage:
             self.environment(),
             app="symposia.workers",
             concurrency=40,
-            path=[] if code is None else [code],
+            code=code,
         )
         self.stack.callback(worker.close)
         return worker.wait_ready()
 
     def start_beat(self, name: str, *, code: Path | None = None) -> LiveBeat:
         """Start a beat, and wait until it is ready."""
-        beat = LiveBeat(name, self.folder, self.environment(code))
+        beat = LiveBeat(name, self.folder, self.environment(code), code=code)
         self.stack.callback(beat.close)
         return beat.wait_ready()
 

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,15 +90,15 @@ def unpack_versions(released: Path, today: Path, folder: Path) -> Versions:
     return found
 
 
-def digest_of(verb: str, code: Path) -> str:
-    """Return the digest of a Lua script, as a process with that code calls it."""
-    program = f"from symposia.state.redis.scripts import load_script; print(load_script({verb!r}).sha)"
+def digests_of(verbs: Sequence[str], code: Path) -> list[str]:
+    """Return the digests of Lua scripts, as a process with that code calls them."""
+    program = "import sys; from symposia.state.redis.scripts import load_script as load; print(*(load(it).sha for it in sys.argv[1:]))"
     done = subprocess.run(
-        [sys.executable, "-c", program],
+        [sys.executable, "-c", program, *verbs],
         env={**os.environ, "PYTHONPATH": str(code)},
         cwd=code,
         check=True,
         capture_output=True,
         text=True,
     )
-    return done.stdout.strip()
+    return done.stdout.split()
