@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from pathlib import Path
 from processes.terminal import Terminal
 from scaling import patient
 
+#: What a shell would not pass on as it is.
+_SHELL = re.compile(r"[^\w\s./:=@%+,'\"-]")
 #: Commands that run until Ctrl-C.
 SERVICES = ("up", "worker", "beat", "flower", "callbacks")
 
@@ -21,11 +24,13 @@ def run_in_shell(
 ) -> subprocess.CompletedProcess[str]:
     """Run a line in the folder of the terminal; `typed` is its standard input."""
     environment = {**terminal.environment, **environment}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    if text.startswith("symposia ") and not _SHELL.search(text):
+        return terminal.complete(shlex.split(text)[1:], environment, stdin=typed, timeout_s=120)
     return subprocess.run(
         ["bash", "-c", text],
         cwd=terminal.folder,
-        env={**environment, "PATH": path},
+        env=environment,
         input=typed,
         start_new_session=True,  # without a terminal, passwords are read from standard input
         capture_output=True,

@@ -1,4 +1,4 @@
-"""Workers as forks of a process that has imported their code, which is most of the time of a start.
+"""Workers and commands as forks of a process that has imported their code, which is most of the time of a start.
 
     python -m processes.fork_server DESCRIPTOR
 
@@ -8,9 +8,11 @@ The process runs until its end of a socket is closed, or the thread that started
 from __future__ import annotations
 
 import ctypes
+import faulthandler
 import gc
 import json
 import os
+import pkgutil
 import runpy
 import select
 import signal
@@ -22,13 +24,14 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 from chaos.machinery.spawning import from_the_staying_thread
 from symposia.agents.programs.process import end_with_parent
 
-#: What a worker imports, except the app, which reads the settings.
+#: What workers and commands import, except the app, which reads the settings.
 _IMPORTED = (
     "celery.apps.worker",
     "celery.bin.beat",
@@ -37,10 +40,22 @@ _IMPORTED = (
     "celery.concurrency.thread",
     "celery.worker.consumer",
     "kombu.transport.redis",
+    "rich.progress",
+    "symposia.archive.archive",
+    "symposia.client",
+    "symposia.jobs.comparing",
+    "symposia.jobs.evaluation.cases_file",
+    "symposia.jobs.evaluation.report",
+    "symposia.jobs.evaluation.runner",
+    "symposia.models.alignment.document",
     "symposia.reviews.batches.celery_tasks",
     "symposia.reviews.delivery.celery_tasks",
     "symposia.reviews.schedules.celery_tasks",
     "symposia.tasks.celery_tasks",
+    "symposia.tasks.replay.replay",
+    "symposia.workers.callbacks_server",
+    "symposia.workers.doctor.checks",
+    "symposia.workers.local.services_group",
     "symposia.workers.program",
     "symposia.workers.worker_app",
 )
@@ -74,6 +89,12 @@ class ForkedProcess:
     def send_signal(self, number: int) -> None:
         if self.returncode is None:
             os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
 
 
 class ForkServer:
@@ -115,9 +136,33 @@ class ForkServer:
         self, module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: IO[bytes]
     ) -> ForkedProcess:
         """Run a module as `python -m` does, in a session of its own; both outputs go to `output`."""
-        order = {"module": module, "arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
+        with Path(os.devnull).open("rb") as nothing:
+            descriptors = (nothing.fileno(), output.fileno(), output.fileno())
+            return self._start({"module": module}, arguments, descriptors, env, cwd)
+
+    def start_script(
+        self,
+        script: Path,
+        arguments: Sequence[str],
+        *,
+        descriptors: tuple[int, int, int],
+        env: Mapping[str, str],
+        cwd: Path,
+    ) -> ForkedProcess:
+        """Run a Python script in a session of its own; `descriptors` are its standard input and outputs."""
+        return self._start({"script": str(script)}, arguments, descriptors, env, cwd)
+
+    def _start(
+        self,
+        program: Mapping[str, str],
+        arguments: Sequence[str],
+        descriptors: tuple[int, int, int],
+        env: Mapping[str, str],
+        cwd: Path,
+    ) -> ForkedProcess:
+        order = {**program, "arguments": list(arguments), "env": dict(env), "cwd": str(cwd)}
         with self._starting, self._changed:
-            socket.send_fds(self._socket, [json.dumps(order).encode()], [output.fileno()])
+            socket.send_fds(self._socket, [json.dumps(order).encode()], descriptors)
             assert self._changed.wait_for(lambda: self._started, 60), "the fork server does not answer"
             pid = self._started.pop()
         return ForkedProcess(pid, self._ended, self._changed)
@@ -152,8 +197,8 @@ def close_fork_server(code: Path | None = None) -> None:
         server.close()
 
 
-def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
-    """Fork for each order; return the order and the descriptor of the output in the fork, None at the end."""
+def _serve(orders: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
+    """Fork for each order; return the order and the descriptors in the fork, None at the end."""
     woken, wakes = os.pipe()
     for descriptor in (woken, wakes):
         os.set_blocking(descriptor, False)
@@ -165,17 +210,19 @@ def _serve(orders: socket.socket) -> tuple[dict[str, Any], int] | None:
             os.read(woken, 1_024)
             _report_ended(orders)
         if orders in ready:
-            message, (*descriptors,), _, _ = socket.recv_fds(orders, _MAX_ORDER, 1)
+            message, descriptors, _, _ = socket.recv_fds(orders, _MAX_ORDER, 3)
             if not message:
                 return None
-            if not (pid := os.fork()):
+            if not os.fork():
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                os.setsid()  # before it has started for the tests, which send signals to its group
+                orders.send(json.dumps(["started", os.getpid(), 0]).encode())
                 for descriptor in (woken, wakes, orders.detach()):
                     os.close(descriptor)
-                return json.loads(message), descriptors[0]
-            os.close(descriptors[0])
-            orders.send(json.dumps(["started", pid, 0]).encode())
+                return json.loads(message), descriptors
+            for descriptor in descriptors:
+                os.close(descriptor)
 
 
 def _report_ended(orders: socket.socket) -> None:
@@ -189,33 +236,46 @@ def _report_ended(orders: socket.socket) -> None:
         orders.send(json.dumps(["ended", pid, os.waitstatus_to_exitcode(status)]).encode())
 
 
-def _become(order: dict[str, Any], output: int) -> None:
-    """Turn this fork into what `python -m` would have started."""
+def _become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
+    """Turn this fork into what `python -m`, or `python` with a script, would have started."""
     parent = os.getppid()
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
         os._exit(1)
-    os.setsid()
     os.chdir(order["cwd"])
-    with Path(os.devnull).open("rb") as nothing:
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(output, 1)
-    os.dup2(output, 2)
-    os.close(output)
+    for at, descriptor in enumerate(descriptors):
+        os.dup2(descriptor, at)
+        os.close(descriptor)
+    sys.stdin = sys.__stdin__ = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - for the whole process
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.__stderr__ = open(  # noqa: SIM115
+        2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False
+    )
     os.environ.clear()
     os.environ.update(order["env"])
     time.tzset()
-    folders = [order["cwd"], *filter(None, order["env"].get("PYTHONPATH", "").split(os.pathsep))]
+    if "PYTHONFAULTHANDLER" in os.environ:
+        faulthandler.enable()
+    script = order.get("script")
+    folders = [order["cwd"] if script is None else str(Path(script).parent)]
+    folders += filter(None, order["env"].get("PYTHONPATH", "").split(os.pathsep))
     sys.path[:] = [*folders, *(it for it in sys.path if it not in {"", str(_SUPPORT), *folders})]
-    sys.argv = [order["module"], *order["arguments"]]
-    runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+    sys.argv = [script or order["module"], *order["arguments"]]
+    if script is None:
+        runpy.run_module(order["module"], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(script, run_name="__main__")
 
 
 def main(descriptor: int) -> None:
     del sys.path[0]  # the folder in which the tests run
     for name in _IMPORTED:
         with suppress(ModuleNotFoundError):  # an earlier release may lack it
-            __import__(name)
+            import_module(name)
+    for module in pkgutil.walk_packages(
+        import_module("symposia.workers.cli").__path__, "symposia.workers.cli."
+    ):
+        import_module(module.name)
     gc.freeze()
     with socket.socket(fileno=descriptor) as orders:
         order = _serve(orders)

@@ -82,7 +82,7 @@ def interrupted_at(moment: str, terminal: Terminal) -> Said:
     From the first word to the last takes it 0.2 s: where it was quicker than we, there is another.
     """
     for _ in range(20):
-        running = terminal.start("demo", "--agents", "scripted")
+        running = terminal.start("demo", "--agents", "scripted", as_installed=True)
         if moment == "at once":
             terminal.wait_until_something_runs(count=2)
         else:

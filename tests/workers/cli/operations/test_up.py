@@ -134,7 +134,7 @@ def test_second_ctrl_c_ends_a_running_turn(terminal: Terminal, gated_file):
 @pytest.mark.long
 def test_beat_command_runs_and_stops(terminal: Terminal):
     assert terminal.call("schedule", "add", "tick", "--cron", "@daily", "--job", "standup").code == 0
-    beat = terminal.start("beat")
+    beat = terminal.start("beat", as_installed=True)
     until(lambda: "1 running; 1 schedule" in terminal.call("doctor").out, timeout_s=40, what="it is there")
     beat.process.terminate()
     assert beat.ended().code == 0
@@ -147,9 +147,8 @@ def test_beat_command_runs_and_stops(terminal: Terminal):
     ("pool", "called"), [("threads", "thread"), ("prefork", "prefork"), ("solo", "solo")]
 )
 def test_worker_command_runs_and_stops(terminal: Terminal, pair_file, pool, called):
-    worker = terminal.start(
-        "worker", "--pool", pool, "--concurrency", "2", "--name", "w9@here", "--loglevel", "warning"
-    )
+    options = ("--pool", pool, "--concurrency", "2", "--name", "w9@here", "--loglevel", "warning")
+    worker = terminal.start("worker", *options, as_installed=True)
     worker.until(f"concurrency: 2 ({called})")
     until(lambda: terminal.call("doctor").code == 0, timeout_s=40, what="the worker is there")
     assert "w9@here" in terminal.call("doctor").out

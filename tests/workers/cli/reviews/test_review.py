@@ -193,7 +193,7 @@ def test_running_review_shows_progress_and_may_be_interrupted(worked: Terminal, 
 @pytest.mark.timeout(150)
 def test_review_starts_and_stops_what_it_needs(bare: Terminal):
     (bare.folder / "risky.py").write_text(RISKY)
-    said = bare.run("review", timeout_s=DEADLINE_S)
+    said = bare.run("review", timeout_s=DEADLINE_S, as_installed=True)
     assert said.code == 1, said
     assert said.err == "No worker is running; starting one for this run.\n"
     assert "risky.py:4 high B602" in said.out

@@ -22,7 +22,7 @@ MISSING = "No worker is running; starting one for this run.\n"
 
 
 def test_run_starts_and_stops_server_and_worker(bare: Terminal, pair_file):
-    said = bare.run("run", pair_file)
+    said = bare.run("run", pair_file, as_installed=True)
     assert (said.code, said.err) == (0, MISSING)
     lines = said.out.splitlines()
     assert lines[0].startswith("A line above the door  pair  ")
