@@ -17,7 +17,8 @@ _LEAVES = {"draft": "sessions/activate", "suspended": "sessions/resume"}
 
 def broken_by_call(call: Call, before: Store, outcome: Outcome) -> list[str]:
     """Return the rules that a call on a store has violated."""
-    return [text for rule in _RULES for text in rule(call, dict(call.args), before, outcome)]
+    args = dict(call.args)
+    return [text for rule in _RULES for text in rule(call, args, before, outcome)]
 
 
 def _script_succeeds(call: Call, args: dict[str, Any], before: Store, outcome: Outcome) -> Iterator[str]:

@@ -114,15 +114,14 @@ class Explorer:
             world, more = observe(step, outcome)
             broken = broken + more
         world = step.then(world, outcome)
-        text = f"{step.text}: {outcome.word}" if outcome and "is lost" not in step.text else step.text
-        known = self._places.get(world)
+        known = place if world is self._worlds[place] else self._places.get(world)
         if known is None:
             broken = broken + broken_in_state(self._scenario, world)
-            known = self._add(world, place, text)
+            known = self._add(world, place, _in_words(step, outcome))
         if step.is_fair:
             self._fair[known].append(place)
         if broken:
-            self._report(broken, [*self._path(place), text])
+            self._report(broken, [*self._path(place), _in_words(step, outcome)])
         return not broken
 
     def _broken_by(self, step: Step, outcome: Outcome) -> list[str]:
@@ -163,6 +162,10 @@ class Explorer:
         stuck = next((place for place in range(len(self._worlds)) if place not in can_end), None)
         if stuck is not None:
             self._report(["from here no fair steps lead to the end of the session"], self._path(stuck))
+
+
+def _in_words(step: Step, outcome: Outcome | None) -> str:
+    return f"{step.text}: {outcome.word}" if outcome and "is lost" not in step.text else step.text
 
 
 @contextmanager

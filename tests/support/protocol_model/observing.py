@@ -9,6 +9,8 @@ from .world import Step, World
 def observe(step: Step, outcome: Outcome) -> tuple[World, list[str]]:
     """Return the world with the store that a call has left, and the rules that its events violate."""
     before = step.before
+    if outcome.store is before.store and not (outcome.events or outcome.journal or step.is_report):
+        return _with_answer(step, before, outcome), []
     grants, reported, broken = _observe_events(before, outcome)
     world = before._replace(
         store=outcome.store,
@@ -16,13 +18,20 @@ def observe(step: Step, outcome: Outcome) -> tuple[World, list[str]]:
         reported=reported + _late_usage(outcome),
         spent=before.spent + step.is_report,
     )
+    return _with_answer(step, world, outcome), broken
+
+
+def _with_answer(step: Step, world: World, outcome: Outcome) -> World:
+    """Return the world that knows which request has ended a wait, if the call did."""
     if step.call and step.call.verb == "parked/reply" and outcome.word in ("replied", "returned", "held"):
         args = dict(step.call.args)
-        world = world._replace(answered=world.answered | {(str(args["reply"]), str(args["request"]))})
-    return world, broken
+        return world._replace(answered=world.answered | {(str(args["reply"]), str(args["request"]))})
+    return world
 
 
 def _observe_events(before: World, outcome: Outcome) -> tuple[frozenset[str], int, list[str]]:
+    if not outcome.events:
+        return before.grants, before.reported, []
     grants, reported, broken = set(before.grants), before.reported, []
     for event in outcome.events:
         token = event["payload"].get("token_id")

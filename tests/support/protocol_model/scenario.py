@@ -34,9 +34,9 @@ class Budget(NamedTuple):
         return self._replace(**{kind: getattr(self, kind) - 1}, faults=self.faults - is_fault)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Scenario:
-    """A session with its bounds."""
+    """A session with its bounds; as a key it is itself, not its values."""
 
     name: str
     #: Scopes of the turns of each step.

@@ -111,7 +111,6 @@ class Server:
         self._keys = [*(session_key(SESSION_ID, part) for part in PARTS), *locks]
         self._known: dict[tuple[Store, Call], Outcome] = {}
         self._shas: dict[str, str] = {}
-        self._stores: dict[str, Store] = {}
 
     @property
     def calls(self) -> int:
@@ -166,7 +165,6 @@ class Server:
             {scope: value for scope, value in zip(self._scopes, locks, strict=True) if value},
             now_ms=NOW_MS + LONG_MS * call.is_later,
         )
-        store = self._stores.setdefault(store.text, store)
         recorded = _entries(events), _entries(journal)
         if isinstance(answer, Exception):
             return Outcome(f"failed: {answer}", None, store, *recorded)

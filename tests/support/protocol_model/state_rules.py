@@ -8,9 +8,6 @@ from .scenario import Scenario
 from .store import POSTED
 from .world import World
 
-#: Statuses of a turn with an open grant.
-_GRANTED = ("speaking", "parked", "held")
-
 
 def broken_in_state(scenario: Scenario, world: World) -> list[str]:
     """Return the rules that a state violates."""
@@ -51,25 +48,25 @@ def _counters_are_sums(scenario: Scenario, world: World) -> Iterator[str]:
     store = world.store
     if (store.count("closed"), store.count("messages")) != (len(store.written), len(store.dialog)):
         yield "the counters of turns and messages differ from the dialog"
-    if store.count("input_tokens") != world.spent:
-        yield f"attempts have reported {world.spent} tokens, booked are {store.count('input_tokens')}"
+    if store.input_tokens != world.spent:
+        yield f"attempts have reported {world.spent} tokens, booked are {store.input_tokens}"
 
 
 def _reservations_are_sums(scenario: Scenario, world: World) -> Iterator[str]:
     store = world.store
-    reserved = sum(turn.get("reserved_tokens", 0) for turn in store.turns.values())
+    reserved = store.reserved
     if store.count("reserved_tokens") != reserved:
         yield f"{store.count('reserved_tokens')} tokens are reserved, the turns hold {reserved}"
     for number, turn in store.turns.items():
         if turn["status"] != "speaking" and turn.get("reserved_tokens"):
             yield f"turn {number} reserves tokens, but no attempt is running"
     is_frozen = world.budget.expiries < scenario.budget.expiries  # a late attempt spends beside its successor
-    if scenario.limit and not is_frozen and store.count("input_tokens") + reserved > scenario.limit:
+    if scenario.limit and not is_frozen and store.input_tokens + reserved > scenario.limit:
         yield "spent and reserved tokens exceed the limit"
 
 
 def _grants_are_those_of_open_turns(scenario: Scenario, world: World) -> Iterator[str]:
-    open_grants = {turn["token"] for turn in world.store.turns.values() if turn["status"] in _GRANTED}
+    open_grants = world.store.granted
     if world.grants != open_grants:
         yield f"grants without completion: {sorted(world.grants)}; the open turns have {sorted(open_grants)}"
 
@@ -101,8 +98,8 @@ def _end_leaves_nothing_open(scenario: Scenario, world: World) -> Iterator[str]:
         yield f"the session has ended with the waiting posts {store.waiting_posts}"
     if store.count("reserved_tokens"):
         yield f"the session has ended with {store.count('reserved_tokens')} reserved tokens"
-    if world.reported != store.count("input_tokens"):
-        yield f"the events report {world.reported} tokens, booked are {store.count('input_tokens')}"
+    if world.reported != store.input_tokens:
+        yield f"the events report {world.reported} tokens, booked are {store.input_tokens}"
 
 
 def _completed_sessions_have_all_turns(scenario: Scenario, world: World) -> Iterator[str]:

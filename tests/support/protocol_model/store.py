@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
+from weakref import WeakValueDictionary
 
 #: A time in the far future: keys that expire by the model's clock stay on the server.
 NOW_MS = 4_000_000_000_000
@@ -26,42 +27,45 @@ _IGNORED_FIELDS = frozenset({"map_events", "notes", "collab", "spec", "digest", 
 _IGNORED_IN_RECORDS = frozenset({"waited_ms", "lost_worker"})
 #: Counters of repeated sends: they only delay the next one, and a sweep of the model comes after every delay.
 _SATURATED = frozenset({"dispatches", "advances"})
+#: Statuses of a turn with an open grant.
+_GRANTED = ("speaking", "parked", "held")
 
 
 class Store:
-    """The session's hashes, dialog and locks; two stores are equal if no script can distinguish them."""
+    """The session's hashes, dialog and locks; stores that no script can distinguish are one object."""
 
-    __slots__ = ("__dict__", "text")
+    __slots__ = ("__dict__", "__weakref__", "text")
+    _known: ClassVar[WeakValueDictionary[str, Store]] = WeakValueDictionary()
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    text: str
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Store) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
+    def __new__(cls, text: str) -> Store:
+        store = cls._known.get(text)
+        if store is None:
+            store = cls._known[text] = super().__new__(cls)
+            store.text = text
+        return store
 
     @cached_property
     def _parts(self) -> dict[str, Any]:
         return json.loads(self.text)
 
-    @property
+    @cached_property
     def session(self) -> dict[str, str]:
         """Return the session hash."""
         return self._parts["session"]
 
-    @property
+    @cached_property
     def status(self) -> str:
         """Return the status of the session."""
         return self.session["status"]
 
-    @property
+    @cached_property
     def is_final(self) -> bool:
         """Return whether the session has ended."""
         return self.status in ("completed", "cancelled")
 
-    @property
+    @cached_property
     def dialog(self) -> list[str]:
         """Return the messages: `number|token` of each turn, and those that were posted from outside."""
         return self._parts["dialog"]
@@ -76,7 +80,7 @@ class Store:
         """Return the posted messages that wait for the next write."""
         return json.loads(self.session.get("posts", "[]"))
 
-    @property
+    @cached_property
     def locks(self) -> dict[str, str]:
         """Return the holder of each lock by its scope."""
         return self._parts["locks"]
@@ -92,6 +96,36 @@ class Store:
         return [n for n, turn in self.turns.items() if turn["status"] not in ("closed", "dropped")]
 
     @cached_property
+    def open_scopes(self) -> tuple[str, ...]:
+        """Return the scopes of the open turns."""
+        return tuple(sorted({self.turns[number]["scope"] for number in self.open_turns}))
+
+    @cached_property
+    def tokens(self) -> list[tuple[int, str, str]]:
+        """Return number and scope of a turn for each token that it has or had, with the token."""
+        return [
+            (number, turn["scope"], token)
+            for number, turn in self.turns.items()
+            for token in (turn.get("token"), *turn.get("former", "").split())
+            if token is not None
+        ]
+
+    @cached_property
+    def granted(self) -> frozenset[str]:
+        """Return the tokens of the turns with an open grant."""
+        return frozenset(turn["token"] for turn in self.turns.values() if turn["status"] in _GRANTED)
+
+    @cached_property
+    def input_tokens(self) -> int:
+        """Return the tokens that are booked."""
+        return self.count("input_tokens")
+
+    @cached_property
+    def reserved(self) -> int:
+        """Return the tokens that the turns reserve."""
+        return sum(turn.get("reserved_tokens", 0) for turn in self.turns.values())
+
+    @cached_property
     def closed_turns(self) -> list[int]:
         """Return the numbers of the closed turns that no plan has consumed."""
         return [n for n, turn in self.turns.items() if turn["status"] == "closed"]
@@ -102,10 +136,11 @@ class Store:
 
     def without_lock(self, scope: str) -> Store:
         """Return the store after the lease of a scope has expired."""
-        if scope not in self._unlocked:
+        store = self._unlocked.get(scope)
+        if store is None:
             locks = {name: token for name, token in self.locks.items() if name != scope}
-            self._unlocked[scope] = Store(_dump({**self._parts, "locks": locks}))
-        return self._unlocked[scope]
+            store = self._unlocked[scope] = Store(_dump({**self._parts, "locks": locks}))
+        return store
 
     @cached_property
     def _unlocked(self) -> dict[str, Store]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from .answers import send_after_reply
 from .calls import await_agent_call, operator_call, reply_args
@@ -36,14 +37,20 @@ def _unchanged(world: World, _: Outcome | None) -> World:
     return world
 
 
-def _scopes(world: World) -> tuple[str, ...]:
-    return tuple(sorted({world.store.turns[number]["scope"] for number in world.store.open_turns}))
+@cache
+def _sweep_call(scopes: tuple[str, ...]) -> Call:
+    args = {"grace_ms": 1_000, "taken_ms": "", "probes": 0}
+    return Call("sessions/sweep", tuple(args.items()), scopes=scopes, rest=scopes, is_later=True)
+
+
+@cache
+def _release_call(number: int, scope: str, token: str) -> Call:
+    args = {"number": number, "token": token, "process": "worker/1"}
+    return make_call("turns/release_lost", args, scope)
 
 
 def _sweep(world: World) -> Step:
-    scopes = _scopes(world)
-    args = {"grace_ms": 1_000, "taken_ms": "", "probes": 0}
-    call = Call("sessions/sweep", tuple(args.items()), scopes=scopes, rest=scopes, is_later=True)
+    call = _sweep_call(world.store.open_scopes)
 
     def send(now: World, outcome: Outcome | None) -> World:
         assert outcome is not None
@@ -71,17 +78,13 @@ def _expiries(world: World) -> Iterator[Step]:
 def _releases(world: World) -> Iterator[Step]:
     """Yield that a worker ends the lease of a worker that it takes for lost, which it has read at some time before."""
     alive = {worker.token for worker in world.workers}
-    for number, turn in world.store.turns.items():
-        for token in (turn.get("token"), *turn.get("former", "").split()):
-            if token is None:
-                continue
-            args = {"number": number, "token": token, "process": "worker/1"}
-            call = make_call("turns/release_lost", args, turn["scope"])
-            text = f"a worker ends the lease of token {token}, whose worker counts as lost"
-            if token not in alive or world.store.locks.get(turn["scope"]) != token:
-                yield Step(text, world, call, _unchanged, is_fair=False)
-            elif world.budget.allows("expiries"):
-                yield Step(f"{text}, but runs", world.less("expiries"), call, _unchanged, is_fair=False)
+    for number, scope, token in world.store.tokens:
+        call = _release_call(number, scope, token)
+        text = f"a worker ends the lease of token {token}, whose worker counts as lost"
+        if token not in alive or world.store.locks.get(scope) != token:
+            yield Step(text, world, call, _unchanged, is_fair=False)
+        elif world.budget.allows("expiries"):
+            yield Step(f"{text}, but runs", world.less("expiries"), call, _unchanged, is_fair=False)
 
 
 def _strangers(world: World) -> Iterator[Step]:
@@ -155,7 +158,7 @@ def _cancel(world: World) -> Iterator[Step]:
     scopes = world.cancelling
     if scopes is None:
         if not world.store.is_final:
-            read = world._replace(cancelling=_scopes(world))
+            read = world._replace(cancelling=world.store.open_scopes)
             yield Step("the operator reads the session, to cancel it", read, None, _unchanged, is_fair=False)
     elif scopes != _DONE:
         args = {"request": "cancel", "reason": "cancelled", "detail": "", "retention_ms": 60_000, "by": ""}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 
 from .answers import after_answer, plan_next
 from .calls import call_of
@@ -91,13 +91,18 @@ def _after_renewal(index: int, worker: Worker, world: World, outcome: Outcome | 
     return world.with_worker(index, worker._replace(doing="book", plan=None))
 
 
+@cache
+def _text_of_call(worker: Worker) -> str:
+    plan = worker.plan
+    details = {**worker._asdict(), "step": plan and plan.step + 1, "version": plan and plan.expected}
+    return f"a worker {_NAMES[worker.doing].format(**details)}"
+
+
 def _sending(
     scenario: Scenario, world: World, index: int, worker: Worker, *, is_report: bool = False
 ) -> Iterator[Step]:
     """Yield the call that a worker has decided to make: its answer arrives, or it is lost and the call is repeated."""
-    plan = worker.plan
-    details = {**worker._asdict(), "step": plan and plan.step + 1, "version": plan and plan.expected}
-    text = f"a worker {_NAMES[worker.doing].format(**details)}"
+    text = _text_of_call(worker)
     call = call_of(scenario, worker)
     is_report = is_report or worker.doing == "book"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from .scenario import Budget, Plan, Scenario
@@ -40,6 +40,11 @@ IDLE = Worker()
 @cache
 def _text_of(worker: Worker) -> str:
     return repr(worker)
+
+
+@lru_cache(maxsize=10_000)
+def _names_in(*known: object) -> str:
+    return repr(known)
 
 
 class World(NamedTuple):
@@ -80,7 +85,7 @@ class World(NamedTuple):
 
     def new_name(self, prefix: str) -> str:
         """Return a name that occurs nowhere in this world: unused names are used again, so that states meet."""
-        known = self.store.text + repr((self.workers, self.people, self.grants, self.answered))
+        known = self.store.text + _names_in(self.workers, self.people, self.grants, self.answered)
         return next(name for letter in "abcdefghijklmnopqrstuvwxyz" if (name := prefix + letter) not in known)
 
 
