@@ -21,6 +21,7 @@ def test_command_list_is_complete():
         *("init", "examples"),
         *("demo", "run", "submit", "continue", "fork", "list", "search", "show", "watch", "graph", "export"),
         *("attachments", "replay", "compare"),
+        "activate",
         *(
             "suspend",
             "resume",
