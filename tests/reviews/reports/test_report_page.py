@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from programs import find_program
 from review_tools.runs import KEY, UNUSED, a_reported_run
 from review_tools.values import a_finding, a_result, a_run
 from servers.browser import own_browser, own_tab
@@ -23,7 +22,7 @@ LOW = a_finding(path="b.py", line=4, rule="E501", severity=Severity.LOW, agents=
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with own_browser(find_program("chromium", "google-chrome")) as browser:
+    with own_browser() as browser:
         yield browser
 
 

@@ -1,4 +1,4 @@
-"""`symposia up` with Flower, and a browser on its pages; the tests of a module share both."""
+"""`symposia up` with Flower, and a browser on its pages; the tests of all modules share both."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from playwright.sync_api import Browser
 from live import REGISTRY, until
 from processes.gone import command_of
 from processes.terminal import Running, Terminal
-from programs import find_program
 from review_tools.schedules import PANEL
 from servers.browser import Tab, own_browser, own_tab
 from servers.dashboard_place import AGENTS, CREDENTIALS
@@ -27,9 +26,12 @@ from servers.ports import own_port
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
-from symposia.models.protocol.collab import Collab, Participant
+from symposia.models.protocol.collab import Collab, CollabStatus, Participant
 from symposia.reviews.job import ReviewJob
 from symposia.state.redis.connect import connect
+from symposia.state.redis.keys import SESSIONS, session_key
+from symposia.state.sessions.index import SessionIndex
+from symposia.tasks.sessions.restore_prune import prune
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -65,6 +67,7 @@ callable = "stub_agents.shop:review"
 """
 #: A panel whose failed turns are skipped at once.
 SKIPPING_PANEL = PANEL + 'policy = {{ attempts = 1, backoff_s = 0, then = "skip" }}\n'
+ENDED = {CollabStatus.COMPLETED, CollabStatus.CANCELLED}
 #: Opens a path of Flower in a tab of its own.
 OpenTab = Callable[..., Tab]
 
@@ -86,7 +89,16 @@ class Services:
         reader = until(self.client.archived, what="there is an archive")
         until(lambda: reader.has_ended(job.id), what="the session is archived")
         with connect(self.client.redis_url) as redis:
-            redis.delete(*redis.scan_iter(f"symposia:{{{job.id}}}:*"))
+            redis.delete(*redis.scan_iter(session_key(job.id, "*")))
+
+    def remove_ended_sessions(self) -> None:
+        """Removes all sessions that have ended, from Redis and from the archive."""
+        with connect(self.client.redis_url) as redis:
+            for session_id in redis.zrange(SESSIONS, 0, -1):
+                if redis.hget(session_key(session_id, "session"), "status") in ENDED:
+                    redis.delete(*redis.scan_iter(session_key(session_id, "*")))
+            assert self.client.archive is not None
+            prune(self.client.archive, redis, before_ms=SessionIndex(redis).now_ms())
 
     def kill_flower(self) -> None:
         """Kills Flower. It is started again, which takes seconds."""
@@ -146,14 +158,8 @@ def more_agents() -> str:
     return "".join(line.format(it) for it in HOSTILE) + REVIEWER
 
 
-@pytest.fixture(scope="module")
-def more_settings() -> dict[str, str]:
-    """Further settings of the services; a module overrides it."""
-    return {}
-
-
-@pytest.fixture(scope="module")
-def services(tmp_path_factory: pytest.TempPathFactory, more_settings: dict[str, str]) -> Iterator[Services]:
+@pytest.fixture(scope="package")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Services]:
     """All services of one machine, started by the command that a person types."""
     folder = tmp_path_factory.mktemp("up")
     port = own_port()
@@ -169,8 +175,8 @@ def services(tmp_path_factory: pytest.TempPathFactory, more_settings: dict[str, 
             "flower_port": str(port),
             "worker_processes": "1",
             "sweep_interval_s": "0.2",
+            "redispatch_after_s": "2",  # queued sessions are stuck soon
             "jobs": json.dumps({name: str(folder / f"{name}.json") for name in JOBS}),
-            **more_settings,
         }
         terminal = Terminal(folder, settings)
         stack.callback(terminal.close)
@@ -184,10 +190,17 @@ def services(tmp_path_factory: pytest.TempPathFactory, more_settings: dict[str, 
         assert running.interrupt().ended().code == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="module", autouse=True)
+def own_sessions(services: Services) -> Iterator[None]:
+    """The lists show no ended sessions of other modules."""
+    yield
+    services.remove_ended_sessions()
+
+
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     """A browser."""
-    with own_browser(find_program("chromium", "google-chrome")) as browser:
+    with own_browser() as browser:
         yield browser
 
 
@@ -221,7 +234,21 @@ def stage(services: Services) -> Iterator[Stage]:
     stage.open_gate()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
+def schedule(services: Services) -> Iterator[Callable[[str, str], None]]:
+    """Adds schedules of jobs; they are removed after the test."""
+    names = []
+
+    def schedule(name: str, job: str) -> None:
+        services.client.schedules.add(name, cron="0 3 * * *", zone="Europe/Berlin", job=job)
+        names.append(name)
+
+    yield schedule
+    for name in names:
+        services.client.schedules.remove(name)
+
+
+@pytest.fixture
 def review(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., ReviewJob]:
     """Starts a review of files with these names by one agent."""
 
@@ -232,7 +259,9 @@ def review(services: Services, tmp_path_factory: pytest.TempPathFactory) -> Call
         files = folder / "files"
         files.mkdir()
         for name in names:
-            (files / name).write_text("one line\n")
-        return services.client.review(files, panel=agent, root_name=root_name, panels_file=panels)
+            # Of its own: results of the same line are used again, findings compared with those of the same root.
+            (files / name).write_text(f"one line of {folder.name}\n")
+        root = root_name or folder.name
+        return services.client.review(files, panel=agent, root_name=root, panels_file=panels)
 
     return review

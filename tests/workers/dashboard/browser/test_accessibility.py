@@ -48,12 +48,6 @@ STATUSES = {"parked": "active", "suspended": "suspended", "failed": "cancelled"}
 BUSY = 9
 
 
-@pytest.fixture(scope="module")
-def more_settings():
-    """Queued sessions are stuck soon."""
-    return {"redispatch_after_s": "2"}
-
-
 def submit(services, title: str, *, mode: str, agents: dict[str, str], people=(), **options: Any):
     everyone = [Participant(participant_id=it) for it in agents]
     everyone += [Participant(participant_id=it, kind="human") for it in people]
@@ -178,10 +172,10 @@ def test_inbox_is_accessible(sessions, findings):
     assert findings("/inbox", prepare) == {}
 
 
-def test_schedules_are_accessible(services, findings):
+def test_schedules_are_accessible(services, schedule, findings):
     schedules = services.client.schedules
     for name, job in (("paused", "talk"), ("failing", "failing")):
-        schedules.add(name, cron="0 3 * * *", zone="Europe/Berlin", job=job)
+        schedule(name, job)
     schedules.pause("paused")
     schedules.run_now("failing")
     until(lambda: schedules.get("failing").last, what="the run has ended")

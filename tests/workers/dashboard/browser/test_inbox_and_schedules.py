@@ -103,20 +103,6 @@ def test_filter_shows_the_questions_of_one_person(ask, open_tab):
     expect(page.locator("#empty")).to_be_visible()
 
 
-@pytest.fixture
-def schedule(services):
-    """Adds schedules of jobs; they are removed after the test."""
-    names = []
-
-    def schedule(name: str, job: str):
-        services.client.schedules.add(name, cron="0 3 * * *", zone="Europe/Berlin", job=job)
-        names.append(name)
-
-    yield schedule
-    for name in names:
-        services.client.schedules.remove(name)
-
-
 def test_schedule_is_paused_resumed_and_run(services, schedule, open_tab):
     schedule("nightly", "talk")
     page = open_tab("/schedules").page

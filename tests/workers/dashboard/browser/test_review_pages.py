@@ -51,9 +51,12 @@ def test_hostile_findings_are_filtered_and_failed_items_retried(services, review
     assert report.locator("img, script, a[href^='javascript']").count() == 0
     assert tab.unsafe_parts() == []
 
-    (services.folder / "fixed").touch()
-    page.get_by_role("button", name="Retry failed items").click()
-    expect(findings).to_have_count(3)
+    (fixed := services.folder / "fixed").touch()
+    try:
+        page.get_by_role("button", name="Retry failed items").click()
+        expect(findings).to_have_count(3)
+    finally:
+        fixed.unlink()
     expect(page.locator("#failed-part")).to_be_hidden()
     expect(page.get_by_role("button", name="Retry failed items")).to_be_hidden()
     expect(page.locator("#facts")).to_contain_text("3 of 3 finished (3 done)")

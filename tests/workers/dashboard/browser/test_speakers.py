@@ -66,6 +66,8 @@ def test_current_speaker_moves_in_list_and_page(stage, open_tab, session_list, m
     places = {"list": session_list.locator(f"#row-{job.id}"), "page": page.locator("#now")}
     for names, turn in MODES[mode][2]:
         for name, place in places.items():
+            for speaker in names.split():
+                expect(place).to_contain_text(f"{speaker} (speaking)")
             until(
                 lambda place=place, names=names: speakers(place) == set(names.split()),
                 what=f"{names} speaking in turn {turn}, in the {name}",
