@@ -116,7 +116,7 @@ def test_operations_need_only_granted_rights(place: Place, servers: tuple[str, s
     settings = child_environment(load_settings(**place.settings))
     options = {name.removeprefix("SYMPOSIA_").lower(): value for name, value in settings.items()}
     flower = FlowerServer(place.folder, options, {"FLOWER_BASIC_AUTH": CREDENTIALS}, credentials=CREDENTIALS)
-    place.stack.callback(flower.stop)
+    place.stack.callback(flower.kill)
     read_flower(flower.start(), session)
     assert administrator.acl_log() == []
 

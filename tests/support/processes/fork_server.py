@@ -133,12 +133,23 @@ class ForkServer:
                 self._changed.notify_all()
 
     def start(
-        self, module: str, arguments: Sequence[str], *, env: Mapping[str, str], cwd: Path, output: IO[bytes]
+        self,
+        module: str,
+        arguments: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: Path,
+        output: IO[bytes],
+        imported: Sequence[str] = (),
     ) -> ForkedProcess:
-        """Run a module as `python -m` does, in a session of its own; both outputs go to `output`."""
+        """Run a module as `python -m` does, in a session of its own; both outputs go to `output`.
+
+        `imported`: modules that the fork server imports first, unless it has done so.
+        """
         with Path(os.devnull).open("rb") as nothing:
             descriptors = (nothing.fileno(), output.fileno(), output.fileno())
-            return self._start({"module": module}, arguments, descriptors, env, cwd)
+            program = {"module": module, "imported": list(imported)}
+            return self._start(program, arguments, descriptors, env, cwd)
 
     def start_script(
         self,
@@ -154,7 +165,7 @@ class ForkServer:
 
     def _start(
         self,
-        program: Mapping[str, str],
+        program: Mapping[str, Any],
         arguments: Sequence[str],
         descriptors: tuple[int, int, int],
         env: Mapping[str, str],
@@ -213,6 +224,8 @@ def _serve(orders: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
             message, descriptors, _, _ = socket.recv_fds(orders, _MAX_ORDER, 3)
             if not message:
                 return None
+            order = json.loads(message)
+            _import(order.get("imported", ()))
             if not os.fork():
                 signal.set_wakeup_fd(-1)
                 signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -220,7 +233,7 @@ def _serve(orders: socket.socket) -> tuple[dict[str, Any], list[int]] | None:
                 orders.send(json.dumps(["started", os.getpid(), 0]).encode())
                 for descriptor in (woken, wakes, orders.detach()):
                     os.close(descriptor)
-                return json.loads(message), descriptors
+                return order, descriptors
             for descriptor in descriptors:
                 os.close(descriptor)
 
@@ -267,14 +280,20 @@ def _become(order: dict[str, Any], descriptors: Sequence[int]) -> None:
         runpy.run_path(script, run_name="__main__")
 
 
+def _import(names: Sequence[str]) -> None:
+    if missing := [it for it in names if it not in sys.modules]:
+        for name in missing:
+            import_module(name)
+        gc.freeze()
+
+
 def main(descriptor: int) -> None:
     del sys.path[0]  # the folder in which the tests run
     for name in _IMPORTED:
         with suppress(ModuleNotFoundError):  # an earlier release may lack it
             import_module(name)
-    for module in pkgutil.walk_packages(
-        import_module("symposia.workers.cli").__path__, "symposia.workers.cli."
-    ):
+    commands = import_module("symposia.workers.cli")
+    for module in pkgutil.walk_packages(commands.__path__, f"{commands.__name__}."):
         import_module(module.name)
     gc.freeze()
     with socket.socket(fileno=descriptor) as orders:

@@ -19,11 +19,14 @@ from typing import Any
 import psutil
 
 from live import SUPPORT, until
+from processes.flower import IMPORTED
+from processes.fork_server import ForkedProcess, fork_server
 from scaling import patient
 from servers.ports import own_port
 from symposia.workers.local.processes import end_with_parent
 
-SYMPOSIA = Path(sys.executable).with_name("symposia")
+#: The command as a person types it.
+COMMAND = (str(Path(sys.executable).with_name("symposia")), "flower")
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class FlowerServer:
     settings: Mapping[str, str]
     #: Further environment variables, such as FLOWER_BASIC_AUTH.
     environment: Mapping[str, str] = field(default_factory=dict)
-    #: The command before its options.
-    program: Sequence[str] = (str(SYMPOSIA), "flower")
+    #: The command before its options; None: `symposia flower` as a fork of a process that has imported its code.
+    program: Sequence[str] | None = None
     options: Sequence[str] = ()
     prefix: str = ""
     #: `user:password` that every request has; empty: none.
@@ -59,15 +62,28 @@ class FlowerServer:
     def start(self) -> FlowerServer:
         chosen = {f"SYMPOSIA_{name.upper()}": value for name, value in self.settings.items()}
         self.log_file = self.folder / f"flower-{self.port}.log"
+        environment = {**os.environ, **chosen, **self.environment, "PYTHONPATH": str(SUPPORT)}
+        options = [f"--port={self.port}", *self.options]
+        self.process: subprocess.Popen[bytes] | ForkedProcess
         with self.log_file.open("ab") as output:
-            self.process = subprocess.Popen(
-                end_with_parent([*self.program, f"--port={self.port}", *self.options], signal.SIGKILL),
-                env={**os.environ, **chosen, **self.environment, "PYTHONPATH": str(SUPPORT)},
-                cwd=self.folder,
-                stdout=output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+            if self.program is None and sys.platform == "linux":
+                self.process = fork_server().start(
+                    "processes.flower",
+                    options,
+                    env=environment,
+                    cwd=self.folder,
+                    output=output,
+                    imported=IMPORTED,
+                )
+            else:
+                self.process = subprocess.Popen(
+                    end_with_parent([*(self.program or COMMAND), *options], signal.SIGKILL),
+                    env=environment,
+                    cwd=self.folder,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
         until(self._answers, what="Flower answers")
         return self
 

@@ -57,7 +57,7 @@ def dashboard(model: StubModel, tmp_path_factory: pytest.TempPathFactory) -> Ite
         worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=8, heartbeat=True)
         stack.callback(worker.close)
         flower = FlowerServer(folder, settings, {"FLOWER_BASIC_AUTH": CREDENTIALS}, credentials=CREDENTIALS)
-        stack.callback(flower.stop)
+        stack.callback(flower.kill)
         flower.start()
         worker.wait_ready()
         yield Place(folder, settings, stack.enter_context(Client(load_settings(**settings))), flower)
@@ -81,7 +81,7 @@ def start_flower(tmp_path: Path, settings: dict[str, str]) -> Iterator[StartFlow
 
     yield start
     for server in started:
-        server.stop()
+        server.kill()
 
 
 @pytest.fixture

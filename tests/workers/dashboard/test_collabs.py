@@ -118,7 +118,7 @@ def test_archived_sessions_are_paged_and_listed_once(dashboard):
             assert flower.json("/api/collabs/archived?q=old&status=cancelled")["collabs"] == []
             assert flower.json("/api/collabs?q=old")["collabs"] == []
         finally:
-            flower.stop()
+            flower.kill()
 
 
 @pytest.mark.long

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from documents.pages import Page
-from servers.flower import FlowerServer
+from servers.flower import COMMAND, FlowerServer
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long
@@ -28,8 +28,8 @@ def serves_pages(flower: FlowerServer) -> None:
     assert f'href="{flower.prefix}/collabs"' in flower.get("/workers").text
 
 
-def test_flower_command_serves_the_pages(flower):
-    serves_pages(flower)
+def test_flower_command_serves_the_pages(start_flower):
+    serves_pages(start_flower(program=COMMAND))
 
 
 def test_celery_flower_command_serves_the_pages(start_flower):
@@ -45,8 +45,8 @@ def test_stock_flower_serves_the_pages_with_one_line(start_flower, tmp_path):
     assert flower.listens_on() == {"127.0.0.1"}
 
 
-@pytest.mark.parametrize("program", [None, pytest.param(CELERY, marks=pytest.mark.long)])
-def test_pages_work_below_a_prefix(start_flower, program):
-    option = "--url-prefix=watch/it" if program is None else "--url_prefix=watch/it"
-    chosen = {} if program is None else {"program": program}
-    serves_pages(start_flower(option, prefix="/watch/it", **chosen))
+@pytest.mark.parametrize(
+    ("program", "option"), [(COMMAND, "--url-prefix=watch/it"), (CELERY, "--url_prefix=watch/it")]
+)
+def test_pages_work_below_a_prefix(start_flower, program, option):
+    serves_pages(start_flower(option, prefix="/watch/it", program=program))

@@ -82,7 +82,7 @@ def test_a_lost_redis_is_one_line(tmp_path, settings):
             server.stop()
             assert_unavailable(flower)
         finally:
-            flower.stop()
+            flower.kill()
 
 
 def test_a_redis_that_never_answered_is_one_line(tmp_path, settings):
@@ -94,7 +94,7 @@ def test_a_redis_that_never_answered_is_one_line(tmp_path, settings):
             assert flower.get(path).status == 503, path
         assert_unavailable(flower)
     finally:
-        flower.stop()
+        flower.kill()
 
 
 def assert_unavailable(flower: FlowerServer) -> None:

@@ -78,7 +78,7 @@ def test_several_flowers_show_and_act(dashboard):
         assert dashboard.act(job, "cancel").status == 200
         until(lambda: second.json(path)["is_final"], what="the second Flower shows the end")
     finally:
-        second.stop()
+        second.kill()
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -136,7 +136,7 @@ def guarded_by_oauth(dashboard) -> Iterator[tuple[FlowerServer, OAuthServer]]:
         }
         flower = FlowerServer(dashboard.folder, dashboard.settings, environment, port=port).start()
         yield flower, oauth
-        flower.stop()
+        flower.kill()
 
 
 def test_oauth_login_allows_actions_and_names_the_actor(dashboard, guarded_by_oauth):

@@ -13,6 +13,7 @@ import pytest
 from tornado.http1connection import _ExceptionLoggingContext
 
 from scaling import patient
+from servers.flower import COMMAND
 
 #: A page whose handler ends its own process while Tornado starts the request.
 CONFIG = """
@@ -51,7 +52,7 @@ def test_flower_ends_while_it_starts_a_request(start_flower, tmp_path: Path):
 
 @pytest.mark.long
 def test_flower_ends_with_open_streams(start_flower):
-    flower = start_flower()
+    flower = start_flower(program=COMMAND)
     with ExitStack() as stack:
         streams = [stack.enter_context(flower.stream("/api/collabs/stream")) for _ in range(3)]
         assert [it.status for it in streams] == [200] * 3

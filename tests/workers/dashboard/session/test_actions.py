@@ -185,7 +185,7 @@ def test_open_or_read_only_flower_has_no_actions(dashboard):
                 answer = flower.post(f"/api/collabs/{job.id}/{action}", body, **basic(CREDENTIALS))
                 assert answer.status == 403, (action, answer)
         finally:
-            flower.stop()
+            flower.kill()
     assert job.status() == "active"
     gate.touch()
     result_of(job, timeout_s=60)
