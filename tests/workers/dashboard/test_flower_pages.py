@@ -27,6 +27,12 @@ OPEN_API = {"FLOWER_UNAUTHENTICATED_API": "true"}
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
+@pytest.fixture
+def settings(settings):
+    """A message that waits on a slow machine is not sent again: the queue would be longer."""
+    return settings | {"redispatch_after_s": "60"}
+
+
 def rows(flower: FlowerServer, search: str = "") -> list[dict]:
     """The rows of the list of tasks, as the page asks for them."""
     query = {"draw": 1, "start": 0, "length": 100, "search[value]": search}
