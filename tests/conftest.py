@@ -100,7 +100,7 @@ def sharing_group(item: pytest.Item) -> str:
     if not shared:
         return ""
     if any(it.scope == "package" for it in shared):
-        return item.nodeid.rpartition("/")[0]
+        return item.nodeid.partition("::")[0].rpartition("/")[0]
     parameters = (getattr(item, "callspec", None) and item.callspec.params) or {}
     chosen = [str(parameters[it.argname]) for it in shared if it.argname in parameters]
     return "-".join([item.nodeid.partition("::")[0], *chosen])
