@@ -76,7 +76,9 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guarded]:
             **SECRETS,
         }
         settings = load_settings(redis_url=url, agents_file=folder / "agents.toml", data_dir=folder)
-        worker = LiveWorker("w1", folder, environment, app="symposia.workers", concurrency=2)
+        worker = LiveWorker(
+            "w1", folder, environment, app="symposia.workers", concurrency=2, as_installed=True
+        )
         try:
             worker.wait_ready()
             until(

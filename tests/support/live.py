@@ -119,13 +119,15 @@ class LiveWorker:
         options: Sequence[str] = (),
         path: Sequence[Path] = (),
         code: Path | None = None,
+        as_installed: bool = False,
         heartbeat: bool = False,
         neighbours: bool = False,
     ) -> None:
         """Start it.
 
         `options`: more for Celery's command line; `path`: folders with modules of its app or agents;
-        `code`: folder with the code of another version;
+        `code`: folder with the code of another version; `as_installed`: not as a fork, so that it has arguments of its
+        own and all of its start is that of a user;
         `heartbeat`: Flower learns of a worker from its heartbeats, which no other test needs; `neighbours`: workers learn
         of each other.
         """
@@ -139,7 +141,7 @@ class LiveWorker:
         search = os.pathsep.join(str(it) for it in folders if it)
         environment = {**os.environ, **env, "PYTHONPATH": search}
         self.process: subprocess.Popen[bytes] | ForkedProcess
-        if sys.platform == "linux":
+        if sys.platform == "linux" and not as_installed:
             self.process = fork_server(code).start(
                 "processes.program", arguments, env=environment, cwd=folder, output=self._output
             )

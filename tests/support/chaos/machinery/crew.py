@@ -135,6 +135,7 @@ class Crew:
                 concurrency=self._concurrency,
                 options=member.options,
                 path=member.path,
+                as_installed=bool(member.path),  # Python reads `sitecustomize` only when it starts
             )
         )
         member.lives += 1

@@ -171,7 +171,11 @@ def test_agents_of_several_libraries_run_in_one_process(terminal_with_frameworks
 def test_agents_of_several_libraries_run_on_a_worker(terminal_with_frameworks):
     terminal, environment, _ = terminal_with_frameworks
     worker = LiveWorker(
-        *("w", terminal.folder, environment), app="symposia.workers", concurrency=2, path=terminal.path
+        *("w", terminal.folder, environment),
+        app="symposia.workers",
+        concurrency=2,
+        path=terminal.path,
+        as_installed=True,  # the packages in `path` replace others
     )
     try:
         worker.wait_ready()
