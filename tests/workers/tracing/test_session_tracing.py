@@ -26,7 +26,15 @@ from symposia.workers.tracing.session_tracing import SessionTracing
 from symposia.workers.tracing.setup import find_problem, start_tracing
 
 FACTS = {"participants": ("ann", "bob")}
-STATE = {"opened_ms": 1_000, "ended_ms": 5_000, "now_ms": 6_000, "closed": 2, "messages": 3, "detail": ""}
+STATE = {
+    "opened_ms": 1_000,
+    "started_ms": 1_000,
+    "ended_ms": 5_000,
+    "now_ms": 6_000,
+    "closed": 2,
+    "messages": 3,
+    "detail": "",
+}
 
 
 class Traced:
