@@ -60,6 +60,7 @@ _RUN_FIELDS = (
         "output",
         "output_by",
         "record",
+        "draft",
         "items",
         "reducer",
     ),

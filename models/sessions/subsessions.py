@@ -19,8 +19,12 @@ from .subsession_limits import DEEPEST, TOO_DEEP
 #: Built-in agent of a participant whose binding contains the document of a session.
 SESSION_AGENT = "session"
 
-#: Fields of a session file that a sub-session must not have, because it inherits them.
-_INHERITED = ("tenant", "task", "conversation")
+#: Fields of a session file that a sub-session must not have, each with the reason.
+_REFUSED = {
+    **dict.fromkeys(("tenant", "task", "conversation"), "inherits it from its parent"),
+    "continues": "begins with messages of its parent",
+    "draft": "starts when its parent asks it",
+}
 
 # One more than can be configured: a sub-session that is nested too deep gets a reference, too, and is then refused.
 Depth = Annotated[int, Field(ge=1, le=DEEPEST + 1)]
@@ -60,13 +64,10 @@ def check_document(document: object, where: str = "session") -> Mapping[str, Any
     """
     if not isinstance(document, Mapping):
         raise InvalidInput(where, document, "must be a session file, or a table of its fields")
-    for name in _INHERITED:
+    for name, reason in _REFUSED.items():
         if document.get(name) is not None:
-            rule = "must not be set in a sub-session, which inherits it from its parent"
+            rule = f"must not be set in a sub-session, which {reason}"
             raise InvalidInput(f"{where}.{name}", document[name], rule)
-    if document.get("continues") is not None:
-        rule = "must not be set in a sub-session, which begins with messages of its parent"
-        raise InvalidInput(f"{where}.continues", document["continues"], rule)
     if "inputs" in document:
         raise InvalidInput(f"{where}.inputs", document["inputs"], "must be set at the top of a session file")
     return document

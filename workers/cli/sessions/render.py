@@ -254,7 +254,7 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
     if inputs := job.spec.inputs:
         given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
         yield hanging(screen, Text("inputs: "), Text(printable(given)))
-    if (now := _now(job, collab, cast)) is not None:
+    if (now := _now(job, state, cast)) is not None:
         yield Text(f"now: {now}")
     if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
         agents = state.awaited_agents
@@ -272,13 +272,12 @@ def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
         yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
 
 
-def _now(job: CollabJob, collab: Collab, cast: ParticipantNames) -> str | None:
+def _now(job: CollabJob, state: SessionState, cast: ParticipantNames) -> str | None:
     """Return what happens in a session now; None: it has ended."""
-    state = job.state()
     if state.is_final:
         return None
     if state.status is CollabStatus.DRAFT:
-        return f"a draft; `symposia activate {collab.collab_id[:8]}` starts it"
+        return f"a draft; `symposia activate {job.id[:8]}` starts it"
     holder = job.turn_state().current_turn_holder
     before = f", after the turn of {cast.name(holder)}" if holder else ""
     speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]

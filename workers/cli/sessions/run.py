@@ -238,7 +238,7 @@ def submit(  # noqa: PLR0913 - each is an option
         _with_people(_with_attachments(_with_record(it, record), attach, settings), approvers, observers)
         for it in options.read(sources)
     ]
-    submissions = [replace(it, draft=draft) for it in submissions]
+    submissions = [replace(it, draft=draft or it.draft) for it in submissions]
     sessions = installation_of(Client(settings)).sessions
     if len(sources) == 1:
         with sources[0].name_file_in_errors():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -163,8 +164,11 @@ def test_ctrl_c_leaves_a_watched_session_running(busy, waiting, gate):
     assert busy.call("watch", waiting).code == 0
 
 
-def test_draft_waits_until_it_is_activated(busy, pair_file):
-    started, dropped = (busy.call("submit", "--draft", pair_file).out.strip() for _ in range(2))
+def test_draft_waits_until_it_is_activated(busy, pair_file, tmp_path):
+    started = busy.call("submit", "--draft", pair_file).out.strip()
+    file = tmp_path / "draft.yaml"
+    file.write_text(f"{Path(pair_file).read_text()}\ndraft: true\n")
+    dropped = busy.call("submit", str(file)).out.strip()
     drafts = [it["id"] for it in busy.call("list", "--status", "draft", "--json").json()]
     assert {started, dropped} <= set(drafts)
     assert f"`symposia activate {started[:8]}` starts it" in busy.call("show", started).out
