@@ -24,7 +24,9 @@ SLOWEST = "--durations=50"
 #: Lines of pytest: the last one, one of its list of failures, and the one of a run that ends early. The line of `make`
 #: after pytest's exit code 1: tests failed.
 SUMMARY = re.compile(r"^=* ?((?:\d+ \w+, )*\d+ \w+ in [\d.]+s.*?) ?=*$")
-FAILURE = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$")
+FAILURE = re.compile(
+    r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$"
+)  # not the record of a log, whose level is padded
 STOPPED = re.compile(r"^!+ .+ !+$")
 TESTS_FAILED = re.compile(r"^make.*\*\*\* \[.*test-all\] Error 1$")
 

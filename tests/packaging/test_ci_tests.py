@@ -22,11 +22,13 @@ test-all:
 """
 #: Tests that fail, end their process, or stop at a time limit when they are run for the first time.
 TESTS = """
-import os, time
+import logging, os, time
 from pathlib import Path
 import pytest
 
-def fail(): raise AssertionError
+def fail():
+    logging.error("its report shows this record")
+    raise AssertionError
 def crash(): os._exit(3)
 def hang(): time.sleep(600)
 def nothing(): pass

@@ -5,8 +5,6 @@ from __future__ import annotations
 import inspect
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -16,11 +14,10 @@ from typing import IO, Protocol, TypeVar
 
 from redis import Redis
 
-from processes.fork_server import ForkedProcess, fork_server
+from processes.fork_server import start_module
 from scaling import patient
 from stub_agents import live as live_agents
 from symposia.state.presence import WorkerPresence
-from symposia.workers.local.processes import end_with_parent
 
 T = TypeVar("T")
 R_co = TypeVar("R_co", covariant=True)
@@ -140,20 +137,15 @@ class LiveWorker:
         folders = [code, *path, SUPPORT, os.environ.get("PYTHONPATH")]
         search = os.pathsep.join(str(it) for it in folders if it)
         environment = {**os.environ, **env, "PYTHONPATH": search}
-        self.process: subprocess.Popen[bytes] | ForkedProcess
-        if sys.platform == "linux" and not as_installed:
-            self.process = fork_server(code).start(
-                "processes.program", arguments, env=environment, cwd=folder, output=self._output
-            )
-        else:
-            self.process = subprocess.Popen(
-                end_with_parent([sys.executable, "-m", "processes.program", *arguments], signal.SIGKILL),
-                env=environment,
-                cwd=folder,
-                stdout=self._output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        self.process = start_module(
+            "processes.program",
+            arguments,
+            env=environment,
+            cwd=folder,
+            output=self._output,
+            code=code,
+            as_installed=as_installed,
+        )
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")

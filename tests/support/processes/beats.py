@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import IO
 
 from live import until
-from processes.fork_server import ForkedProcess, fork_server
+from processes.fork_server import start_module
 from scaling import patient
-from symposia.workers.local.processes import end_with_parent
 
 
 class LiveBeat:
@@ -23,20 +21,9 @@ class LiveBeat:
         self.log_file = folder / f"{name}.log"
         self._output: IO[bytes] = self.log_file.open("ab")
         arguments = ["beat", "--loglevel=INFO", "--pidfile="]
-        self.process: subprocess.Popen[bytes] | ForkedProcess
-        if sys.platform == "linux":
-            self.process = fork_server(code).start(
-                "symposia.workers", arguments, env=environment, cwd=folder, output=self._output
-            )
-        else:
-            self.process = subprocess.Popen(
-                end_with_parent([sys.executable, "-m", "symposia.workers", *arguments], signal.SIGKILL),
-                env=environment,
-                cwd=folder,
-                stdout=self._output,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
+        self.process = start_module(
+            "symposia.workers", arguments, env=environment, cwd=folder, output=self._output, code=code
+        )
 
     def log(self) -> str:
         return self.log_file.read_text(errors="replace")

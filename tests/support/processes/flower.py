@@ -1,7 +1,7 @@
 """`python -m processes.flower OPTION ...`: `symposia flower`, whose program runs in the same process.
 
-The command replaces its process by that of Flower (exec). Here the fork of a process that has imported the code of both
-goes on instead.
+The command replaces its process by that of Flower (exec). Here the process keeps what it has imported and runs the code of
+Flower.
 """
 
 from __future__ import annotations

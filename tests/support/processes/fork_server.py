@@ -197,6 +197,33 @@ def fork_server(code: Path | None = None) -> ForkServer:
     return _SERVERS[code]
 
 
+def start_module(
+    module: str,
+    arguments: Sequence[str],
+    *,
+    env: Mapping[str, str],
+    cwd: Path,
+    output: IO[bytes],
+    code: Path | None = None,
+    imported: Sequence[str] = (),
+    as_installed: bool = False,
+) -> subprocess.Popen[bytes] | ForkedProcess:
+    """Run a module as `python -m` does, in a session of its own that ends with the tests: a fork where there can be one.
+
+    `code`: folder with the code of another version; `imported`: as in `ForkServer.start`; `as_installed`: no fork.
+    """
+    if sys.platform == "linux" and not as_installed:
+        return fork_server(code).start(module, arguments, env=env, cwd=cwd, output=output, imported=imported)
+    return subprocess.Popen(
+        end_with_parent([sys.executable, "-m", module, *arguments], signal.SIGKILL),
+        env=env,
+        cwd=cwd,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+    )
+
+
 def fork_server_pids() -> set[int]:
     """Return the processes of all fork servers."""
     return {it.process.pid for it in _SERVERS.values()}

@@ -20,7 +20,7 @@ import psutil
 
 from live import SUPPORT, until
 from processes.flower import IMPORTED
-from processes.fork_server import ForkedProcess, fork_server
+from processes.fork_server import ForkedProcess, start_module
 from scaling import patient
 from servers.ports import own_port
 from symposia.workers.local.processes import end_with_parent
@@ -66,8 +66,8 @@ class FlowerServer:
         options = [f"--port={self.port}", *self.options]
         self.process: subprocess.Popen[bytes] | ForkedProcess
         with self.log_file.open("ab") as output:
-            if self.program is None and sys.platform == "linux":
-                self.process = fork_server().start(
+            if self.program is None:
+                self.process = start_module(
                     "processes.flower",
                     options,
                     env=environment,
@@ -77,7 +77,7 @@ class FlowerServer:
                 )
             else:
                 self.process = subprocess.Popen(
-                    end_with_parent([*(self.program or COMMAND), *options], signal.SIGKILL),
+                    end_with_parent([*self.program, *options], signal.SIGKILL),
                     env=environment,
                     cwd=self.folder,
                     stdout=output,
