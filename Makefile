@@ -25,7 +25,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup
 ALL_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=1
 FEW_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=0.05
-FAST_TESTS := tests/models tests/tasks/planners tests/tasks/planning/test_decide.py \
+FAST_TESTS := tests/models tests/tasks/planning/test_decide.py \
 	--ignore=tests/models/alignment/document/test_linear.py \
 	--ignore=tests/models/alignment/document/test_sample_documents.py
 INSTALLED := .venv/.installed

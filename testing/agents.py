@@ -26,10 +26,10 @@ from ..agents.agent import AnyAgent, TurnServices
 from ..agents.execution.runner import AgentRunner
 from ..agents.llm.agent import LLMAgent
 from ..agents.llm.settings import LLMSettings, ModelSource
+from ..models.modes import mode_of
 from ..models.protocol.collab import CollabMode, Participant
 from ..models.protocol.dialog import Message, Role, build_turn_message
 from ..models.turns.turn import TurnContext, TurnOutcome
-from ..tasks.planners import mode_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ _ADDED: dict[str, CollabMode] = {}
 
 
 def add_mode_name(name: str) -> CollabMode:
-    """Add a valid name for `Collab.mode`; see `symposia.tasks.planners.add_mode`."""
+    """Add a valid name for `Collab.mode`; see `symposia.models.modes.add_mode`."""
     added = str.__new__(CollabMode, name)
     added._name_, added._value_ = name.upper(), name
     return _ADDED.setdefault(name, added)

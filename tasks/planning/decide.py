@@ -7,11 +7,11 @@ from functools import partial
 
 from pydantic import JsonValue
 
+from ...models.modes import check_step, judge_hand_offs, mode_of
 from ...models.outputs.required import RequiredOutput
 from ...models.sessions.plan import Finish, OpenTurn, Plan, RefusedHandOff, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import StopCondition, StopReason
 from ...models.turns.turn import OutcomeKind
-from ..planners import check_step, judge_hand_offs, mode_of
 from .closing import end_after_closing_turn, require_output
 
 _REQUESTED = StopReason(code="stop_requested", detail="stop requested")

@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from ...models.errors import InvalidInput
+from ...models.modes.registry import mode_of
 from ...models.outputs.required import RequiredOutput
 from ...models.sessions.plan import PlannedTurn, SessionView, Step
 from ...models.sessions.stop_conditions import StopCondition
 from ...models.turns.turn import OutcomeKind, TurnResult, Usage
-from ..planners.registry import mode_of
 from .decide import PlanDecision, decide
 from .moment import Moment
 from .past_turns import PastTurns

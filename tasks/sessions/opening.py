@@ -22,6 +22,7 @@ from ...models.errors import (
     SessionConflict,
     SessionNotFound,
 )
+from ...models.modes import check_mode_options, effective_stop
 from ...models.protocol.base import Trace
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.known_agents import KnownAgents
@@ -38,7 +39,6 @@ from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
-from ..planners import check_mode_options, effective_stop
 from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..runtime.tracing import active_span
 from ..views.session_views import SessionFacts

@@ -16,6 +16,7 @@ from redis import Redis
 from ...models.attachments.attachment import ATTACHMENTS, Attachment
 from ...models.attachments.limits import FULL
 from ...models.errors import InvalidInput, MessageTooLarge, SessionEnded, SessionNotFound
+from ...models.modes import check_mode_options
 from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Message, Role
 from ...models.sessions.spec import SessionSpec
@@ -33,7 +34,6 @@ from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.steering import SessionDocuments, SettingsChange, SteeringStore, read_documents
-from ..planners import check_mode_options
 
 #: Maximum attempts of a change; an attempt fails only if a concurrent change succeeded.
 RACES = 50

@@ -10,11 +10,11 @@ from pydantic import JsonValue
 
 from ...models.errors import AgentError, StateError
 from ...models.metrics import TurnOutcomeLabel
+from ...models.modes import mode_of
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote, PlanWrite
-from ..planners import mode_of
 from ..planning.advance import advance, dispatch_plan, plan_next
 from ..planning.dispatch import dispatch_turns, redispatch_waiting
 from ..runtime.runtime import Boundary, Runtime

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from ...models.errors import CorruptSession, InvalidInput
 from ...models.memory.recall import MemoryView
+from ...models.modes import mode_of
 from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Message
 from ...models.review.runs import REVIEW_PARAMETER
@@ -25,7 +26,6 @@ from ...state.redis.readers import converting_to_corrupt, read_all_stored, read_
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.steering import SessionDocuments
 from ...state.sessions.turn_records import TurnRecord, sum_usage
-from ..planners import mode_of
 from .alignment import add_format_instruction
 
 T = TypeVar("T")

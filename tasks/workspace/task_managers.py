@@ -14,13 +14,13 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from ...models.errors import AgentError, InvalidInput, UnknownAgent
+from ...models.modes import mode_of
 from ...models.protocol.collab import CollabMode, Participant
 from ...models.sessions.options import AgentBinding
 from ...models.turns.directives import read_directives
 from ...models.turns.turn import Expects, TurnContext
 from ...models.workspace.conversation import read_agent
 from ...models.workspace.task import MAX_REASON, TaskRequest, Verdict
-from ..planners import mode_of
 
 if TYPE_CHECKING:
     from ...agents.execution.runner import AgentRunner

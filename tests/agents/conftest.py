@@ -10,11 +10,11 @@ from servers.model_stub import StubModel
 from symposia.agents.execution.runner import AgentRunner
 from symposia.agents.local_model.server import LocalModelServer, find_weights, require_engine
 from symposia.models.errors import LocalModelError
+from symposia.models.modes import mode_of
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.protocol.dialog import Message, Role, build_turn_message
 from symposia.models.text.ids import utcnow
 from symposia.models.turns.turn import TurnContext
-from symposia.tasks.planners import mode_of
 
 ROSTER = (
     Participant(participant_id="ann", display_name="Ann", role_id="coder"),

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.session_file import SessionFile
+from symposia.models.modes import effective_stop
 from symposia.models.protocol.reading import read_collab, read_dialog, read_map_event, read_message
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.sessions.stop_syntax import read_stop
 from symposia.models.sessions.submission import Submission
-from symposia.tasks.planners import effective_stop
 from symposia.tasks.sessions.opening import prepare
 
 ID = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"

@@ -20,8 +20,8 @@ from typing import Any, Literal
 from ...agents.registry.registry import DEMO_FILE
 from ...client import Client, installation_of
 from ...config.settings import load_settings
+from ...models.modes import Demo, Mode, modes
 from ...models.sessions.submission import Submission
-from ...tasks.planners import Demo, Mode, modes
 from .embedded import EmbeddedServer
 from .local_runtime import worker_service
 from .services import LocalModelService

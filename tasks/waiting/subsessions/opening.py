@@ -10,6 +10,7 @@ import json
 from dataclasses import replace
 
 from ....models.errors import ConversationError, InvalidInput, SessionConflict, UnknownAgent
+from ....models.modes import mode_of
 from ....models.protocol.collab import CollabStatus
 from ....models.sessions.plan import Totals
 from ....models.sessions.stop_conditions import CostBudget, Deadline, StopCondition, TokenBudget
@@ -21,7 +22,6 @@ from ....state.presence import WorkerPresence, all_agents
 from ....state.sessions.awaited_agents import AwaitedAgents
 from ....state.sessions.family import FamilyStore
 from ....state.turns.parked import EventData, ReplyRule
-from ...planners import mode_of
 from ...runtime.runtime import Boundary, Runtime
 from ...turns.results import TurnEnd
 from ..parked_turn import OpenQuestion

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from symposia.models.modes import effective_stop
 from symposia.models.outputs.required import RequiredOutput
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.sessions.options import ModeOptions
@@ -30,7 +31,6 @@ from symposia.models.sessions.plan import (
 from symposia.models.sessions.stop_conditions import StopCondition
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, OutcomeKind, TurnResult, Usage
-from symposia.tasks.planners import effective_stop
 from symposia.tasks.planning.decide import decide
 from symposia.tasks.planning.moment import Moment
 

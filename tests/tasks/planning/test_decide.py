@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions.simulation import Simulation, people
+from symposia.models.modes import check_step
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import (
@@ -26,7 +27,6 @@ from symposia.models.sessions.stop_conditions import (
     TokenBudget,
 )
 from symposia.models.turns.turn import OutcomeKind, TurnResult, Usage
-from symposia.tasks.planners import check_step
 from symposia.tasks.planning.decide import decide
 
 

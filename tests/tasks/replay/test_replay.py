@@ -11,10 +11,10 @@ from servers.model_stub import completion, refusal
 from sessions.panels import PANEL
 from stub_agents import replay as python_agents
 from symposia.models.errors import InvalidInput, NotRecorded, ReplayDiffers
+from symposia.models.modes import round_robin
 from symposia.models.sessions.options import AfterRetries, FailurePolicy, ModeOptions
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.state.turns.recording import RecordingStore
-from symposia.tasks.planners import round_robin
 
 pytestmark = pytest.mark.real_models
 

@@ -14,7 +14,7 @@ def read_mode(name: str) -> str:
 
     Refuse any other. The modes are imported here, because the import is slow.
     """
-    from ....tasks.planners import modes
+    from ....models.modes import modes
 
     known = [mode.name for mode in modes()]
     if name not in known:

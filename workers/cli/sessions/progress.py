@@ -10,13 +10,13 @@ from rich.console import Console, RenderableType
 from rich.progress import Progress, ProgressColumn
 from rich.text import Text
 
+from ....models.modes import mode_of
 from ....models.protocol.collab import Collab
 from ....models.protocol.events import MapEvent, MAPEventType
 from ....models.sessions.plan import Totals
 from ....models.sessions.spec import SessionSpec
 from ....models.sessions.stop_conditions import AllOf, AnyOf, MaxRounds, StopCondition
 from ....models.turns.deltas import Drafts, LiveDraft
-from ....tasks.planners import mode_of
 from ....tasks.sessions.task_tree import GrantEnd
 from ..common.screen import ParticipantNames, dialog_line, printable
 

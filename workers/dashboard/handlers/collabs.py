@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ....models.modes import modes
 from ....models.text.redact import json_text
-from ....tasks.planners import modes
 from ..archive_pages import ArchivedPage, archived_page
 from ..views.collab_list import ATTENTIONS, MAX_ROWS, SORT_FIELDS, STATUSES, ListFilter, ListOrder, list_page
 from .base import DashboardHandler, DataHandler, PageHandler

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from symposia.models.modes import modes
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.schedules.schedule import MissedPolicy, OverlapPolicy
-from symposia.tasks.planners import modes
 from symposia.tasks.sessions import rendering
 from symposia.workers.cli.common.options import MODE_NAMES, Status
 from symposia.workers.cli.reviews.schedule import WhenBusy, WhenMissed

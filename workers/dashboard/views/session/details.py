@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from .....models.alignment.ledger import Ledger
+from .....models.modes.decision_log import DecisionLog
 from .....models.sessions.plan import BoardEntry, Totals
 from .....state.sessions.records import SessionState
-from .....tasks.planners.decision_log import DecisionLog
 from .....tasks.views.session_views import SessionFacts
 
 Json = dict[str, JsonValue]

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 
 from .....jobs.collab import CollabJob
 from .....jobs.reading import connections_of, facts_of
+from .....models.modes.decision_log import DecisionLog
 from .....models.protocol.collab import CollabMode
 from .....state.redis.keys import lock_key
 from .....state.redis.readers import converting_to_corrupt, read_object
 from .....state.sessions.records import SessionState
-from .....tasks.planners.decision_log import DecisionLog
 from .....tasks.sessions.rendering import ledger_of
 from .snapshot import SessionParts
 from .usage import UsageTotals

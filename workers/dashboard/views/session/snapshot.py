@@ -12,6 +12,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from .....models.alignment.ledger import Ledger
+from .....models.modes.decision_log import DecisionLog
 from .....models.protocol.collab import CollabStatus
 from .....models.sessions.plan import BoardEntry
 from .....models.turns.turn import Usage
@@ -20,7 +21,6 @@ from .....state.sessions.family import RegisteredChild
 from .....state.sessions.queue_progress import queued_for_s
 from .....state.sessions.records import SessionState
 from .....state.sessions.turn_records import TurnRecord
-from .....tasks.planners.decision_log import DecisionLog
 from .....tasks.views.session_views import SessionFacts
 from ..questions import build_question
 from ..visible import make_fields_visible

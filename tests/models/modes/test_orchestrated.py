@@ -7,11 +7,11 @@ import json
 import pytest
 
 from sessions.simulation import Simulation, people
+from symposia.models.modes import mode_of
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
 from symposia.models.turns.turn import Decision, Expects, OutcomeKind
-from symposia.tasks.planners import mode_of
 
 
 def session(*workers, stop=None, **options):

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from ...models.sessions.plan import Finish, Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.frozen import Frozen
-from ...models.turns.turn import Expects, TurnResult
+from ..sessions.plan import Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ..sessions.stop_conditions import MaxRounds, StopCondition
+from ..turns.frozen import Frozen
+from ..turns.turn import Expects, TurnResult
 from .mode import Demo, Mode, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(5)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...models.protocol.collab import Participant, find_participants
-from ...models.sessions.options import ModeOptions
-from ...models.sessions.plan import BoardEntry, Plan, RefusedHandOff, SessionView
-from ...models.sessions.stop_conditions import StopCondition
-from ...models.text.redact import excerpt
-from ...models.turns.decision_ledger import DecisionLedger
-from ...models.turns.turn import TurnResult
+from ..protocol.collab import Participant, find_participants
+from ..sessions.options import ModeOptions
+from ..sessions.plan import BoardEntry, Plan, RefusedHandOff, SessionView
+from ..sessions.stop_conditions import StopCondition
+from ..text.redact import excerpt
+from ..turns.decision_ledger import DecisionLedger
+from ..turns.turn import TurnResult
 
 #: Function that returns why a mode refuses a hand-off to the participants that its name may mean; empty:
 #: accepted.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from sessions.simulation import PURPOSE, Simulation, item, people
+from symposia.models.modes.board import Board
+from symposia.models.modes.board_state import BoardState
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.turns.turn import OutcomeKind, TurnResult
-from symposia.tasks.planners.board import Board
-from symposia.tasks.planners.board_state import BoardState
 
 
 def session(*names, items=(), stop=None, roles=None, **options):

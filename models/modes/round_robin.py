@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.frozen import Frozen
-from ...models.turns.turn import TurnResult
+from ..sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
+from ..sessions.stop_conditions import MaxRounds, StopCondition
+from ..turns.frozen import Frozen
+from ..turns.turn import TurnResult
 from .mode import Demo, Mode, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(3)

@@ -6,10 +6,10 @@ import pytest
 
 from sessions.simulation import item, people
 from symposia.models.errors import InvalidInput
+from symposia.models.modes import check_mode_options, effective_stop, mode_of
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, RoundOfPasses, TextSeen
-from symposia.tasks.planners import check_mode_options, effective_stop, mode_of
 
 ROSTER = people("ann", "tess", tess="tester")
 

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
-from ...models.errors import InvalidInput
-from ...models.protocol.collab import Participant
-from ...models.sessions.options import ModeOptions
-from ...models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.frozen import Frozen
-from ...models.turns.turn import OutcomeKind
+from ..errors import InvalidInput
+from ..protocol.collab import Participant
+from ..sessions.options import ModeOptions
+from ..sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
+from ..sessions.stop_conditions import MaxRounds, StopCondition
+from ..turns.frozen import Frozen
+from ..turns.turn import OutcomeKind
 from .mode import Demo, Mode
 
 _DEFAULT_STOP: StopCondition = MaxRounds(1)

@@ -13,12 +13,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from heapq import merge
 from typing import Any
 
-from ...models.protocol.collab import Participant, find_participant_or_role, role_of
-from ...models.sessions.item_links import ItemLinks, link_faults
-from ...models.sessions.options import ModeOptions
-from ...models.sessions.plan import BoardEntry
-from ...models.turns.items import NewItem, WorkItem
-from ...models.turns.turn import TurnResult
+from ..protocol.collab import Participant, find_participant_or_role, role_of
+from ..sessions.item_links import ItemLinks, link_faults
+from ..sessions.options import ModeOptions
+from ..sessions.plan import BoardEntry
+from ..turns.items import NewItem, WorkItem
+from ..turns.turn import TurnResult
 from .board_state import BoardItem, BoardState
 from .number_ranges import add, contains, numbers_in, remove
 

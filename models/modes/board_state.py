@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from ...models.protocol.collab import Participant
-from ...models.turns.frozen import Frozen
-from ...models.turns.items import WorkItem
+from ..protocol.collab import Participant
+from ..turns.frozen import Frozen
+from ..turns.items import WorkItem
 from .number_ranges import Ranges
 
 

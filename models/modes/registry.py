@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ...models.errors import InvalidInput
-from ...models.protocol.collab import CollabMode, Participant, add_mode_name
-from ...models.sessions.options import ModeOptions
-from ...models.sessions.plan import FLOOR_SCOPE, RefusedHandOff, SessionView, Step
-from ...models.sessions.stop_conditions import MaxRounds, RoundOfPasses, StopCondition, TextSeen
+from ..errors import InvalidInput
+from ..protocol.collab import CollabMode, Participant, add_mode_name
+from ..sessions.options import ModeOptions
+from ..sessions.plan import FLOOR_SCOPE, RefusedHandOff, SessionView, Step
+from ..sessions.stop_conditions import MaxRounds, RoundOfPasses, StopCondition, TextSeen
 from . import broadcast, orchestrated, pair, round_robin, swarm
 from .mode import Mode, apply_check
 

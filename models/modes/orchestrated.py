@@ -9,12 +9,12 @@ import hashlib
 
 from pydantic import JsonValue
 
-from ...models.sessions.plan import FLOOR_SCOPE, Finish, Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.sessions.stop_conditions import MaxRounds, StopCondition
-from ...models.turns.decision_check import check_decision
-from ...models.turns.decision_ledger import DecisionLedger
-from ...models.turns.frozen import Frozen
-from ...models.turns.turn import Decision, Expects, TurnResult
+from ..sessions.plan import FLOOR_SCOPE, Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ..sessions.stop_conditions import MaxRounds, StopCondition
+from ..turns.decision_check import check_decision
+from ..turns.decision_ledger import DecisionLedger
+from ..turns.frozen import Frozen
+from ..turns.turn import Decision, Expects, TurnResult
 from .decision_log import DecisionLog
 from .mode import Demo, Mode, refuse_unless_one_other
 

@@ -14,16 +14,16 @@ from collections.abc import Sequence
 
 from pydantic import Field
 
-from ...models.errors import InvalidInput
-from ...models.protocol.collab import Participant, find_participant_or_role
-from ...models.sessions.item_links import ItemLinks, link_faults
-from ...models.sessions.options import ModeOptions
-from ...models.sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
-from ...models.sessions.stop_conditions import MaxTurns, StopCondition
-from ...models.text.words import count_of
-from ...models.turns.frozen import Frozen
-from ...models.turns.items import NewItem
-from ...models.turns.turn import OutcomeKind
+from ..errors import InvalidInput
+from ..protocol.collab import Participant, find_participant_or_role
+from ..sessions.item_links import ItemLinks, link_faults
+from ..sessions.options import ModeOptions
+from ..sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ..sessions.stop_conditions import MaxTurns, StopCondition
+from ..text.words import count_of
+from ..turns.frozen import Frozen
+from ..turns.items import NewItem
+from ..turns.turn import OutcomeKind
 from .board import Board
 from .board_state import BoardItem, BoardState
 from .mode import Demo, Mode

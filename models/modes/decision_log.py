@@ -10,17 +10,17 @@ from itertools import accumulate
 
 from pydantic import Field
 
-from ...models.sessions.plan import SessionView
-from ...models.text.redact import excerpt
-from ...models.turns.decision_ledger import (
+from ..sessions.plan import SessionView
+from ..text.redact import excerpt
+from ..turns.decision_ledger import (
     DecisionLedger,
     LedgerDecision,
     LedgerHandOff,
     LedgerParticipant,
     LedgerTurn,
 )
-from ...models.turns.frozen import Frozen
-from ...models.turns.turn import Decision, TurnResult
+from ..turns.frozen import Frozen
+from ..turns.turn import Decision, TurnResult
 
 #: Maximum numbers of decisions, hand-offs, people, and characters of a name in an instruction, whose own
 #: limit is 10,000 characters.
