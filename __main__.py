@@ -1,6 +1,6 @@
 """`python -m symposia`: the command line."""
 
-from .workers.cli import main
+from .cli import main
 
 if __name__ == "__main__":
     main()

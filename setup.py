@@ -14,6 +14,7 @@ from setuptools import find_packages, setup
 PACKAGES = (
     "agents",
     "archive",
+    "cli",
     "client",
     "config",
     "factories",

@@ -12,7 +12,7 @@ from typing import Any
 
 import typer
 
-from symposia.workers.cli.app import PANELS, build_app
+from symposia.cli.app import PANELS, build_app
 
 PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 INTRODUCTION = """\

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from symposia.cli.sessions.render import details_json
 from symposia.client import Client
 from symposia.client.aio.client import AsyncClient
 from symposia.models.errors import InvalidInput
 from symposia.state.redis.connect import connect
-from symposia.workers.cli.sessions.render import details_json
 
 TEXT = """\
 inputs: [{name: topic}, {name: lines, type: integer, default: 3, choices: [3, 4]}]

@@ -11,10 +11,10 @@ import pytest
 
 from documents.pages import Page
 from servers.own_server import own_server
+from symposia.cli.doctor.server_checks import check_durability
 from symposia.config.settings import load_settings
 from symposia.models.text.redis_address import RedisAddress, RedisKind
 from symposia.state.redis.connect import connect
-from symposia.workers.doctor.server_checks import check_durability
 
 REDIS = Page("docs/deploying-redis.md")
 DATABASES = Page("docs/deploying-databases.md")

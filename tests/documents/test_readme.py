@@ -1,6 +1,6 @@
 """The README: its first program, and the agents file, used by a session.
 
-`tests/workers/cli/test_readme.py` runs the programs for workers.
+`tests/cli/test_readme.py` runs the programs for workers.
 """
 
 from __future__ import annotations

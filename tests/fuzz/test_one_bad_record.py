@@ -15,6 +15,8 @@ from documents.hammer import JSON, TEXTS, as_json, depths, hammer
 from review_tools.batches import started
 from sessions.inline_runtime import InlineRuntime
 from symposia.archive.results import SessionFilter
+from symposia.cli.sessions.list import _sessions
+from symposia.cli.sessions.render import session_table
 from symposia.models.review.runs import DeliveryJob
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.task import Notification, NotificationKind
@@ -37,8 +39,6 @@ from symposia.state.redis.keys import (
 from symposia.state.redis.readers import server_ms
 from symposia.state.reviews.queues import DeliveryQueue, ReviewIndex
 from symposia.state.reviews.store import ReviewStore
-from symposia.workers.cli.sessions.list import _sessions
-from symposia.workers.cli.sessions.render import session_table
 from symposia.workers.dashboard.live.loader import LoadedSession, load_sessions
 
 pytestmark = pytest.mark.leaves_keys

@@ -56,7 +56,7 @@ MODELS = TALK.format(entry="run_local_sync") + (
 )
 SCHEMA = "from symposia.models.outputs.schema import read_schema; read_schema({'type': 'object'})"
 ARCHIVE = "import symposia; symposia.Client().archived()"
-COMMAND = "from symposia.workers.cli import main; main(['doctor'])"
+COMMAND = "from symposia.cli import main; main(['doctor'])"
 TESTING = "from symposia.testing import ScriptedModel"
 BEAT = "import symposia.workers.beat.beat"
 

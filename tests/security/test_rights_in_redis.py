@@ -15,12 +15,12 @@ from redis.exceptions import NoPermissionError, ResponseError
 from live import REGISTRY, LiveWorker, result_of, until
 from scaling import patient
 from servers.granted import granted_server
+from symposia.cli.doctor.checks import run_checks
+from symposia.cli.doctor.server_checks import Grade
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.workers.doctor.checks import run_checks
-from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.worker_app import create_worker_app
 
 #: Mode -> agents, roles and options of a session in it.

@@ -15,12 +15,12 @@ from live import result_of
 from processes.gone import command_of
 from scaling import patient
 from symposia import run_local_sync
+from symposia.cli.app import build_app
+from symposia.cli.common.exit_codes import run_command_line as run_guarded
 from symposia.client import Client
 from symposia.config.secrets import KnownSecrets, known_secrets
 from symposia.models.sessions.options import AfterRetries
 from symposia.state.redis.connect import connect
-from symposia.workers.cli.app import build_app
-from symposia.workers.cli.common.exit_codes import run_command_line as run_guarded
 from symposia.workers.logs import Redaction
 from symposia.workers.worker_app import create_worker_app
 

@@ -12,14 +12,14 @@ from kombu.exceptions import OperationalError
 from live import REGISTRY, LiveWorker, result_of, until
 from scaling import patient
 from servers.tls import certificate, tls_front
+from symposia.cli.doctor.checks import run_checks
+from symposia.cli.doctor.server_checks import Grade
 from symposia.client import Client
 from symposia.config.settings import load_settings
 from symposia.factories.broker import broker_connection, broker_url_in_use
 from symposia.models.errors import RedisUnavailable
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import aconnect, connect
-from symposia.workers.doctor.checks import run_checks
-from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.local.embedded import EmbeddedServer
 
 

@@ -16,7 +16,7 @@ from documents.not_run import NOT_RUN, check_words, find_not_run
 from scaling import patient
 
 FOLDER = Path(__file__).parent
-#: Followed from top to bottom, with its files, by `tests/workers/cli/test_tutorial.py`.
+#: Followed from top to bottom, with its files, by `tests/cli/test_tutorial.py`.
 TUTORIAL = "tutorial.md"
 LINES = [line for path in PAGES if path.name != TUTORIAL for line in read_lines(path)]
 

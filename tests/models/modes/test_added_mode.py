@@ -11,13 +11,13 @@ from typer.testing import CliRunner
 from live import result_of
 from servers.model_stub import StubModel, completion
 from sessions.inline_runtime import InlineRuntime
+from symposia.cli.app import build_app
+from symposia.cli.sessions.progress import expected_turns
 from symposia.models.modes import Demo, Mode, add_mode, modes, registry
 from symposia.models.protocol import collab
 from symposia.models.protocol.collab import Collab, CollabMode
 from symposia.models.sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
 from symposia.models.sessions.stop_conditions import MaxRounds
-from symposia.workers.cli.app import build_app
-from symposia.workers.cli.sessions.progress import expected_turns
 from symposia.workers.local.demo import demo_sessions
 
 REGISTRY = """

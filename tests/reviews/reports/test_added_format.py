@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from review_tools.runs import a_reported_run
+from symposia.cli.app import build_app
+from symposia.cli.reviews.output import Reports, write_reports
 from symposia.client import Client
 from symposia.config.settings import Settings
 from symposia.models.errors import InvalidInput
@@ -26,8 +28,6 @@ from symposia.reviews.reports.formats import (
     render,
     report_files,
 )
-from symposia.workers.cli.app import build_app
-from symposia.workers.cli.reviews.output import Reports, write_reports
 
 
 def _to_csv(run: ReviewRun) -> str:

@@ -7,11 +7,11 @@ import json
 import pytest
 
 from review_tools.values import a_finding, a_run
+from symposia.cli.reviews.output import Reports, print_findings
 from symposia.models.review.findings import FindingStatus
 from symposia.models.review.runs import ReviewRun, RunState, headline
 from symposia.models.severity import Severity
 from symposia.reviews.delivery.payload import summary_json, summary_text
-from symposia.workers.cli.reviews.output import Reports, print_findings
 
 
 @pytest.fixture

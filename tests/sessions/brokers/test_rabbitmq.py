@@ -10,14 +10,14 @@ from kombu import Connection
 from live import result_of, until
 from scaling import patient
 from servers.rabbit import Rabbit
+from symposia.cli.doctor.checks import run_checks
+from symposia.cli.doctor.server_checks import Grade
 from symposia.config.celery import QUEUE
 from symposia.config.settings import load_settings
 from symposia.models.errors import UnsuitableQueue
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.patches.broker_messages import MAX_MESSAGE_BYTES
 from symposia.patches.celery_consumer import BAD_CONFIGURATION
-from symposia.workers.doctor.checks import run_checks
-from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.worker_app import create_worker_app
 
 pytestmark = [pytest.mark.xdist_group("rabbitmq"), pytest.mark.timeout(300), pytest.mark.long]

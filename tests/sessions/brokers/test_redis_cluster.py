@@ -16,6 +16,8 @@ from scaling import patient
 from servers.granted import PASSWORD, read_rule
 from servers.redis_nodes import Cluster, own_cluster
 from symposia import AsyncClient
+from symposia.cli.doctor.checks import run_checks
+from symposia.cli.doctor.server_checks import Grade
 from symposia.client import Client
 from symposia.config.settings import child_environment, load_settings
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
@@ -23,8 +25,6 @@ from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DUE, SESSIONS, session_key
-from symposia.workers.doctor.checks import run_checks
-from symposia.workers.doctor.server_checks import Grade
 from symposia.workers.local.services import worker_command
 
 
@@ -132,7 +132,7 @@ def test_worker_without_a_broker_does_not_start(tmp_path):
         [
             sys.executable,
             "-c",
-            "import sys; from symposia.workers.cli import main; sys.exit(main())",
+            "import sys; from symposia.cli import main; sys.exit(main())",
             "worker",
         ],
         env={

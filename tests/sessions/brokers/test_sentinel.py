@@ -11,11 +11,11 @@ from live import result_of, until
 from scaling import patient
 from servers.redis_nodes import own_sentinels
 from symposia import AsyncClient
+from symposia.cli.doctor.checks import run_checks
+from symposia.cli.doctor.server_checks import Grade
 from symposia.config.settings import load_settings
 from symposia.models.errors import RedisUnavailable
 from symposia.state.redis.connect import connect
-from symposia.workers.doctor.checks import run_checks
-from symposia.workers.doctor.server_checks import Grade
 
 PASSWORD, OF_SENTINELS = "hunter22", "hunter33"
 

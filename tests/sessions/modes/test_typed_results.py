@@ -13,13 +13,13 @@ from live import REGISTRY, result_of, until
 from scaling import patient
 from stub_agents.typed import GOOD, Report
 from symposia import AsyncClient, Client
+from symposia.cli.sessions.render import details_json
 from symposia.config.settings import load_settings
 from symposia.jobs.archived import ArchivedJob
 from symposia.jobs.reading import connections_of
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.options import FailurePolicy
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen
-from symposia.workers.cli.sessions.render import details_json
 
 AGENTS = "".join(
     f'\n[agents.{name}]\nkind = "python"\ncallable = "stub_agents.typed:{name}"\nwindow = 100\n'

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from typer.testing import CliRunner
 
-from symposia.workers.cli.app import build_app
+from symposia.cli.app import build_app
 
 
 def check_command(words: Sequence[str]) -> None:

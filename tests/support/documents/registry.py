@@ -9,7 +9,7 @@ from documents.pages import PAGES
 
 #: Modules that take the blocks of a page with `documents.pages`, by the name of the page.
 TAKEN_BY = {
-    "README.md": ("tests/documents/test_readme.py", "tests/workers/cli/test_readme.py"),
+    "README.md": ("tests/documents/test_readme.py", "tests/cli/test_readme.py"),
     "docs/agents.md": ("tests/documents/test_agents.py", "tests/documents/test_changed_agents.py"),
     "docs/attachments.md": ("tests/documents/test_attachments.py",),
     "docs/composing.md": ("tests/documents/test_composing.py",),
@@ -39,6 +39,6 @@ TAKEN_BY = {
 TAKEN_BY |= {page: ("tests/documents/test_recipes.py",) for page in PAGES if page.startswith("docs/recipes/")}
 #: Pages that a test reads as a whole, with the reason.
 READ_WHOLE = {
-    "docs/commands.md": "generated from the help texts: tests/workers/cli/test_commands_page.py compares them",
-    "docs/tutorial.md": "tests/workers/cli/test_tutorial.py writes its files and follows it from top to bottom",
+    "docs/commands.md": "generated from the help texts: tests/cli/test_commands_page.py compares them",
+    "docs/tutorial.md": "tests/cli/test_tutorial.py writes its files and follows it from top to bottom",
 }

@@ -27,8 +27,8 @@ from live import SUPPORT, until
 from processes.fork_server import ForkedProcess, fork_server
 from processes.gone import command_of, stands_still
 from scaling import patient
-from symposia.workers.cli.app import build_app
-from symposia.workers.cli.common.exit_codes import run_command_line
+from symposia.cli.app import build_app
+from symposia.cli.common.exit_codes import run_command_line
 
 PROGRAM = Path(sys.executable).with_name("symposia")
 MARK = "SYMPOSIA_TEST_TERMINAL"

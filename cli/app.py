@@ -1,0 +1,224 @@
+"""The Typer app and the table of its commands.
+
+A command line imports only the module of its own command.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+#: Options for all commands that may also follow the command: `symposia up --shared`.
+_ANYWHERE = ("--shared", "--quiet")
+
+
+class _Commands(TyperGroup):
+    """Root group of all commands."""
+
+    def make_context(self, info_name: str | None, args: list[str], *more: Any, **extra: Any) -> typer.Context:
+        """Move options for all commands to the front, and return the context of TyperGroup."""
+        end = args.index("--") if "--" in args else len(args)
+        moved = [it for it in args[:end] if it in _ANYWHERE]
+        args = [*moved, *(it for it in args[:end] if it not in _ANYWHERE), *args[end:]]
+        return super().make_context(info_name, args, *more, **extra)  # type: ignore[return-value]
+
+
+_EXIT_CODES = (
+    "Exit codes: 0 success, 1 the session was cancelled or aborted, review or lint found problems, replay or compare "
+    "found a difference, or an evaluation is below its threshold, "
+    "2 bad input or usage, 3 not found, 4 Redis, a worker or another part is missing, 130 interrupted."
+)
+
+#: Modules by help panel, in the order of the help, each with the commands that its `add_to` adds.
+PANELS: dict[str, dict[str, tuple[str, ...]]] = {
+    "Start": {
+        "operations.examples": ("init", "examples"),
+    },
+    "Run and follow sessions": {
+        "operations.demo": ("demo",),
+        "sessions.run": ("run", "submit"),
+        "sessions.continue_fork": ("continue", "fork"),
+        "sessions.list": ("list", "search"),
+        "sessions.show": ("show", "watch", "graph", "export"),
+        "sessions.attachments": ("attachments",),
+        "sessions.replay": ("replay", "compare"),
+    },
+    "Control running sessions": {
+        "sessions.steer": (
+            "activate",
+            "suspend",
+            "resume",
+            "stop",
+            "cancel",
+            "add",
+            "remove",
+            "instruct",
+            "post",
+        ),
+    },
+    "Human answers and usage": {
+        "sessions.inbox": ("inbox", "reply"),
+        "operations.tenant": ("tenant",),
+    },
+    "Evaluations": {
+        "evaluations.evaluate": ("eval",),
+    },
+    "Reviews and schedules": {
+        "reviews.review": ("review",),
+        "reviews.schedule": ("schedule",),
+    },
+    "Tasks and conversations": {
+        "workspace.task": ("task",),
+        "workspace.conversation": ("conversation",),
+    },
+    "Archive and memory": {
+        "operations.memory": ("memory",),
+        "operations.archive": ("restore", "prune"),
+    },
+    "Alignment documents": {
+        "alignment": ("lint", "dialogue"),
+    },
+    "Operations": {
+        "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
+        "operations.config": ("config",),
+        "operations.repair": ("repair",),
+        "operations.doctor": ("doctor",),
+    },
+}
+
+
+#: Commands that write to Redis; they print which server is in use.
+_WRITING = frozenset(
+    {
+        *(
+            "run",
+            "submit",
+            "continue",
+            "fork",
+            "activate",
+            "suspend",
+            "resume",
+            "stop",
+            "cancel",
+            "add",
+            "remove",
+        ),
+        *("instruct", "post", "reply", "eval", "restore", "prune", "worker", "beat", "callbacks"),
+        *("review files", "review sessions", "review eval", "review cancel", "review retry"),
+        *(f"schedule {it}" for it in ("add", "pause", "resume", "remove", "run-now")),
+        *(f"memory {it}" for it in ("forget", "share", "unshare")),
+        *(f"task {it}" for it in ("request", "close", "add", "remove", "leave")),
+        *(f"conversation {it}" for it in ("send", "read", "create", "update", "archive", "unarchive")),
+        *(f"conversation {it}" for it in ("add", "remove")),
+    }
+)
+
+
+def build_app(arguments: Sequence[str] = ()) -> typer.Typer:
+    """Return the app for a command line.
+
+    Args:
+        arguments: The command line without the program name.
+
+    Returns:
+        The app with the commands of one module if the command line names one of them, without commands for
+        `--version`, else with all commands.
+    """
+    app = typer.Typer(
+        name="symposia",
+        cls=_Commands,
+        no_args_is_help=True,
+        rich_markup_mode="rich",
+        pretty_exceptions_enable=False,
+        add_completion=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        epilog=_EXIT_CODES,
+    )
+    app.callback()(symposia)
+    first = next((it for it in arguments if it not in ("--debug", *_ANYWHERE)), None)
+    is_known = first == "--version" or any(
+        first in commands for modules in PANELS.values() for commands in modules.values()
+    )
+    for panel, modules in PANELS.items():
+        for module, commands in modules.items():
+            if not is_known or first in commands:
+                import_module(f".{module}", __package__).add_to(app)
+        for command in app.registered_commands:
+            command.rich_help_panel = command.rich_help_panel or panel
+        for group in app.registered_groups:
+            group.rich_help_panel = group.rich_help_panel or panel
+    _join_lines(app)
+    if "--quiet" not in arguments:
+        _print_servers(app)
+    return app
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"symposia {version('symposia')}")
+        raise typer.Exit
+
+
+def _choose_shared(wanted: bool) -> None:
+    from ..config.chosen import choose_for_process
+
+    choose_for_process("shared", True if wanted else None, option="--shared")
+
+
+def symposia(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the full traceback of an error.")] = False,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared",
+            callback=_choose_shared,
+            help="Use the embedded installation that all projects of the user may share, not that of the project. "
+            "May follow the command.",
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool,
+        typer.Option("--quiet", help="Do not print which server is used. May follow the command."),
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Multi-agent collaboration sessions on Celery workers.
+
+    To start, run [bold]symposia init[/bold]. [bold]symposia demo[/bold] runs a session in each mode.
+    """
+
+
+def _print_servers(commands: typer.Typer, group: str = "") -> None:
+    """Let the commands that write print the server in use."""
+    from .common.server_line import print_server_first
+
+    for command in commands.registered_commands:
+        if command.callback is not None:
+            name = command.name or command.callback.__name__.replace("_", "-")
+            if f"{group}{name}" in _WRITING:
+                command.callback = print_server_first(command.callback)
+    for it in commands.registered_groups:
+        if it.typer_instance is not None:
+            _print_servers(it.typer_instance, f"{it.name or it.typer_instance.info.name} ")
+
+
+def _join_lines(commands: typer.Typer) -> None:
+    """Join the lines of each help paragraph, so that they wrap at the help width.
+
+    Typer keeps the line breaks of docstrings.
+    """
+    for command in commands.registered_commands:
+        paragraphs = (inspect.getdoc(command.callback) or "").split("\n\n")
+        command.help = "\n\n".join(" ".join(it.split()) for it in paragraphs)
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _join_lines(group.typer_instance)

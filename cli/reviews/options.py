@@ -1,0 +1,198 @@
+"""Options of the commands that start or show a review."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ...models.gate import Gate
+from ...reviews.reports.formats import ALL, formats
+
+#: Value of --fail-on with which no finding fails the run.
+NEVER = "never"
+#: Metavar of --fail-on.
+_FAIL_ON = "<[new:]SEVERITY|new|never>"
+
+
+def read_format(name: str) -> str:
+    """Return the name of a report format, or `all`. Refuse any other."""
+    return _read_choice(name, _format_names())
+
+
+def read_document_format(name: str) -> str:
+    """Return the name of a report format that is one document. Refuse any other."""
+    return _read_choice(name, _document_format_names())
+
+
+def read_fail_on(name: str) -> str:
+    """Return a gate (`high`, `new:high`, `new`), or `never`. Refuse any other."""
+    if name == NEVER:
+        return name
+    try:
+        return str(Gate.parse(name))
+    except ValueError as error:
+        raise typer.BadParameter(f"{name!r} {error}, or {NEVER!r}.") from None
+
+
+def chosen_config(config: Sequence[str] | None, *, no_config: bool) -> Sequence[str] | None:
+    """Return the files of --config; empty with --no-config; None: those of the project. Refuse both together."""
+    if config and no_config:
+        raise typer.BadParameter("cannot be combined with --no-config.", param_hint="--config")
+    return () if no_config else config
+
+
+def _format_names() -> list[str]:
+    return [*(it.name for it in formats()), ALL]
+
+
+def _document_format_names() -> list[str]:
+    return [it.name for it in formats() if it.render is not None]
+
+
+def _metavar(names: Sequence[str]) -> str:
+    return f"<{'|'.join(names)}>"
+
+
+def _read_choice(name: str, known: Sequence[str]) -> str:
+    if name not in known:
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(map(repr, known))}.")
+    return name
+
+
+Config = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE",
+        help="File with settings of ruff or bandit, instead of the files of the reviewed project; may be repeated.",
+        show_default="the project's own files",
+    ),
+]
+NoConfig = Annotated[
+    bool,
+    typer.Option(
+        "--no-config",
+        help="Ignore the project's settings: ruff's default rules, and bandit from medium severity.",
+    ),
+]
+Branch = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Branch that is recorded with the run.",
+        show_default="the checked-out branch",
+    ),
+]
+Against = Annotated[
+    str,
+    typer.Option(
+        metavar="BRANCH",
+        help="Findings are new compared with the last runs of this branch; `last` means of any branch.",
+    ),
+]
+Formats = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        parser=read_format,
+        metavar=_metavar(_format_names()),
+        help="Report format; may be repeated. Without --output, only one is allowed, and the report is printed.",
+    ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Folder for the reports; without --format, all formats are written."),
+]
+DocumentFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        parser=read_document_format,
+        metavar=_metavar(_document_format_names()),
+        help="Print the report in this format.",
+    ),
+]
+FailOnOption = Annotated[
+    str,
+    typer.Option(
+        "--fail-on",
+        parser=read_fail_on,
+        metavar=_FAIL_ON,
+        help="Exit with code 1 if an open finding has this severity (info, low, medium, high, critical) or higher; "
+        "new:SEVERITY counts only new findings, new is new:low.",
+    ),
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="Agent for the model reviewers of the panel, such as local. Without it, those without an agent in the panel are skipped."
+    ),
+]
+Everything = Annotated[
+    bool,
+    typer.Option("--all", help="Also review items that have not changed since this panel reviewed them."),
+]
+MaxTokens = Annotated[
+    int | None, typer.Option(min=1, help="Token budget of the run.", show_default="limit of the panel")
+]
+MaxUsd = Annotated[
+    float | None,
+    typer.Option(min=1e-6, help="Cost budget of the run in US dollars.", show_default="limit of the panel"),
+]
+Parallel = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=64,
+        help="Maximum number of items reviewed at the same time.",
+        show_default="limit of the panel",
+    ),
+]
+KnownFindings = Annotated[
+    Path | None,
+    typer.Option(
+        "--baseline",
+        help="File of known findings, made by --write-baseline. Known findings do not fail the run.",
+    ),
+]
+WriteBaseline = Annotated[
+    Path | None,
+    typer.Option("--write-baseline", help="Write the findings of this run to this file, as known findings."),
+]
+Deliver = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Deliver the report to this destination of the deliveries file; may be repeated.",
+    ),
+]
+PullRequest = Annotated[
+    int | None,
+    typer.Option(
+        "--pull-request",
+        "--merge-request",
+        metavar="N",
+        min=1,
+        help="Number of the pull or merge request that gets the comments of deliveries to code hosts.",
+        show_default="that of the CI job",
+    ),
+]
+MinConfidence = Annotated[
+    float | None,
+    typer.Option(
+        min=0,
+        max=1,
+        help="Drop findings with less confidence than this, from 0 to 1.",
+        show_default="limit of the panel",
+    ),
+]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print the number of sessions, tokens and the expected cost of each item. Nothing is started or sent.",
+    ),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]

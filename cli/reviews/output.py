@@ -1,0 +1,204 @@
+"""Output of the commands of reviews and schedules.
+
+Reports of a review in files or on standard output, its findings as text, and tables of schedules and their
+runs, with times in the time zone of each schedule.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Self
+from zoneinfo import ZoneInfo
+
+from rich.table import Table
+from rich.text import Text
+
+from ...models.errors import InvalidInput
+from ...models.review.findings import Finding, FindingStatus
+from ...models.review.runs import ItemState, ReviewRun, headline
+from ...models.schedules.schedule import ScheduleRunRecord
+from ...models.severity import Severity
+from ...models.text.ids import moment_from_ms
+from ...reviews.progress import Progress
+from ...reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
+from ...reviews.schedules.schedules import ScheduleEntry
+from ..common.screen import console, print_document, print_json, printable
+
+_COLOURS = {
+    Severity.CRITICAL: "bold red",
+    Severity.HIGH: "red",
+    Severity.MEDIUM: "yellow",
+    Severity.LOW: "cyan",
+    Severity.INFO: "dim",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """Requested reports and their destination."""
+
+    formats: tuple[ReportFormat, ...] = ()
+    #: None: the one report is printed.
+    folder: Path | None = None
+
+    @classmethod
+    def of(cls, named: Iterable[str], folder: Path | None) -> Self:
+        """Return the reports that the options request.
+
+        Args:
+            named: Values of --format; `all` means every format.
+            folder: Value of --output.
+
+        Raises:
+            InvalidInput: The folder is a file, or is required and missing.
+        """
+        names = tuple(dict.fromkeys(named))
+        if folder is not None:
+            _check_writable(
+                folder, next(it for it in (folder, *folder.absolute().parents) if it.exists()), "output"
+            )
+        chosen = formats() if ALL in names else tuple(map(format_of, names))
+        if folder is None and (len(chosen) > 1 or any(it.render is None for it in chosen)):
+            several = ", ".join(it.name for it in formats() if it.render is None)
+            raise InvalidInput(
+                "output",
+                None,
+                f"requires a folder for several reports or for the format {several}: --output DIR",
+            )
+        return cls(chosen or (formats() if folder else ()), folder)
+
+    @property
+    def is_printed(self) -> bool:
+        """Return whether a report is printed on standard output."""
+        return bool(self.formats) and self.folder is None
+
+
+def check_file_target(path: Path, *, field: str) -> None:
+    """Raise InvalidInput if no file can be written at `path`, before a review takes its time."""
+    if path.is_dir():
+        raise InvalidInput(field, str(path), "must be a file")
+    _check_writable(path, path.absolute().parent, field)
+
+
+def _check_writable(target: Path, folder: Path, field: str) -> None:
+    if not folder.is_dir():
+        rule = "must be a folder" if folder == target else f"must be in a folder: {folder} is not one"
+        raise InvalidInput(field, str(target), rule)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InvalidInput(field, str(target), f"must be in a folder that is writable: {folder} is not")
+
+
+def write_reports(
+    run: ReviewRun,
+    reports: Reports,
+    *,
+    as_json: bool,
+    transcript: Callable[[str], str] | None = None,
+    progress: Progress | None = None,
+) -> None:
+    """Write or print the reports.
+
+    Args:
+        run: The review run.
+        reports: Requested reports.
+        as_json: Print the run as JSON instead of a report.
+        transcript: Returns the alignment document of a session id.
+        progress: Progress of a running review, added to the JSON.
+    """
+    if as_json:
+        more = {} if progress is None else {"progress": progress.to_json()}
+        print_json({**run.model_dump(mode="json"), **more})
+    elif reports.is_printed:
+        print_document(render(run, reports.formats[0]))
+    if reports.folder is None:
+        return
+    reports.folder.mkdir(parents=True, exist_ok=True)
+    for file in report_files(run, reports.formats, transcript=transcript):
+        (reports.folder / file.name).write_text(file.text, encoding="utf-8")
+
+
+def print_findings(run: ReviewRun, reports: Reports, *, as_json: bool) -> None:
+    """Print the findings as text, or one line on standard error if standard output has a report or JSON."""
+    if as_json or reports.is_printed:
+        console(stderr=True).print(Text(_last_line(run)))
+        return
+    screen = console()
+    for finding in run.findings:
+        if finding.is_open or finding.suppression is not None:
+            screen.print(_line(finding))
+    for result in run.results:
+        if result.state is ItemState.FAILED:
+            screen.print(Text(printable(f"{result.item.path}: not reviewed: {result.error}"), style="red"))
+        if result.dropped:
+            screen.print(
+                Text(printable(f"{result.item.path}: findings dropped: {result.dropped}"), style="dim")
+            )
+    screen.print(Text(_last_line(run)))
+    if reports.folder is not None:
+        screen.print(f"Reports written to {reports.folder}.")
+
+
+def _last_line(run: ReviewRun) -> str:
+    """Return the headline, the summary and the command that shows the review again."""
+    skipped = f" {len(run.skipped)} skipped." if run.skipped else ""
+    return printable(f"{headline(run)}. {run.summary}{skipped} See symposia review show {run.id[:8]}.")
+
+
+def _line(finding: Finding) -> Text:
+    who = ", ".join(finding.agents)
+    new = " new" if finding.status is FindingStatus.NEW else ""
+    if finding.suppression is not None:
+        new = f" suppressed by {finding.suppressed_by}"
+    return Text.assemble(
+        (printable(finding.place), "bold"),
+        " ",
+        (f"{finding.severity}", _COLOURS[finding.severity] if finding.is_open else "dim"),
+        f" {printable(finding.rule)} {printable(' '.join(finding.message.split()))} ",
+        (printable(f"[{who}]{new}"), "dim"),
+    )
+
+
+def format_time(entry: ScheduleEntry, at: datetime | None) -> str:
+    """Return a moment in the time zone of the schedule; `paused` for None."""
+    if at is None:
+        return "paused"
+    return f"{at.astimezone(ZoneInfo(entry.schedule.when.zone)):%Y-%m-%d %H:%M:%S %Z}"
+
+
+def schedule_table(entries: list[ScheduleEntry]) -> Table:
+    """Return a table of schedules."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("name", "times", "action", "next run", "now", "last outcome"):
+        table.add_column(title)
+    for it in entries:
+        last = it.last.outcome.value if it.last else ""
+        table.add_row(
+            *(it.schedule.name, str(it.schedule.when), it.schedule.description, format_time(it, it.next_due)),
+            *(active_runs(it), last),
+        )
+    return table
+
+
+def active_runs(entry: ScheduleEntry) -> str:
+    """Return what runs and what waits of a schedule; empty if there is nothing."""
+    running = [f"running {entry.running[:8]}"] if entry.running else []
+    return ", ".join([*running, *([f"{entry.queued} waiting"] if entry.queued else [])])
+
+
+def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Table:
+    """Return a table of the runs of a schedule."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in ("due", "outcome", "seconds", "tokens", "usd", "id", "detail"):
+        table.add_column(title, justify="right" if title in ("seconds", "tokens", "usd") else "left")
+    for it in records:
+        due = format_time(entry, moment_from_ms(it.due_ms))
+        table.add_row(
+            *(f"{due} (run-now)" if it.by_hand else due, it.outcome.value, f"{it.duration_s:.1f}"),
+            *(f"{it.usage.tokens:,}", f"{it.usage.cost_micros / 1e6:.4f}", it.id[:8]),
+            Text(printable(it.detail)),
+        )
+    return table

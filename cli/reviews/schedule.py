@@ -1,0 +1,278 @@
+"""`symposia schedule`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..common.options import AsJson
+
+if TYPE_CHECKING:
+    from ...reviews.schedules.schedules import Schedules
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.")]
+
+
+class WhenBusy(StrEnum):
+    """Policies for a run that is due while an earlier one runs, with the names of the models."""
+
+    SKIP = "skip"
+    QUEUE = "queue"
+    CANCEL = "cancel"
+
+
+class WhenMissed(StrEnum):
+    """Policies for missed runs, with the names of the models."""
+
+    SKIP = "skip"
+    ONCE = "once"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    group = typer.Typer(no_args_is_help=True, help="Run reviews and jobs at set times.")
+    for command in (add, list_all, pause, resume, remove, run_now, history):
+        name = {list_all: "list", run_now: "run-now"}.get(command, command.__name__)
+        group.command(name)(command)
+    app.add_typer(group, name="schedule")
+
+
+def add(  # noqa: PLR0913 - each is an option
+    name: Name,
+    cron: Annotated[
+        str | None,
+        typer.Option(help="Cron expression: minute hour day month weekday, or a name such as @daily."),
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option(help="Interval between runs, such as 30s, 15m or 1h30m.")
+    ] = None,
+    zone: Annotated[str, typer.Option("--tz", help="Time zone of the cron expression.")] = "UTC",
+    root: Annotated[
+        str | None,
+        typer.Option(
+            "--review",
+            metavar="ROOT",
+            help="Review a folder: its name in SYMPOSIA_REVIEW_ROOTS of the workers.",
+        ),
+    ] = None,
+    sessions: Annotated[
+        bool,
+        typer.Option(
+            "--review-sessions",
+            help="Review archived sessions instead of a root, for example with --panel document.",
+        ),
+    ] = False,
+    tag: Annotated[str | None, typer.Option(help="Only sessions with this tag.")] = None,
+    participant: Annotated[str | None, typer.Option(help="Only sessions with this participant id.")] = None,
+    newest: Annotated[
+        int | None, typer.Option(help="Maximum number of sessions, newest first.", show_default="5000")
+    ] = None,
+    panel: Annotated[str, typer.Option(help="Panel that reviews.")] = "code",
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Agent for the model reviewers of the panel. Without it, those without an agent in the panel are skipped."
+        ),
+    ] = None,
+    include: Annotated[
+        list[str] | None, typer.Option(help="Review only files that match this pattern; may be repeated.")
+    ] = None,
+    exclude: Annotated[
+        list[str] | None, typer.Option(help="Skip files that match this pattern; may be repeated.")
+    ] = None,
+    base: Annotated[
+        str | None, typer.Option(help="Review only changes since the merge base of HEAD and this branch.")
+    ] = None,
+    since_last: Annotated[
+        bool, typer.Option("--since-last", help="Review only changes since the last completed run.")
+    ] = False,
+    formats: Annotated[
+        list[str] | None,
+        typer.Option("--format", help="Format of the report; may be repeated.", show_default="markdown"),
+    ] = None,
+    deliver: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Destination of the report, a name in deliveries.toml of the workers; may be repeated."
+        ),
+    ] = None,
+    only_on_change: Annotated[
+        bool,
+        typer.Option(
+            "--only-on-change",
+            help="Deliver the report only if findings appeared or disappeared since the previous run.",
+        ),
+    ] = False,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[new:]SEVERITY",
+            help="The outcome is `findings` if an open finding has this severity or higher; new:SEVERITY counts only new findings. Default: findings do not matter.",
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="BRANCH", help="Findings are new compared with the last runs of this branch, not of any."
+        ),
+    ] = None,
+    job: Annotated[
+        str | None, typer.Option(help="Run a session file: its name in SYMPOSIA_JOBS of the workers.")
+    ] = None,
+    overlap: Annotated[
+        WhenBusy,
+        typer.Option(
+            help="Policy if an earlier run has not finished: skip the new run, queue it, or cancel the earlier run."
+        ),
+    ] = WhenBusy.SKIP,
+    missed: Annotated[
+        WhenMissed, typer.Option(help="Policy for missed runs: skip all, or run the latest one once.")
+    ] = WhenMissed.SKIP,
+    grace: Annotated[
+        str, typer.Option("--grace", help="Delay after which a run counts as missed: seconds, or 10m.")
+    ] = "60",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace the schedule of this name.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Add a schedule. It takes effect at once, without a restart.
+
+    Requires exactly one of --cron and --every, and exactly one of --review, --review-sessions and --job.
+
+    Example: [bold]symposia schedule add nightly --cron "0 3 * * *" --tz Europe/Berlin --review app[/bold]
+    """
+    from ..common.screen import console, print_json
+    from .output import format_time
+
+    review, which = None, {"tag": tag, "participant": participant, "newest": newest}
+    sessions = sessions or any(it is not None for it in which.values())
+    if root is not None or sessions:
+        review = {
+            "panel": panel,
+            "root": root,
+            "sessions": which if sessions else None,
+            "model": model,
+            "include": include or [],
+            "exclude": exclude or [],
+            "base": base,
+            "since_last": since_last,
+            "only_on_change": only_on_change,
+            "formats": formats or ["markdown"],
+            "deliver": deliver or [],
+            "fail_on": fail_on,
+            "against": against,
+        }
+    what: dict[str, Any] = {"review": review, "job": job, "grace_s": grace}
+    entry = _schedules().add(
+        name,
+        cron=cron,
+        every=every,
+        zone=zone,
+        replace=replace,
+        overlap=overlap.value,
+        missed=missed.value,
+        **what,
+    )
+    if as_json:
+        print_json(entry.to_json())
+    else:
+        console().print(
+            f"{name}: {entry.schedule.description}, {entry.schedule.when}; next run {format_time(entry, entry.next_due)}"
+        )
+
+
+def list_all(as_json: AsJson = False) -> None:
+    """List schedules with their next run and last outcome.
+
+    Example: [bold]symposia schedule list[/bold]
+    """
+    from ..common.screen import console, print_json
+    from .output import schedule_table
+
+    entries = _schedules().entries()
+    if as_json:
+        print_json([it.to_json() for it in entries])
+    elif not entries:
+        console().print("No schedules. To add one: symposia schedule add")
+    else:
+        console().print(schedule_table(entries))
+
+
+def pause(name: Name) -> None:
+    """Pause a schedule until it is resumed. Running jobs continue.
+
+    Example: [bold]symposia schedule pause nightly[/bold]
+    """
+    _schedules().pause(name)
+
+
+def resume(name: Name) -> None:
+    """Resume a schedule with its next run. Runs that were due during the pause are skipped.
+
+    Example: [bold]symposia schedule resume nightly[/bold]
+    """
+    from .output import format_time
+
+    schedules = _schedules()
+    schedules.resume(name)
+    entry = schedules.get(name)
+    typer.echo(f"{name}: next run {format_time(entry, entry.next_due)}")
+
+
+def remove(name: Name) -> None:
+    """Delete a schedule and its history. Running jobs continue.
+
+    Example: [bold]symposia schedule remove nightly[/bold]
+    """
+    _schedules().remove(name)
+
+
+def run_now(name: Name, as_json: AsJson = False) -> None:
+    """Run a schedule once now, in addition to its times, also while it is paused. Prints the id of the run.
+
+    Example: [bold]symposia schedule run-now nightly[/bold]
+    """
+    from ..common.screen import print_json
+
+    run_id = _schedules().run_now(name)
+    if as_json:
+        print_json({"schedule": name, "id": run_id})
+    else:
+        typer.echo(run_id)
+
+
+def history(
+    name: Name,
+    count: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=1_000, help="Maximum number of results.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show the ended runs of a schedule, newest first: outcome, duration, cost.
+
+    Example: [bold]symposia schedule history nightly -n 5[/bold]
+    """
+    from ...reviews.schedules.schedules import record_json
+    from ..common.screen import console, print_json
+    from .output import active_runs, history_table
+
+    schedules = _schedules()
+    records = schedules.history(name, count=count)
+    if as_json:
+        print_json([record_json(it) for it in records])
+        return
+    entry = schedules.get(name)
+    if records:
+        console().print(history_table(entry, records))
+    if now := active_runs(entry):
+        console().print(f"Now: {now}.")
+    elif not records:
+        console().print("No runs yet.")
+
+
+def _schedules() -> Schedules:
+    from ...client import Client
+    from ...config.settings import load_settings
+
+    return Client(load_settings()).schedules

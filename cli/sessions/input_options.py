@@ -1,0 +1,119 @@
+"""Options of `symposia run` and `symposia submit` for the inputs and opening messages of a session file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from ...jobs.session_file import SessionFile
+    from ...models.sessions.inputs import SessionInput
+    from ...models.sessions.submission import Submission
+
+Set = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="Value of an input of the file; may be given several times."
+    ),
+]
+Input = Annotated[
+    str | None,
+    typer.Option(
+        "--input", metavar="FILE", help="YAML or JSON table of inputs by name; --set replaces single values."
+    ),
+]
+Messages = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--message",
+        metavar="TEXT",
+        help="Opening message of the user after those of the file, taken literally; may be given several times.",
+    ),
+]
+ListInputs = Annotated[bool, typer.Option("--inputs", help="List the inputs of the file and exit.")]
+
+
+@dataclass(frozen=True, slots=True)
+class InputOptions:
+    """The options as they were given."""
+
+    set: Sequence[str]
+    file: str | None
+    messages: Sequence[str]
+
+    def read(self, sources: Sequence[SessionFile]) -> list[Submission]:
+        """Return the submissions of session files with these options.
+
+        Raises:
+            InvalidInput: A file or an option breaks a rule.
+        """
+        table = self._table(sources)
+        texts = self._texts()
+        return [self._submission(source, table, texts) for source in sources]
+
+    def _submission(self, source: SessionFile, table: dict[str, Any], texts: dict[str, str]) -> Submission:
+        from ...models.errors import within
+        from ...models.protocol.dialog import Message, Role
+
+        declared = {it.name: it for it in source.inputs()} if texts else {}
+        read = {name: declared[name].read_text(it) if name in declared else it for name, it in texts.items()}
+        submission = source.submission({**table, **read})
+        with within("--message"):
+            added = [Message(role=Role.USER, content=text) for text in self.messages]
+        return replace(submission, messages=(*submission.messages, *added))
+
+    def _table(self, sources: Sequence[SessionFile]) -> dict[str, Any]:
+        from ...jobs.session_file import STDIN_NAME, SessionFile
+        from ...models.errors import InvalidInput
+
+        if self.file is None:
+            return {}
+        source = SessionFile.open(self.file)
+        if source.name == STDIN_NAME and any(it.name == STDIN_NAME for it in sources):
+            raise InvalidInput("--input", self.file, "must be a file: standard input is the session file")
+        content = source.content()
+        if not isinstance(content, dict):
+            raise InvalidInput("--input", self.file, "must contain a table of inputs by name")
+        return content
+
+    def _texts(self) -> dict[str, str]:
+        from ...models.errors import InvalidInput
+
+        texts: dict[str, str] = {}
+        for given in self.set:
+            name, equals, text = given.partition("=")
+            if not equals or not name:
+                raise InvalidInput("--set", given, "must be NAME=VALUE")
+            if name in texts:
+                raise InvalidInput("--set", given, f"must give {name!r} one value")
+            texts[name] = text
+        return texts
+
+
+def inputs_table(inputs: Sequence[SessionInput]) -> Table:
+    """Return a table of the inputs of a file, one line each."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from ...models.sessions.inputs import render_value
+    from ..common.screen import printable
+
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("input", "type", "default", "choices", "help"):
+        table.add_column(name, no_wrap=name in ("input", "type"), overflow="fold")
+    for it in inputs:
+        default = "(required)" if it.default is None else render_value(it.default)
+        choices = ", ".join(map(render_value, it.choices))
+        cells = (it.name, it.type.value, default, choices, it.help)
+        table.add_row(*(Text(printable(cell)) for cell in cells))
+    return table
+
+
+def inputs_json(inputs: Sequence[SessionInput]) -> list[dict[str, Any]]:
+    """Return the inputs of a file as JSON data."""
+    return [it.model_dump(mode="json") for it in inputs]

@@ -1,0 +1,401 @@
+"""Rendering of sessions and their results for a terminal: lists, details, transcripts, results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ...jobs.collab import CollabJob
+from ...jobs.items import Item, ItemState, items_of
+from ...jobs.reading import facts_of
+from ...jobs.result import JobResult
+from ...models.protocol.collab import Collab, CollabStatus
+from ...models.protocol.dialog import Message
+from ...models.sessions.spec import SessionSpec
+from ...models.text.ids import moment_from_ms, timestamp_from_ms
+from ...models.text.json_text import dump_json
+from ...models.text.redact import excerpt
+from ...models.text.words import count_of, moment_in_words
+from ...state.sessions.awaited_agents import describe_awaited
+from ...state.sessions.records import SessionState
+from ...tasks.sessions.rendering import output_of
+from ...tasks.views.item_results import last_messages
+from ..common.arguments import relative_age, shortest_ids
+from ..common.screen import ParticipantNames, dialog_line, hanging, printable
+
+STATUS_STYLE = {
+    CollabStatus.DRAFT: "blue",
+    CollabStatus.ACTIVE: "cyan",
+    CollabStatus.SUSPENDED: "yellow",
+    CollabStatus.COMPLETED: "green",
+    CollabStatus.CANCELLED: "red",
+}
+
+
+def heading(collab: Collab) -> Text:
+    """Return title, mode and id of a session on one line."""
+    line = Text.assemble(
+        (printable(collab.title), "bold"), f"  {collab.mode.value}  ", (collab.collab_id, "dim")
+    )
+    line.no_wrap, line.overflow = True, "ellipsis"
+    return line
+
+
+def seconds_of(result: JobResult) -> float:
+    """Return the duration of the session in seconds, from opening to end."""
+    began, ended = result.dialog.started_at, result.dialog.ended_at
+    return (ended - began).total_seconds() if began and ended else 0.0
+
+
+def turns_a_second(result: JobResult) -> float:
+    """Return the turns per second; 0 if no time has passed."""
+    seconds = seconds_of(result)
+    return result.turns / seconds if seconds else 0.0
+
+
+def outcome(status: CollabStatus, reason: str | None, detail: str | None = None) -> str:
+    """Return status and reason, such as `cancelled: failed (ann: no answer)`.
+
+    The reason is omitted if it is equal to the status.
+    """
+    why = "" if reason in (None, "", status.value) else f": {reason}"
+    return f"{status.value}{why}" + (f" ({printable(detail)})" if detail else "")
+
+
+def result_line(result: JobResult) -> Text:
+    """Return the result of a session on one line."""
+    mark = ("✓ ", "green") if result.ok else ("✗ ", "red")
+    facts = [
+        outcome(result.collab.status, result.reason, result.detail),
+        count_of(result.turns, "turn"),
+        count_of(result.usage.tokens, "token"),
+        *([f"{result.usage.cost_usd:.4f} US dollars"] if result.usage.cost_micros else []),
+        f"{seconds_of(result):.2f} s",
+    ]
+    return Text.assemble(mark, " · ".join(facts))
+
+
+def result_json(result: JobResult) -> dict[str, JsonValue]:
+    """Return the result and dialog of a session as JSON data."""
+    return {
+        "collab": result.collab.to_wire(),
+        "dialog": result.dialog.to_wire(),
+        "reason": result.reason,
+        "detail": result.detail,
+        "turns": result.turns,
+        "rounds": result.rounds,
+        "usage": result.usage.to_json_data(),
+        "output": result.output_data,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class SessionListRow:
+    """Row of a list of sessions."""
+
+    collab: Collab
+    state: SessionState
+    #: Id of the session whose turn it answers; None: it is no sub-session.
+    parent: str | None = None
+    #: Id of the thread; None: the session is the first of its thread, or in none.
+    thread_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of the session."""
+        return self.collab.collab_id
+
+    @property
+    def opened_ms(self) -> int:
+        """Opening time, in milliseconds since the epoch."""
+        return self.state.opened_ms
+
+    def cells(self, depth: int) -> tuple[str | Text, ...]:
+        """Return the cells after the id and the opening time; `depth` is that in the tree of sessions."""
+        status, agents = self.state.status, self.state.awaited_agents
+        shown = printable(describe_awaited(agents)) if agents else outcome(status, self.state.reason)
+        return (
+            self.collab.mode.value,
+            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(status, "")),
+            str(self.state.closed),
+            str(self.state.usage.tokens),
+            _cut(_indented(depth, printable(self.collab.title))),
+        )
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the row as JSON data."""
+        state, ended_ms = self.state, self.state.ended_ms
+        return {
+            "id": self.collab.collab_id,
+            "thread_id": self.thread_id,
+            "title": self.collab.title,
+            "mode": self.collab.mode.value,
+            "status": state.status.value,
+            "reason": state.reason,
+            "awaited_agents": list(state.awaited_agents),
+            "turns": state.closed,
+            "messages": state.messages,
+            "usage": state.usage.to_json_data(),
+            "opened_at": timestamp_from_ms(state.opened_ms),
+            "ended_at": None if ended_ms is None else timestamp_from_ms(ended_ms),
+            "parent": self.parent,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    """Row of a session whose stored form cannot be read."""
+
+    id: str
+    #: Time at which it was listed, in milliseconds since the epoch.
+    opened_ms: int
+    error: str
+    parent: None = None
+
+    def cells(self, _depth: int) -> tuple[str | Text, ...]:
+        """Return the cells, as those of a `SessionListRow`."""
+        return "", _cut("unreadable", style="red"), "", "", _cut(printable(self.error))
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the row as JSON data."""
+        opened_at = timestamp_from_ms(self.opened_ms)
+        return {"id": self.id, "status": "unreadable", "opened_at": opened_at, "error": self.error}
+
+
+AnyRow = SessionListRow | UnreadableRow
+
+
+def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
+    """Yield the sessions with their depth: sub-sessions follow their parent, if it is among them, oldest first."""
+    ids = {it.id for it in sessions}
+    below: dict[str | None, list[AnyRow]] = {}
+    for it in sessions:
+        below.setdefault(it.parent if it.parent in ids else None, []).append(it)
+
+    def visit(parent: str, depth: int) -> Iterator[tuple[int, AnyRow]]:
+        for it in reversed(below.get(parent, ())):
+            yield depth, it
+            yield from visit(it.id, depth + 1)
+
+    for it in below.get(None, ()):
+        yield 0, it
+        yield from visit(it.id, 1)
+
+
+def session_table(sessions: Sequence[AnyRow]) -> Table:
+    """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
+    ids = shortest_ids([it.id for it in sessions])
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("id", "opened", "mode", "status", "turns", "tokens", "title"):
+        can_shrink = name in ("status", "title")
+        table.add_column(
+            name, justify="right" if name in ("turns", "tokens") else "left", no_wrap=not can_shrink
+        )
+    for depth, it in _in_tree_order(sessions):
+        table.add_row(ids[it.id], relative_age(it.opened_ms), *it.cells(depth))
+    return table
+
+
+def _indented(depth: int, title: str) -> str:
+    return f"{'  ' * (depth - 1)}↳ {title}" if depth else title
+
+
+def _cut(text: str, *, style: str = "") -> Text:
+    """Return text on one line, cut if the column is too narrow."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    return Text(indent + " ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def summary_table(results: Sequence[JobResult]) -> Table:
+    """Return a table of session results."""
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in ("mode", "ended", "turns", "tokens", "seconds", "turns/s"):
+        table.add_column(name, justify="left" if name in ("mode", "ended") else "right")
+    for result in results:
+        table.add_row(
+            result.collab.mode.value,
+            Text(outcome(result.collab.status, result.reason), style="" if result.ok else "red"),
+            str(result.turns),
+            str(result.usage.tokens),
+            f"{seconds_of(result):.2f}",
+            f"{turns_a_second(result):.1f}",
+        )
+    return table
+
+
+#: Minimum seconds in the queue for which a line is shown.
+_LONG_S = 1.0
+
+
+def details(job: CollabJob, screen: Console, *, last: int) -> Iterator[Text]:
+    """Yield the lines that describe a session.
+
+    Args:
+        job: The session.
+        screen: The console, for its width.
+        last: Number of messages to show, counted from the newest.
+    """
+    collab, state = job.collab(), job.state()
+    cast = ParticipantNames(collab.participants)
+    yield heading(collab)
+    ended = outcome(state.status, state.reason, state.detail)
+    yield Text.assemble((ended, STATUS_STYLE[state.status]), " · ", " · ".join(_facts(state)))
+    yield hanging(screen, Text("purpose: "), Text(printable(collab.purpose)))
+    yield from _origin(job.spec)
+    for label, names in (("approvers", job.spec.approvers), ("observers", job.spec.observers)):
+        if names:
+            yield hanging(screen, Text(f"{label}: "), Text(printable(", ".join(names))))
+    if inputs := job.spec.inputs:
+        given = ", ".join(f"{name}={dump_json(value)}" for name, value in inputs.items())
+        yield hanging(screen, Text("inputs: "), Text(printable(given)))
+    if (now := _now(job, state, cast)) is not None:
+        yield Text(f"now: {now}")
+    if (queued_s := job.queued_for_s()) is not None and queued_s >= _LONG_S:
+        agents = state.awaited_agents
+        why = printable(describe_awaited(agents)) if agents else "no worker has taken it"
+        yield Text(f"queued for {queued_s:.0f} s: {why}; see symposia doctor", style="yellow")
+    messages = list(job.messages())
+    for item in items_of(job.board(), last_messages(messages)):
+        yield _item(screen, item, cast)
+    yield from _family(job)
+    if len(messages) > last:
+        yield Text(f"     … {count_of(len(messages) - last, 'earlier message')}", style="dim")
+    for message in messages[len(messages) - last :] if last else ():
+        yield dialog_line(screen, message.turn_number, cast.styled_speaker(message), message_text(message))
+    if (output := output_of(state, messages)) is not None:
+        yield hanging(screen, Text("output: "), Text(printable(dump_json(output))))
+
+
+def _now(job: CollabJob, state: SessionState, cast: ParticipantNames) -> str | None:
+    """Return what happens in a session now; None: it has ended."""
+    if state.is_final:
+        return None
+    if state.status is CollabStatus.DRAFT:
+        return f"a draft; `symposia activate {job.id[:8]}` starts it"
+    holder = job.turn_state().current_turn_holder
+    before = f", after the turn of {cast.name(holder)}" if holder else ""
+    speaking = [f"{cast.name(turn.participant)} ({turn.status})" for turn in state.open_turns()]
+    return ", ".join(speaking) or f"planning{before}"
+
+
+def message_text(message: Message) -> Text:
+    """Return the text of a message, followed by the names of its attachments."""
+    text = Text(printable(message.content))
+    if message.cut_line:
+        text.append(f"\n{message.cut_line}", style="yellow")
+    for it in message.attachments:
+        text.append(f"\n[{printable(it.name)}, {it.media_type}, {size_of(it.size)}]", style="dim")
+    return text
+
+
+def size_of(size: int) -> str:
+    """Return a number of bytes for people."""
+    return count_of(size, "byte") if size < 10_000 else f"{size / 1_000:,.0f} kB"
+
+
+def _family(job: CollabJob) -> Iterator[Text]:
+    """Yield a line about the parent of a session, and one about each of its sub-sessions."""
+    if job.parent is not None:
+        yield Text(f"parent: session {job.parent.session_id}, turn {job.parent.turn}")
+    for child in job.children():
+        turn = child.parent.turn if child.parent else 0
+        state = child.state()
+        ended = outcome(state.status, state.reason)
+        yield Text(f"turn {turn}: session {child.id} {ended}: {printable(facts_of(child).collab.title)}")
+
+
+def details_json(job: CollabJob) -> dict[str, JsonValue]:
+    """Return a session with all its messages as JSON data."""
+    state, dialog, board = job.state(), job.dialog(), job.board()
+    items = items_of(board, last_messages(dialog.messages))
+    return {
+        "collab": job.collab().to_wire(),
+        "dialog": dialog.to_wire(),
+        "status": state.status.value,
+        "reason": state.reason,
+        "detail": state.detail,
+        "queued_for_s": job.queued_for_s(),
+        "awaited_agents": list(state.awaited_agents),
+        "turn_state": job.turn_state().model_dump(mode="json"),
+        "turns": state.closed,
+        "rounds": state.rounds,
+        "usage": state.usage.to_json_data(),
+        "usage_by_participant": {name: spent.to_json_data() for name, spent in job.usage().items()},
+        "output": output_of(state, dialog.messages),
+        "history": None if (past := job.spec.history) is None else past.model_dump(mode="json"),
+        "items": [item.to_json_data() for item in items],
+        "approvers": list(job.spec.approvers),
+        "observers": list(job.spec.observers),
+        "inputs": dict(job.spec.inputs),
+        "board": [entry.model_dump(mode="json", exclude_none=True) for entry in board],
+        "parent": None if job.parent is None else job.parent.model_dump(mode="json"),
+        "descendants": [it._asdict() for it in job.descendants()],
+    }
+
+
+def _origin(spec: SessionSpec) -> Iterator[Text]:
+    if spec.thread_id is not None:
+        yield Text(f"thread: {spec.thread_id}")
+    if (history := spec.history) is not None:
+        how = f"fork of {history.session} before turn {history.before_turn}"
+        yield Text(f"continues: {history.session}" if history.before_turn is None else how)
+
+
+def _facts(state: SessionState) -> Iterator[str]:
+    if state.stop_requested and not state.is_final:
+        yield "stops after the turns in flight"
+    yield count_of(state.closed, "turn")
+    yield count_of(state.rounds, "round")
+    yield f"{count_of(state.usage.tokens, 'token')} ({state.usage.input_tokens} in, {state.usage.output_tokens} out)"
+    if state.usage.cost_micros:
+        yield f"{state.usage.cost_usd:.4f} US dollars"
+    yield f"opened {moment_in_words(moment_from_ms(state.opened_ms))}"
+
+
+def _item(screen: Console, item: Item, cast: ParticipantNames) -> Text:
+    who = f" by {cast.name(item.claimant)}" if item.claimant else ""
+    after = f" (after {printable(', '.join(item.after))})" if item.state is ItemState.WAITING else ""
+    why = f" ({printable(item.reason)})" if item.reason else ""
+    name = "" if item.id.isdigit() else f" {item.id}"
+    line = Text(f"item{name}: {printable(item.text)}: {item.state}{who}{after}{why}")
+    if item.result:
+        line.append(
+            f" -> {printable(excerpt(item.result, max(20, screen.width - line.cell_len - 4)))}", style="dim"
+        )
+    return line
+
+
+def print_transcript(job: CollabJob) -> None:
+    """Print the alignment document, and the findings of strict lint on standard error."""
+    from ..common.screen import print_document
+
+    text = job.transcript()
+    print_document(text)
+    _print_lint_findings(text)
+
+
+def save_transcript(job: CollabJob) -> None:
+    """Write the alignment document to `ID.dialogue.md` in the current folder.
+
+    Print the findings of strict lint.
+    """
+    from ..common.screen import console
+
+    text, path = job.transcript(), Path(f"{job.id}.dialogue.md")
+    path.write_text(text, encoding="utf-8")
+    console(stderr=True).print(f"Transcript written to {path}.")
+    _print_lint_findings(text)
+
+
+def _print_lint_findings(text: str) -> None:
+    from ...models.alignment.transcript import lint_transcript
+    from ..common.screen import console, printable
+
+    for fault in lint_transcript(text):
+        console(stderr=True).print(printable(fault), soft_wrap=True)

@@ -1,0 +1,175 @@
+"""`symposia show`, `watch`, `graph` and `export`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ..common.options import AsJson, SessionId
+
+if TYPE_CHECKING:
+    from ...jobs.collab import CollabJob
+
+
+class GraphFormat(StrEnum):
+    """Formats of a graph of Celery tasks."""
+
+    MERMAID = "mermaid"
+    DOT = "dot"
+    TEXT = "text"
+
+
+class ExportFormat(StrEnum):
+    """Formats of an exported session."""
+
+    JSON = "json"
+    OPENAI = "openai"
+    ANTHROPIC = "anthropic"
+    MAP_EVENTS = "map-events"
+    MARKDOWN = "markdown"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (show, watch, graph, export):
+        app.command()(command)
+
+
+def show(
+    session: SessionId,
+    last: Annotated[
+        int, typer.Option(min=0, help="Number of messages to show, counted from the newest.")
+    ] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Show a session: status, open turns, usage and messages.
+
+    Example: [bold]symposia show 3f2a91c4[/bold]
+    """
+    from ..common.screen import console, print_json
+    from .render import details, details_json
+
+    job = _job(session)
+    if as_json:
+        print_json(details_json(job))
+        return
+    screen = console()
+    for line in details(job, screen, last=last):
+        screen.print(line)
+
+
+def watch(
+    session: SessionId,
+    as_json: AsJson = False,
+    deltas: Annotated[
+        bool,
+        typer.Option(
+            "--deltas",
+            help="With --json: also print partial output while a model generates it, and its tool calls.",
+        ),
+    ] = False,
+) -> None:
+    """Follow a session live until it ends. The session continues after Ctrl-C.
+
+    A terminal shows the output of models while they generate it. With --json, each event is one line.
+
+    Example: [bold]symposia watch 3f2a91c4[/bold]
+    """
+    from ..common.screen import console, print_json
+    from .live_render import follow, moment_json
+    from .render import heading, result_line
+
+    job = _job(session)
+    try:
+        if as_json:
+            for moment in job.live(deltas=deltas):
+                if moment is not None:
+                    print_json(moment_json(moment), lines=True)
+        else:
+            screen = console()
+            screen.print(heading(job.collab()))
+            screen.print(result_line(follow(job, screen, between=lambda: None)))
+    except KeyboardInterrupt:
+        console(stderr=True).print(
+            f"Stopped watching. Session {job.id} continues. To cancel it: symposia cancel {job.id}"
+        )
+        raise
+    if not job.result().ok:
+        raise typer.Exit(1)
+
+
+def graph(
+    session: SessionId,
+    form: Annotated[GraphFormat, typer.Option("--format", help="Output format.")] = GraphFormat.TEXT,
+) -> None:
+    """Draw the Celery tasks of a session as a graph: their order, parallel turns and lost turns.
+
+    Example: [bold]symposia graph 3f2a91c4 --format mermaid[/bold]
+    """
+    typer.echo(_job(session).graph(form.value))
+
+
+def export(
+    session: SessionId,
+    form: Annotated[ExportFormat, typer.Option("--format", help="Output format.")] = ExportFormat.JSON,
+    seen_by: Annotated[
+        str | None,
+        typer.Option(
+            "--as",
+            metavar="NAME",
+            help="With --format openai or anthropic: export the view of this participant. Its own messages have"
+            " the role assistant, all others the role user.",
+        ),
+    ] = None,
+    save: Annotated[
+        bool,
+        typer.Option("--save", help="With --format markdown: write to ID.dialogue.md in the current folder."),
+    ] = False,
+) -> None:
+    """Export a session: as JSON objects of MPLP, as MAP events, as messages for a model API, or as Markdown.
+
+    Markdown is for alignment sessions: an alignment document that `symposia lint` checks.
+
+    Example: [bold]symposia export 3f2a91c4 --format openai > messages.json[/bold]
+    """
+    from ..common.screen import print_json
+    from .render import print_transcript, save_transcript
+
+    job = _job(session)
+    if seen_by is not None and form not in (ExportFormat.OPENAI, ExportFormat.ANTHROPIC):
+        raise typer.BadParameter("needs --format openai or --format anthropic", param_hint="--as")
+    match form:
+        case ExportFormat.JSON:
+            print_json({"collab": job.collab().to_wire(), "dialog": job.dialog().to_wire()})
+        case ExportFormat.OPENAI | ExportFormat.ANTHROPIC:
+            print_json(_messages_for(form, job, seen_by))
+        case ExportFormat.MAP_EVENTS:
+            print_json({"session_id": job.id, "events": [event.to_wire() for event in job.events()]})
+        case ExportFormat.MARKDOWN:
+            (save_transcript if save else print_transcript)(job)
+
+
+def _messages_for(form: ExportFormat, job: CollabJob, seen_by: str | None) -> dict[str, Any]:
+    """Return the dialog as messages of a model API. Raises InvalidInput for an unknown participant."""
+    from ...models.errors import InvalidInput
+    from ...models.turns.message_lists import Reader, to_anthropic_messages, to_openai_messages
+
+    collab, dialog = job.collab(), job.dialog()
+    names = {it.participant_id: it.display_name or it.participant_id for it in collab.participants}
+    # A removed participant is in the dialog, but no longer in the roster.
+    known = {*names, *(it.speaker for it in dialog.messages if it.speaker)}
+    if seen_by is not None and seen_by not in known:
+        raise InvalidInput("--as", seen_by, f"must be a participant: {', '.join(sorted(known))}")
+    reader = Reader(names, me=seen_by, opening=collab.purpose)
+    if form is ExportFormat.OPENAI:
+        return {"messages": to_openai_messages(dialog, reader)}
+    system, messages = to_anthropic_messages(dialog, reader)
+    return {"system": system, "messages": messages} if system else {"messages": messages}
+
+
+def _job(session: str) -> CollabJob:
+    from ..common.arguments import find_job
+
+    return find_job(session)

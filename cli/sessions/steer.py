@@ -1,0 +1,179 @@
+"""Commands that control a running session.
+
+`symposia activate`, `suspend`, `resume`, `stop`, `cancel`, `add`, `remove`, `instruct` and `post`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ..common.options import AsJson, Attach, By, SessionId, actor_name
+
+if TYPE_CHECKING:
+    from ...jobs.collab import CollabJob
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (activate, suspend, resume, stop, cancel, add, remove, instruct, post):
+        app.command()(command)
+
+
+def activate(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
+    """Start a session that was submitted with `--draft`.
+
+    Example: [bold]symposia activate 3f2a91c4[/bold]
+    """
+    job = _job(session)
+    job.activate(by=actor_name(by))
+    _print_status(job, "started.", as_json=as_json)
+
+
+def suspend(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
+    """Suspend a session. The output of a turn in flight is held and written when the session is resumed.
+
+    Example: [bold]symposia suspend 3f2a91c4[/bold]
+    """
+    job = _job(session)
+    job.suspend(by=actor_name(by))
+    _print_status(job, "suspended; `symposia resume` continues it.", as_json=as_json)
+
+
+def resume(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
+    """Resume a suspended session.
+
+    Example: [bold]symposia resume 3f2a91c4[/bold]
+    """
+    job = _job(session)
+    job.resume(by=actor_name(by))
+    _print_status(job, "resumed.", as_json=as_json)
+
+
+def stop(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
+    """Stop a session: it completes when the turns in flight have closed.
+
+    Example: [bold]symposia stop 3f2a91c4[/bold]
+    """
+    job = _job(session)
+    job.stop(by=actor_name(by))
+    _print_status(job, "stopping; it completes when the turns in flight have closed.", as_json=as_json)
+
+
+def cancel(
+    session: SessionId,
+    reason: Annotated[str, typer.Option(help="Reason, stored with the session.")] = "cancelled",
+    by: By = None,
+    as_json: AsJson = False,
+) -> None:
+    """Cancel a session now. The output of turns in flight is discarded.
+
+    Example: [bold]symposia cancel 3f2a91c4 --reason "wrong question"[/bold]
+    """
+    job = _job(session)
+    job.cancel(reason, by=actor_name(by))
+    _print_status(job, "cancelled.", as_json=as_json)
+
+
+def _job(session: str) -> CollabJob:
+    from ..common.arguments import find_job
+
+    return find_job(session)
+
+
+def _print_status(job: CollabJob, words: str, *, as_json: bool) -> None:
+    from ..common.screen import print_json
+
+    if as_json:
+        print_json({"id": job.id, "status": job.status().value})
+    else:
+        typer.echo(f"Session {job.id}: {words}")
+
+
+Who = Annotated[str, typer.Argument(metavar="PARTICIPANT", help="Participant id.")]
+Key = Annotated[
+    str | None,
+    typer.Option(
+        help="Idempotency key, any text: a change sent again with the same key is applied only once."
+    ),
+]
+
+
+def add(
+    session: SessionId,
+    participant: Who,
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Agent that answers for the participant.",
+            show_default="the agent named like the participant",
+        ),
+    ] = None,
+    role: Annotated[str | None, typer.Option(help="Role id of the participant.")] = None,
+    kind: Annotated[
+        str, typer.Option(help="Kind of participant: agent, human, system or external.")
+    ] = "agent",
+    by: By = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Add a participant to a running session, from the next round on.
+
+    Example: [bold]symposia add 3f2a91c4 critic --agent reviewer[/bold]
+    """
+    job = _job(session)
+    who = {"participant_id": participant, "kind": kind} | ({"role_id": role} if role else {})
+    job.add_participant(who, agent, by=actor_name(by), key=key)
+    _print_status(job, f"{participant} takes part from the next round on.", as_json=as_json)
+
+
+def remove(
+    session: SessionId, participant: Who, by: By = None, key: Key = None, as_json: AsJson = False
+) -> None:
+    """Remove a participant from a running session, from the next round on.
+
+    Example: [bold]symposia remove 3f2a91c4 critic[/bold]
+    """
+    job = _job(session)
+    job.remove_participant(participant, by=actor_name(by), key=key)
+    _print_status(job, f"{participant} is removed from the next round on.", as_json=as_json)
+
+
+def instruct(
+    session: SessionId,
+    participant: Who,
+    text: Annotated[str, typer.Argument(help="New instructions; `-` reads standard input.")],
+    by: By = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Replace the instructions of a participant's agent, from its next turn on.
+
+    Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
+    """
+    from ..common.arguments import read_text
+
+    job = _job(session)
+    job.instruct(participant, read_text(text), by=actor_name(by), key=key)
+    _print_status(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
+
+
+def post(
+    session: SessionId,
+    text: Annotated[str, typer.Argument(help="Text of the message; `-` reads standard input.")],
+    role: Annotated[str, typer.Option(help="Role of the message: user or system.")] = "user",
+    by: By = None,
+    key: Key = None,
+    attach: Attach = None,
+    as_json: AsJson = False,
+) -> None:
+    """Post a message to a running session; if a turn is active, the message follows its output.
+
+    Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
+    """
+    from ..common.arguments import read_text
+
+    job = _job(session)
+    job.post(read_text(text), role=role, by=actor_name(by), key=key, attachments=attach)
+    _print_status(job, "message accepted.", as_json=as_json)

@@ -1,0 +1,67 @@
+"""Shared options and output of the commands of tasks and conversations."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from ...models.workspace.conversation import Conversation
+    from ...tasks.workspace.service import WorkspaceService
+
+As = Annotated[
+    str,
+    typer.Option(
+        "--as", metavar="AGENT", help="Id of the agent that the command acts as.", show_default=False
+    ),
+]
+TaskId = Annotated[str, typer.Argument(metavar="TASK", help="Task id.")]
+ConversationId = Annotated[str, typer.Argument(metavar="CONVERSATION", help="Conversation id.")]
+Agents = Annotated[list[str], typer.Argument(metavar="AGENT...", help="Agent ids.")]
+Limit = Annotated[int, typer.Option(min=1, max=100, help="Maximum number of results.")]
+Cursor = Annotated[
+    str | None, typer.Option(help="Continue after this cursor, which the previous page printed.")
+]
+
+
+def conversation_service() -> WorkspaceService:
+    """Return the conversation service of this installation."""
+    from ...client import Client
+    from ...config.settings import load_settings
+
+    return Client(load_settings()).conversations
+
+
+def print_next_page(cursor: str | None) -> None:
+    """Print the option that continues after this page, if there are more results."""
+    from ..common.screen import console
+
+    if cursor is not None:
+        console(stderr=True).print(f"More results: --cursor {cursor}")
+
+
+def conversation_json(conversation: Conversation) -> dict[str, Any]:
+    """Return a conversation as JSON data, with fields that its schema does not have."""
+    besides = {
+        "taskId": conversation.task_id,
+        "dialogStatus": conversation.dialog_status.value,
+        "participants": list(conversation.agents),
+    }
+    return {**conversation.to_wire(), **besides}
+
+
+def print_conversation(conversation: Conversation, *, as_json: bool) -> None:
+    """Print a conversation with its members."""
+    from ..common.screen import console, print_json, printable
+
+    if as_json:
+        print_json(conversation_json(conversation))
+        return
+    name = f" {conversation.name!r}" if conversation.name else ""
+    found = (conversation.metadata.tags or ()) if conversation.metadata else ()
+    tags = [f"{key}={value}" for tag in found for key, value in tag.items()]
+    marks = f" [{', '.join(tags)}]" if tags else ""
+    shelf = ", archived" if conversation.archived_at else ""
+    who = ", ".join(conversation.agents) or "no members"
+    console().print(printable(f"{conversation.id}{name}{marks} in task {conversation.task_id}: {who}{shelf}"))
