@@ -17,6 +17,7 @@ PACKAGES = (
     "cli",
     "client",
     "config",
+    "dashboard",
     "factories",
     "jobs",
     "models",

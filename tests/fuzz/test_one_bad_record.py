@@ -17,6 +17,7 @@ from sessions.inline_runtime import InlineRuntime
 from symposia.archive.results import SessionFilter
 from symposia.cli.sessions.list import _sessions
 from symposia.cli.sessions.render import session_table
+from symposia.dashboard.live.loader import LoadedSession, load_sessions
 from symposia.models.review.runs import DeliveryJob
 from symposia.models.text.ids import new_id
 from symposia.models.workspace.task import Notification, NotificationKind
@@ -39,7 +40,6 @@ from symposia.state.redis.keys import (
 from symposia.state.redis.readers import server_ms
 from symposia.state.reviews.queues import DeliveryQueue, ReviewIndex
 from symposia.state.reviews.store import ReviewStore
-from symposia.workers.dashboard.live.loader import LoadedSession, load_sessions
 
 pytestmark = pytest.mark.leaves_keys
 

@@ -16,7 +16,7 @@ TAKEN_BY = {
     "docs/containers.md": ("tests/packaging/test_containers.py",),
     "docs/continuing.md": ("tests/documents/test_continuing.py",),
     "docs/conversations.md": ("tests/documents/test_conversations.py",),
-    "docs/dashboard.md": ("tests/workers/dashboard/test_entry_points.py",),
+    "docs/dashboard.md": ("tests/dashboard/test_entry_points.py",),
     "docs/deploying-databases.md": ("tests/documents/test_deploying.py",),
     # Tests of `tests/security` start servers with the users of this page and of docs/security.md.
     "docs/deploying-redis.md": ("tests/documents/test_deploying.py", "tests/support/servers/granted.py"),

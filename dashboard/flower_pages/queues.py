@@ -1,0 +1,163 @@
+"""Flower's page of the broker with the numbers of waiting and taken messages, and of consumers.
+
+Flower counts the messages of a Redis broker only as a whole, cannot use the TLS options of a URL, and asks
+RabbitMQ's management plugin, which may not be installed. Here Redis is read over the project's own connection,
+and RabbitMQ is asked over AMQP, unless Flower has the option `broker_api`. Redis does not know which messages
+are taken: workers announce their number every five seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Protocol, TypedDict, cast
+
+from amqp.exceptions import AMQPError
+from flower.api.tasks import GetQueueLengths
+from flower.views.broker import BrokerView
+from redis.asyncio import Redis
+
+from ...config.celery import QUEUE, to_celery_url
+from ...config.settings import load_settings
+from ...config.urls import is_redis
+from ...factories.broker import broker_url_in_use
+from ...factories.connection import redis_url_in_use
+from ...state.presence import SILENT_MS, parse_entries
+from ...state.redis.connect import aconnect
+from ...state.redis.keys import WORKERS
+from ...state.redis.readers import time_ms
+
+#: Lists of one queue in kombu's Redis transport: one for each priority.
+_SUFFIXES = ("", *(f"\x06\x16{priority}" for priority in (3, 6, 9)))
+
+
+class QueueLength(TypedDict):
+    """Numbers of one queue; None: unknown."""
+
+    name: str
+    messages: int | None
+    messages_ready: int | None
+    messages_unacknowledged: int | None
+    consumers: int
+
+
+class Queues(Protocol):
+    """A broker, as Flower's pages use it."""
+
+    async def queues(self, names: Iterable[str]) -> list[QueueLength]:
+        """Return the numbers of these queues."""
+        ...
+
+
+class RedisQueues:
+    """Queues of kombu's Redis transport.
+
+    Args:
+        url: The broker's URL.
+        state_url: URL of the Redis in which workers announce themselves.
+        consumers: Number of workers by the name of the queue that they consume.
+    """
+
+    def __init__(self, url: str, state_url: str, consumers: Mapping[str, int]) -> None:
+        self._url = url
+        self._state_url = state_url
+        self._consumers = consumers
+
+    async def queues(self, names: Iterable[str]) -> list[QueueLength]:
+        """Return the numbers of these queues. Raises RedisError."""
+        wanted = list(names)
+        async with aconnect(self._url) as client:
+            pipeline = client.pipeline(transaction=False)
+            for name in wanted:
+                for suffix in _SUFFIXES:
+                    _ = pipeline.llen(name + suffix)
+            lengths = await pipeline.execute()
+        async with aconnect(self._state_url) as client:
+            taken = await count_taken(client)
+        found = []
+        for place, name in enumerate(wanted):
+            ready = sum(lengths[place * len(_SUFFIXES) : (place + 1) * len(_SUFFIXES)])
+            of_queue = taken if name == QUEUE else 0
+            found.append(
+                QueueLength(
+                    name=name,
+                    messages=ready + of_queue,
+                    messages_ready=ready,
+                    messages_unacknowledged=of_queue,
+                    consumers=self._consumers.get(name, 0),
+                )
+            )
+        return found
+
+
+async def count_taken(client: Redis) -> int:
+    """Return the number of messages that running workers have taken, as they announced it."""
+    known = await cast("Any", client.hgetall(WORKERS))
+    now_ms = time_ms(await cast("Any", client.time()))
+    return sum(it.taken or 0 for it in parse_entries(known, now_ms) if it.age_ms <= SILENT_MS)
+
+
+class AmqpQueues:
+    """Queues of RabbitMQ, without its management plugin.
+
+    Args:
+        app: The Celery app.
+    """
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def queues(self, names: Iterable[str]) -> list[QueueLength]:
+        """Return the numbers of these queues; those that do not exist are left out."""
+        return await asyncio.to_thread(self._declared, list(names))
+
+    def _declared(self, names: list[str]) -> list[QueueLength]:
+        found = []
+        with self._app.connection_for_read() as connection:
+            for name in names:
+                try:
+                    # Passive: nothing is created. RabbitMQ does not tell how many are unacknowledged.
+                    answer = connection.channel().queue_declare(queue=name, passive=True)
+                except AMQPError:
+                    continue
+                length = QueueLength(
+                    name=name,
+                    messages=None,
+                    messages_ready=answer.message_count,
+                    messages_unacknowledged=None,
+                    consumers=answer.consumer_count,
+                )
+                found.append(length)
+        return found
+
+
+class _OwnBroker:
+    """Mixin of Flower's handlers that read the queues of the broker."""
+
+    capp: Any
+    application: Any
+
+    def get_broker(self) -> Queues:
+        """Return the broker of this installation; that of another Celery app is read by Flower."""
+        settings = load_settings()
+        url = broker_url_in_use(settings)
+        if self.capp.conf.broker_url == to_celery_url(url):
+            if is_redis(url):
+                return RedisQueues(url, redis_url_in_use(settings), self._consumers())
+            if self.application.transport == "amqp" and not self.application.options.broker_api:
+                return AmqpQueues(self.capp)
+        stock: Queues = super().get_broker()  # type: ignore[misc] # of Flower's handler
+        return stock
+
+    def _consumers(self) -> Counter[str]:
+        workers = self.application.workers.values()
+        return Counter(queue["name"] for it in workers for queue in it.get("active_queues") or ())
+
+
+class QueuesPage(_OwnBroker, BrokerView):  # type: ignore[misc] # Flower has no types
+    """The page of the broker."""
+
+
+class QueuesData(_OwnBroker, GetQueueLengths):  # type: ignore[misc] # Flower has no types
+    """The queues as JSON."""

@@ -1,0 +1,141 @@
+"""Live streams of server-sent events, and the same changes for pages that poll.
+
+The id of an event is a position: of a session, the ids of the last entries of its streams in Redis; of the list, a
+cursor. A page that reconnects sends the newest id, and gets what changed since, also from another Flower process.
+Rows of the list may be sent again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from tornado.iostream import StreamClosedError
+
+from ...models.text.redact import json_text
+from ..live.positions import BEGINNING
+from ..live.session_list import Changes, Cursor, ListedRow, read_cursor
+from ..views.collab_list import ListFilter
+from .base import BROWSER_COOKIE, DashboardHandler, DataHandler
+from .collabs import read_filter
+
+#: Seconds without an event after which a comment is sent, so that proxies keep the connection.
+PING_S = 15.0
+#: Start of every stream: milliseconds after which a browser reconnects.
+OPENING = "retry: 1000\n\n"
+_RELOAD = "event: reload\ndata: {}\n\n"
+
+
+class StreamHandler(DashboardHandler):
+    """Handler of a stream. A slow page blocks its own handler only, and nothing is queued for it."""
+
+    _task: asyncio.Task[None] | None = None
+    _is_closed = False
+
+    async def get(self, *parts: str) -> None:
+        """Send events until the page disconnects; status 204 if its browser has too many streams."""
+        with self.services.slots.slot(self._browser()) as is_free:
+            if not is_free:
+                self.set_status(204)
+                return
+            self.set_header("Content-Type", "text/event-stream; charset=UTF-8")
+            self.set_header("X-Accel-Buffering", "no")  # nginx would collect the events
+            self._task = asyncio.current_task()
+            try:
+                await self.send_events(*parts)
+            except StreamClosedError:
+                return
+            except asyncio.CancelledError:
+                if not self._is_closed:
+                    raise
+
+    async def send_events(self, *parts: str) -> None:
+        """Send events; `parts` are the groups of the URL."""
+        raise NotImplementedError
+
+    def on_connection_close(self) -> None:
+        """End the handler, so that its slot is free at once."""
+        self._is_closed = True
+        if self._task is not None:
+            self._task.cancel()
+
+    async def send(self, events: str) -> None:
+        """Send events, and wait until they are on their way."""
+        self.write(events)
+        await self.flush()
+
+    def _browser(self) -> str:
+        return self.get_cookie(BROWSER_COOKIE) or self.query_text("client") or str(self.request.remote_ip)
+
+
+def sent_position(handler: DashboardHandler) -> str:
+    """Return the position that a page sent. A reconnecting browser sends it in a header."""
+    return handler.request.headers.get("Last-Event-ID") or handler.query_text("after", BEGINNING)
+
+
+class CollabsStream(StreamHandler):
+    """Changes of the list of sessions.
+
+    The events are `collab` with a row, `gone` for a session outside the filter, `counts`, and `reload` if changes
+    since the position are not in memory.
+    """
+
+    async def send_events(self, *_parts: str) -> None:
+        """Send the rows that changed since the position of the page, then each change."""
+        sessions, wanted, cursor = self.services.sessions, read_filter(self), cursor_of(self)
+        start = "" if cursor.position == BEGINNING else _change_events(sessions.changes_since(cursor), wanted)
+        cursor = sessions.cursor
+        await self.send(OPENING + start + self._counts())
+        while True:
+            if not await sessions.wait_for_change(cursor.revision, timeout_s=PING_S):
+                await self.send(": ping\n\n")
+                continue
+            changes, cursor = sessions.changes_since(cursor), sessions.cursor
+            await self.send(_change_events(changes, wanted) + self._counts())
+
+    def _counts(self) -> str:
+        return f"event: counts\ndata: {self.services.sessions.counts_text}\n\n"
+
+
+class CollabsChanges(DataHandler):
+    """The same changes for a page that polls."""
+
+    async def data(self, *_parts: str) -> object:
+        """Return the rows that changed since a position."""
+        sessions, wanted = self.services.sessions, read_filter(self)
+        changes = sessions.changes_since(cursor_of(self))
+        rows = [it.row for it in changes.rows]
+        return {
+            "position": str(sessions.cursor),
+            "counts": sessions.counts,
+            "collabs": [row for row in rows if wanted.matches(row)],
+            "reload": not changes.is_complete,
+            "gone": [*changes.removed, *(row["id"] for row in rows if not wanted.matches(row))],
+        }
+
+
+def cursor_of(handler: DashboardHandler) -> Cursor:
+    """Return the cursor that a page of the list has.
+
+    Raises:
+        InvalidInput: It is not a position from an earlier answer.
+    """
+    return read_cursor(sent_position(handler), name="after")
+
+
+def _change_events(changes: Changes, wanted: ListFilter) -> str:
+    gone = "".join(map(_gone_event, changes.removed))
+    return ("" if changes.is_complete else _RELOAD) + gone + _row_events(changes.rows, wanted)
+
+
+def _row_events(rows: list[ListedRow], wanted: ListFilter) -> str:
+    events = []
+    for it in rows:
+        if wanted.matches(it.row):
+            events.append(f"id: {it.cursor}\nevent: collab\ndata: {it.text}\n\n")
+        else:
+            events.append(f"id: {it.cursor}\n{_gone_event(it.row['id'])}")
+    return "".join(events)
+
+
+def _gone_event(session_id: str) -> str:
+    return f"event: gone\ndata: {json_text({'id': session_id})}\n\n"

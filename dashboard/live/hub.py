@@ -1,0 +1,254 @@
+"""Reader of the changes of all sessions: one blocking XREAD for the whole process.
+
+Two loops run on the event loop of Flower. One reads the streams of all unfinished sessions with one XREAD, and
+loads the sessions that changed. The other finds new sessions in the index, and judges which sessions need
+attention. In a Redis Cluster, where one command cannot read streams of several slots, the streams are read in
+one pipeline several times a second.
+
+When Redis is lost, or a step fails, the loops try again; the rows in memory stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any
+
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from ...models.errors import StateError
+from ...state.redis.keys import DUE, SESSIONS, session_key
+from ...state.redis.readers import time_ms
+from ..views.attention import Attention, AttentionLimits, UnreadableSession, attention_of, unreadable_row
+from .loader import LoadedSession, has_live_workers, load_sessions
+from .positions import newest_position, position_key
+from .session_list import KEPT_ENDED, SessionList
+from .session_streams import SessionStreams
+from .stream_reads import StreamReads
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two searches for new sessions.
+_FIND_INTERVAL_S = 0.25
+#: Number of searches after which all unfinished sessions are compared and the workers are looked up.
+_WHOLE_EVERY = 12
+#: Milliseconds before the newest listed session from which the list is read again: a session is listed before
+#: it is opened.
+_OVERLAP_MS = 10_000
+#: Seconds to wait after an error.
+_RETRY_S = 1.0
+
+_ERRORS = (RedisError, StateError, OSError)
+
+
+class Hub:
+    """Keeps a `SessionList` up to date, and hands the entries of single sessions to their readers.
+
+    Args:
+        redis: The client.
+        sessions: The list.
+        limits: Times after which a session is shown as stuck.
+        retention_ms: Milliseconds after their end for which sessions stay in Redis.
+    """
+
+    def __init__(
+        self, redis: Redis, sessions: SessionList, *, limits: AttentionLimits, retention_ms: int
+    ) -> None:
+        self._redis: Any = redis
+        self._reads = StreamReads(redis)
+        self._sessions = sessions
+        self._limits = limits
+        self._retention_ms = retention_ms
+        #: Unfinished sessions.
+        self._open: dict[str, LoadedSession] = {}
+        #: Sessions whose records are not valid; they are read again, because they may be repaired or expire.
+        self._unreadable: set[str] = set()
+        #: Sessions whose check by a worker is overdue.
+        self._unswept: set[str] = set()
+        #: Key -> (session, id of the newest entry that was read).
+        self._cursors: dict[str, tuple[str, str]] = {}
+        #: Sessions with new entries that are not loaded yet.
+        self._changed: set[str] = set()
+        self.streams = SessionStreams(redis)
+        self._clock_ms = 0.0
+        self._has_workers = True
+        self._newest_listed_ms = 0.0
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Load the sessions, and start the loops.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        await self._find_all()
+        await self._load_ended()
+        self._tasks = [
+            asyncio.create_task(self._repeat(self._read)),
+            asyncio.create_task(self._repeat(self._find)),
+        ]
+
+    async def stop(self) -> None:
+        """End the loops."""
+        running = set(self._tasks)
+        while running:
+            for task in running:
+                task.cancel()
+            # Before Python 3.12, `asyncio.wait_for` of redis-py may lose a cancellation.
+            _, running = await asyncio.wait(running, timeout=_RETRY_S)
+
+    def now_ms(self) -> int:
+        """Return the time by the server's clock, in milliseconds since the epoch."""
+        return int(time.monotonic() * 1000 + self._clock_ms)
+
+    async def _repeat(self, step: Callable[[], Awaitable[None]]) -> None:
+        logged: type[Exception] | None = None  # an error that repeats is logged once
+        while True:
+            try:
+                await step()
+                logged = None
+            except Exception as error:
+                if isinstance(error, logged or ()):
+                    pass
+                elif isinstance(error, _ERRORS):
+                    log.warning("live pages are delayed, trying again: %s", error)
+                else:
+                    log.exception("reading changes for live pages failed, trying again")
+                logged = type(error)
+                await asyncio.sleep(_RETRY_S)
+
+    # -- changes of known sessions -----------------------------------------------------------
+
+    async def _read(self) -> None:
+        """Read new entries once, and load the sessions to which they belong."""
+        positions = {key: at for key, (_, at) in self._cursors.items()}
+        for key, at in self.streams.positions().items():
+            positions[key] = min(at, positions.get(key, at), key=position_key)
+        batches = await self._reads.read(positions)
+        for key, entries in batches.items():
+            if key in self._cursors:
+                session_id, _ = self._cursors[key]
+                self._cursors[key] = session_id, entries[-1][0]
+                self._changed.add(session_id)
+        self.streams.feed(batches)
+        if self._changed:
+            changed = sorted(self._changed)
+            await self._load(changed)
+            # Not before: after an error they are loaded with the next ones.
+            self._changed.difference_update(changed)
+
+    async def _load(self, session_ids: Iterable[str]) -> None:
+        """Load sessions, and replace their rows; a session that is gone is removed."""
+        wanted = list(session_ids)
+        found = [
+            it async for it in load_sessions(self._redis, wanted, now_ms=self.now_ms(), known=self._open)
+        ]
+        loaded = [it for it in found if isinstance(it, LoadedSession)]
+        unreadable = [it for it in found if isinstance(it, UnreadableSession)]
+        for session in sorted(loaded, key=lambda it: position_key(it.row["position"])):
+            self._put(session)
+        for failed in unreadable:
+            self._put_unreadable(failed)
+        gone = set(wanted) - {it.row["id"] for it in loaded} - {it.session_id for it in unreadable}
+        for session_id in gone:
+            self._forget(session_id)
+            self._sessions.remove(session_id)
+        self._sessions.drop_old()
+        self._sessions.notify()
+
+    def _put(self, session: LoadedSession) -> None:
+        session_id = session.state.session_id
+        if session.state.is_final:
+            self._forget(session_id)
+        else:
+            self._open[session_id] = session
+            for stream in ("events", "journal"):
+                # Entries of the same millisecond are read again, which is harmless.
+                start = f"{max(0, session.state.updated_ms - 1)}-0"
+                self._cursors.setdefault(session_key(session_id, stream), (session_id, start))
+        self._unreadable.discard(session_id)
+        kind, text = self._attention(session)
+        self._sessions.put({**session.row, "attention": kind, "attention_text": text})
+
+    def _put_unreadable(self, session: UnreadableSession) -> None:
+        session_id = session.session_id
+        self._forget(session_id)
+        self._unreadable.add(session_id)
+        before = self._sessions.get(session_id)
+        self._sessions.put(unreadable_row(session, before=before, now_ms=self.now_ms()))
+
+    def _forget(self, session_id: str) -> None:
+        self._open.pop(session_id, None)
+        self._unreadable.discard(session_id)
+        for stream in ("events", "journal"):
+            self._cursors.pop(session_key(session_id, stream), None)
+
+    # -- new sessions, and attention ---------------------------------------------------------
+
+    async def _find(self) -> None:
+        """Find new sessions, and judge the known ones, several times; then compare all once."""
+        for _ in range(_WHOLE_EVERY):
+            await asyncio.sleep(_FIND_INTERVAL_S)
+            low = self._newest_listed_ms - _OVERLAP_MS
+            await self._load_listed(await self._listed(low))
+            self._judge()
+        await self._find_all()
+
+    async def _find_all(self) -> None:
+        """Compare the unfinished sessions with the index, and look up the workers and the server's clock."""
+        seconds = await self._redis.time()
+        self._reads.retry_damaged()
+        self._clock_ms = time_ms(seconds) - time.monotonic() * 1000
+        self._has_workers = await has_live_workers(self._redis, now_ms=self.now_ms())
+        due = dict(await self._redis.zrange(DUE, 0, -1, withscores=True))
+        overdue_ms = self.now_ms() - self._limits.stuck_ms
+        self._unswept = {name for name, at in due.items() if 0 < float(at) < overdue_ms}
+        expired = self._sessions.ended_before(self.now_ms() - self._retention_ms)
+        # A cancelled session stays in the index until a worker sweeps it.
+        differing = {it for it in self._open.keys() ^ due.keys() if not self._sessions.has_ended(it)}
+        await self._load(differing.union(expired, self._unreadable))
+
+    async def _load_ended(self) -> None:
+        listed = await self._listed(0.0)
+        await self._load_listed(listed)
+        if len(listed) == KEPT_ENDED:
+            # Others may have ended at any time until now.
+            self._sessions.mark_incomplete(self.now_ms())
+
+    async def _listed(self, low: float) -> list[tuple[str, float]]:
+        """Return the newest sessions in the list, opened at `low` milliseconds or later."""
+        found = await self._redis.zrevrangebyscore(
+            SESSIONS, "+inf", low, start=0, num=KEPT_ENDED, withscores=True
+        )
+        return [(name, float(at)) for name, at in found]
+
+    async def _load_listed(self, listed: list[tuple[str, float]]) -> None:
+        if listed:
+            self._newest_listed_ms = max(self._newest_listed_ms, *(at for _, at in listed))
+        new = [name for name, _ in listed if name not in self._sessions]
+        if new:
+            await self._load(new)
+
+    def _judge(self) -> None:
+        """Judge the attention of all unfinished sessions; rows whose attention changed are replaced."""
+        for session_id, session in self._open.items():
+            row = self._sessions.get(session_id)
+            attention = self._attention(session)
+            if row is not None and attention != (row["attention"], row["attention_text"]):
+                position = newest_position((row["position"], f"{self.now_ms()}-0"))
+                kind, text = attention
+                self._sessions.put({**row, "attention": kind, "attention_text": text, "position": position})
+        self._sessions.notify()
+
+    def _attention(self, session: LoadedSession) -> Attention:
+        session.state.now_ms = self.now_ms()  # the waiting time is counted up to now
+        return attention_of(
+            session.state,
+            session.facts,
+            limits=self._limits,
+            has_workers=self._has_workers,
+            is_unswept=session.state.session_id in self._unswept,
+        )

@@ -1,0 +1,115 @@
+"""Reads of session rows from Redis, many sessions in one round trip."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from redis.asyncio import Redis
+
+from ...models.errors import CorruptSession, NewerFormat
+from ...state.presence import SILENT_MS, parse_entries
+from ...state.redis.formats import check_format
+from ...state.redis.keys import WORKERS, session_key
+from ...state.redis.readers import Entry, is_wrong_type, read_entries
+from ...state.redis.scripts import view_fields
+from ...state.sessions.records import SessionState
+from ..views.attention import UnreadableSession
+from ..views.collab_row import CollabFacts, CollabRow, LastError, build_row, error_of_event
+from .positions import newest_position, position_key
+
+#: Sessions per round trip.
+_BATCH = 100
+#: Newest events in which the last error is searched.
+_NEWEST_EVENTS = 20
+
+
+@dataclass(slots=True)
+class LoadedSession:
+    """A session as it was read."""
+
+    state: SessionState
+    facts: CollabFacts
+    #: Its row without its attention.
+    row: CollabRow
+
+
+async def load_sessions(
+    redis: Redis, session_ids: Sequence[str], *, now_ms: int, known: dict[str, LoadedSession]
+) -> AsyncIterator[LoadedSession | UnreadableSession]:
+    """Yield the sessions that exist, in this order.
+
+    Args:
+        redis: The client.
+        session_ids: The sessions.
+        now_ms: The time by the server's clock.
+        known: What was read before: documents are parsed again only after they changed.
+    """
+    for start in range(0, len(session_ids), _BATCH):
+        some = session_ids[start : start + _BATCH]
+        pipeline: Any = redis.pipeline(transaction=False)
+        for session_id in some:
+            key = session_key(session_id, "session")
+            pipeline.hmget(key, [*view_fields(), "collab", "spec"])
+            pipeline.hgetall(session_key(session_id, "turns"))
+            pipeline.xrevrange(session_key(session_id, "events"), count=_NEWEST_EVENTS)
+        answers = await pipeline.execute(raise_on_error=False)
+        for session_id, values, turns, events in zip(
+            some, answers[0::3], answers[1::3], answers[2::3], strict=True
+        ):
+            try:
+                _check_types(session_id, values, turns, events)
+                found = _session(session_id, now_ms, values, turns, read_entries(events), known)
+            except (CorruptSession, NewerFormat) as error:
+                status = None if isinstance(values, Exception) else values[view_fields().index("status")]
+                yield UnreadableSession(session_id, str(error), status)
+                continue
+            if found is not None:
+                yield found
+
+
+def _check_types(session_id: str, *answers: object) -> None:
+    """Raise CorruptSession if a key is of another type; raise any other error in the answers."""
+    for part, answer in zip(("session", "turns", "events"), answers, strict=True):
+        if is_wrong_type(answer):
+            raise CorruptSession(session_id, part=part, detail="the key has another type")
+        if isinstance(answer, Exception):
+            raise answer
+
+
+def _session(
+    session_id: str,
+    now_ms: int,
+    values: list[str | None],
+    turns: dict[str, str],
+    events: list[Entry],
+    known: dict[str, LoadedSession],
+) -> LoadedSession | None:
+    fields: dict[str, str | None] = dict(zip(view_fields(), values[:-2], strict=True))
+    collab, spec = values[-2:]
+    if collab is None or spec is None:
+        return None
+    state = SessionState(session_id, now_ms, fields, turns)
+    check_format("session", session_id, state.format)
+    before = known.get(session_id)
+    facts = None if before is None else before.facts
+    if facts is None or facts.edition != state.edition:
+        facts = CollabFacts.read(session_id, collab, spec, edition=state.edition)
+    position = newest_position((f"{state.updated_ms}-0", *(it for it, _ in events[:1])))
+    row = build_row(state, facts, position=position, last_error=_newest_error(events))
+    _ = state.open_turns()  # an invalid record must not fail later, when the attention is judged
+    return LoadedSession(state, facts, row)
+
+
+def _newest_error(events: list[Entry]) -> LastError | None:
+    for position, text in events:
+        if (error := error_of_event(text, position_key(position)[0])) is not None:
+            return error
+    return None
+
+
+async def has_live_workers(redis: Redis, *, now_ms: int) -> bool:
+    """Return whether any worker has announced itself lately."""
+    entries = cast("dict[str, str]", await cast("Any", redis.hgetall(WORKERS)))
+    return any(it.age_ms <= SILENT_MS for it in parse_entries(entries, now_ms))

@@ -1,0 +1,125 @@
+"""Streams of single sessions that pages follow: their readers share the XREAD of the hub.
+
+A reader gets a bounded queue. When it is full, the reader is ended, and its page continues from its position: so
+a slow page costs no memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing, suppress
+from typing import Any
+
+from redis.asyncio import Redis
+
+from ...state.redis.keys import session_key
+from ...state.redis.readers import Entry
+from ...state.turns.deltas import LISTENING_EVERY_S, LISTENING_MS
+from .positions import PARTS, Part, Positions, position_key
+from .session_pages import MOST_ENTRIES, StreamEntry, read_pages
+
+#: Maximum number of entries that wait for one reader.
+MAX_WAITING = 2_000
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.waiting: asyncio.Queue[StreamEntry] = asyncio.Queue(MAX_WAITING)
+        self.is_full = False
+
+    async def take(self, idle_s: float) -> list[StreamEntry]:
+        """Return the next entries; none after `idle_s` seconds without one."""
+        found = []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(idle_s):
+                found.append(await self.waiting.get())
+        while found and len(found) < MOST_ENTRIES and not self.waiting.empty():
+            found.append(self.waiting.get_nowait())
+        return found
+
+
+class SessionStreams:
+    """The readers of single sessions.
+
+    Args:
+        redis: The client, for entries before a reader began.
+    """
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis: Any = redis
+        self._readers: defaultdict[str, set[_Reader]] = defaultdict(set)
+        #: Key -> newest position that the hub has read.
+        self._positions: dict[str, str] = {}
+        self._named: dict[str, tuple[str, Part]] = {}
+
+    def positions(self) -> dict[str, str]:
+        """Return the streams to read: key -> position."""
+        return self._positions
+
+    def feed(self, batches: Mapping[str, list[Entry]]) -> None:
+        """Hand new entries to their readers."""
+        found: list[tuple[str, StreamEntry]] = []
+        for key, entries in batches.items():
+            if key not in self._named:
+                continue
+            session_id, part = self._named[key]
+            known = position_key(self._positions[key])
+            for position, text in entries:
+                if position_key(position) > known:
+                    found.append((session_id, StreamEntry(position, part, text)))
+            self._positions[key] = entries[-1][0]
+        for session_id, entry in sorted(found, key=lambda it: position_key(it[1].position)):
+            for reader in self._readers[session_id]:
+                try:
+                    reader.waiting.put_nowait(entry)
+                except asyncio.QueueFull:
+                    reader.is_full = True
+
+    async def follow(
+        self, session_id: str, *, after: Positions, idle_s: float = 15.0
+    ) -> AsyncGenerator[list[StreamEntry]]:
+        """Yield the entries of a session after some positions, and nothing after `idle_s` seconds without one.
+
+        Earlier entries are yielded page by page, so that memory is bounded. It ends when the reader is too slow.
+        """
+        reader = _Reader()
+        # It is added before the earlier entries are read, so that it misses none.
+        self._readers[session_id].add(reader)
+        try:
+            seen = dict(after)
+            async with aclosing(read_pages(self._redis, session_id, after)) as pages:
+                async for page in pages:
+                    seen.update(page.after)
+                    yield page.entries
+            self._watch(session_id, seen)
+            next_announcement = 0.0
+            while not reader.is_full:
+                if time.monotonic() >= next_announcement:
+                    # Models stream their answers only while a reader is registered.
+                    await self._redis.set(session_key(session_id, "listening"), 1, px=LISTENING_MS)
+                    next_announcement = time.monotonic() + LISTENING_EVERY_S
+                found = await reader.take(idle_s)
+                new = [it for it in found if position_key(it.position) > position_key(seen[it.part])]
+                if new or not found:
+                    yield new
+        finally:
+            self._remove(session_id, reader)
+
+    def _watch(self, session_id: str, seen: Mapping[Part, str]) -> None:
+        """Let the hub read the streams of a session, unless it does already."""
+        for part, position in seen.items():
+            key = session_key(session_id, part)
+            self._named[key] = session_id, part
+            self._positions.setdefault(key, position)
+
+    def _remove(self, session_id: str, reader: _Reader) -> None:
+        self._readers[session_id].discard(reader)
+        if not self._readers[session_id]:
+            del self._readers[session_id]
+            for part in PARTS:
+                key = session_key(session_id, part)
+                self._named.pop(key, None)
+                self._positions.pop(key, None)

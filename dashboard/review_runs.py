@@ -1,0 +1,90 @@
+"""The runs that pages of reviews show, read once for many requests.
+
+A run contains all its items and findings, so reading it costs O(run). Its progress costs O(1). The newest runs
+stay in memory, and a run is read again only after its progress has changed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from weakref import WeakValueDictionary
+
+from ..client.aio.client import AsyncClient
+from ..models.errors import ReviewNotFound, StateError
+from ..models.review.findings import Finding
+from ..models.review.runs import ReviewRun
+from ..state.reviews.records import BatchView
+from .views.review_rows import sort_findings
+
+#: Number of runs in memory.
+_KEPT = 4
+#: Seconds until an active run is read again.
+_FRESH_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedRun:
+    """A run in memory."""
+
+    run: ReviewRun
+    #: Sorted for the page.
+    findings: tuple[Finding, ...]
+    #: The progress when it was read; None: it was read from the archive.
+    view: BatchView | None
+    #: `time.monotonic()` of the reading.
+    read_at: float
+
+
+class ReviewRuns:
+    """The newest runs that were asked for.
+
+    Args:
+        client: The client.
+    """
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._loaded: OrderedDict[str, LoadedRun] = OrderedDict()
+        #: One reading of a review at a time: the other requests find its result. A lock lives while it is used.
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        #: Bounds the memory of the runs that are read at the same time.
+        self._readings = asyncio.Semaphore(_KEPT)
+
+    async def read(self, review_id: str) -> tuple[LoadedRun, BatchView | None]:
+        """Return a run, at most some seconds old, and its progress now; None: only the archive has it.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+            ArchiveUnavailable: The archive does not answer.
+        """
+        view = await self._progress(review_id)
+        async with self._locks.setdefault(review_id, asyncio.Lock()):
+            loaded = self._loaded.get(review_id)
+            if loaded is None or not _is_fresh(loaded, view):
+                loaded = await self._load(review_id, view)
+            self._loaded[review_id] = loaded
+            self._loaded.move_to_end(review_id)
+            if len(self._loaded) > _KEPT:
+                self._loaded.popitem(last=False)
+        return loaded, view
+
+    async def _load(self, review_id: str, view: BatchView | None) -> LoadedRun:
+        async with self._readings:
+            run = await (await self._client.get_review(review_id)).run()
+        return LoadedRun(run, sort_findings(run.findings), view, time.monotonic())
+
+    async def _progress(self, review_id: str) -> BatchView | None:
+        try:
+            return await (await self._client.get_review(review_id)).progress()
+        except (ReviewNotFound, StateError):
+            return None
+
+
+def _is_fresh(loaded: LoadedRun, view: BatchView | None) -> bool:
+    if loaded.view == view:
+        return True
+    has_ended = view is None or view.has_ended
+    return not has_ended and time.monotonic() - loaded.read_at < _FRESH_S

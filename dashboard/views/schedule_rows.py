@@ -1,0 +1,111 @@
+"""Schedules and their runs as data. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from ...models.schedules.schedule import ScheduleRunRecord
+from ...models.text.ids import ms_from_moment
+from ...reviews.schedules.schedules import ScheduleEntry
+
+#: Maximum number of schedules, and of runs, per page.
+MAX_SCHEDULES, MAX_RUNS = 200, 200
+
+
+class RunRow(TypedDict):
+    """An ended run. Times are in milliseconds since the epoch, costs in millionths of a US dollar."""
+
+    #: Id of the run, which is that of its session or review.
+    id: str
+    due_ms: int
+    by_hand: bool
+    outcome: str
+    #: 0: it was not started.
+    started_ms: int
+    ended_ms: int
+    tokens: int
+    cost_micros: int
+    detail: str
+
+
+class ScheduleRow(TypedDict):
+    """A schedule."""
+
+    name: str
+    #: `review` or `job`.
+    kind: str
+    #: What is done, in words.
+    action: str
+    #: When, in words.
+    times: str
+    zone: str
+    paused: bool
+    #: Whether it is defined in the file of the settings, whose next change replaces it.
+    from_settings: bool
+    #: None: it is paused.
+    next_ms: int | None
+    #: Id of the active run.
+    running: str | None
+    #: Number of queued runs.
+    queued: int
+    last: RunRow | None
+
+
+class SchedulePage(TypedDict):
+    """A page of schedules."""
+
+    schedules: list[ScheduleRow]
+    #: The `after` of the next page; None: this is the last one.
+    next: str | None
+
+
+class RunPage(TypedDict):
+    """A schedule with its newest runs."""
+
+    schedule: ScheduleRow
+    runs: list[RunRow]
+
+
+def build_schedule_page(entries: Sequence[ScheduleEntry], *, limit: int) -> SchedulePage:
+    """Return a page of schedules.
+
+    Args:
+        entries: The schedules from the start of the page on; one more than `limit` if there is a next page.
+        limit: Maximum number of schedules.
+    """
+    page = [build_schedule(it) for it in entries[:limit]]
+    return SchedulePage(schedules=page, next=page[-1]["name"] if len(entries) > limit else None)
+
+
+def build_schedule(entry: ScheduleEntry) -> ScheduleRow:
+    """Return the row of a schedule."""
+    schedule = entry.schedule
+    return ScheduleRow(
+        name=schedule.name,
+        kind=schedule.kind,
+        action=schedule.description,
+        times=str(schedule.when),
+        zone=schedule.when.zone,
+        paused=entry.paused,
+        from_settings=entry.from_settings,
+        next_ms=None if entry.next_due is None else ms_from_moment(entry.next_due),
+        running=entry.running,
+        queued=entry.queued,
+        last=None if entry.last is None else build_run(entry.last),
+    )
+
+
+def build_run(record: ScheduleRunRecord) -> RunRow:
+    """Return the row of an ended run."""
+    return RunRow(
+        id=record.id,
+        due_ms=record.due_ms,
+        by_hand=record.by_hand,
+        outcome=record.outcome.value,
+        started_ms=record.started_ms,
+        ended_ms=record.ended_ms,
+        tokens=record.usage.tokens,
+        cost_micros=record.usage.cost_micros,
+        detail=record.detail,
+    )

@@ -1,0 +1,203 @@
+"""The state of a session as its page shows it: who speaks, who waits, what is spent, what may be done. Pure.
+
+A live and an archived session have the same shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import cast
+
+from pydantic import JsonValue
+
+from ....models.alignment.ledger import Ledger
+from ....models.modes.decision_log import DecisionLog
+from ....models.protocol.collab import CollabStatus
+from ....models.sessions.plan import BoardEntry
+from ....models.turns.turn import Usage
+from ....models.turns.waiting import Pending
+from ....state.sessions.family import RegisteredChild
+from ....state.sessions.queue_progress import queued_for_s
+from ....state.sessions.records import SessionState
+from ....state.sessions.turn_records import TurnRecord
+from ....tasks.views.session_views import SessionFacts
+from ..questions import build_question
+from ..visible import make_fields_visible
+from .details import budget_json, decisions_json, item_json, ledger_json
+from .usage import SessionTotals
+
+Json = dict[str, JsonValue]
+
+#: Status of an open turn -> word for people.
+_TURN_WORDS = {"planned": "queued", "speaking": "speaking", "parked": "waiting for an answer", "held": "held"}
+#: Of several open turns of a participant, the state of the first of these is shown.
+_ORDER = ("speaking", "parked", "held", "planned")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionParts:
+    """What the page of a session is made of, read at one time."""
+
+    facts: SessionFacts
+    state: SessionState
+    totals: SessionTotals
+    is_live: bool
+    #: Milliseconds until the lease of a turn's lock ends, by turn number.
+    leases_ms: Mapping[int, int] = field(default_factory=dict)
+    questions: tuple[Pending, ...] = ()
+    board: tuple[BoardEntry, ...] = ()
+    ledger: Ledger = field(default_factory=Ledger)
+    #: Decisions of the orchestrator; None in other modes.
+    decisions: DecisionLog | None = None
+    children: tuple[RegisteredChild, ...] = ()
+
+
+def session_json(parts: SessionParts) -> Json:
+    """Return a session for its page, without its messages and events."""
+    facts, state = parts.facts, parts.state
+    data: Json = {
+        "id": facts.session_id,
+        "is_live": parts.is_live,
+        "title": facts.collab.title,
+        "purpose": facts.collab.purpose,
+        "mode": facts.collab.mode.value,
+        "protocol": facts.spec.protocol.value if facts.spec.protocol else None,
+        "status": state.status.value,
+        "is_final": state.is_final,
+        "reason": state.reason,
+        "detail": state.detail,
+        "stop_requested": state.stop_requested and not state.is_final,
+        "now_ms": state.now_ms,
+        "live_from": f"{_live_from_ms(state)}-0",
+        "opened_ms": state.opened_ms,
+        "started_ms": state.started_ms,
+        "updated_ms": state.updated_ms,
+        "ended_ms": state.ended_ms,
+        "turns": state.closed,
+        "rounds": state.rounds,
+        "messages": state.messages,
+        "queued_for_s": queued_for_s(state) if parts.is_live else None,
+        "tenant": facts.spec.tenant,
+        "parent": None if facts.spec.parent is None else facts.spec.parent.model_dump(mode="json"),
+        "descendants": [it._asdict() for it in parts.children],
+        "has_memory": facts.spec.memory is not None and facts.spec.memory.user_id is not None,
+        "usage": state.usage.to_json_data(),
+        "budget": budget_json(facts, state),
+        "participants": list(_participants(parts)),
+        "usage_is_complete": parts.totals.is_complete,
+        "open_turns": [_open_turn(record, parts.leases_ms) for record in state.open_turns()],
+        "board": [item_json(entry) for entry in parts.board],
+        "decisions": None if parts.decisions is None else decisions_json(parts.decisions),
+        "ledger": ledger_json(parts.ledger) if facts.spec.protocol else None,
+        "actions": list(possible_actions(state, is_live=parts.is_live, asks=bool(parts.questions))),
+        "exports": list(export_formats(facts)),
+    }
+    # Names and choices of a question are sent back in its answer, so the page makes them visible.
+    questions: list[JsonValue] = [cast("Json", build_question(question)) for question in parts.questions]
+    return {**make_fields_visible(data), "questions": questions}
+
+
+def export_formats(facts: SessionFacts) -> tuple[str, ...]:
+    """Return the formats in which a session can be downloaded; an alignment session also as a document."""
+    return ("json", "map-events", *(("alignment",) if facts.spec.protocol else ()))
+
+
+def possible_actions(state: SessionState, *, is_live: bool, asks: bool) -> tuple[str, ...]:
+    """Return the actions that the session's status permits.
+
+    Args:
+        state: The session.
+        is_live: Whether Redis holds it.
+        asks: Whether a question is open.
+    """
+    if not is_live or state.is_final:
+        return ()
+    if state.status is CollabStatus.DRAFT:
+        return ("activate", "cancel", "post")
+    paused = "resume" if state.status is CollabStatus.SUSPENDED else "suspend"
+    stop = () if state.stop_requested else ("stop",)
+    return (paused, *stop, "cancel", "post", *(("reply",) if asks else ()))
+
+
+def _live_from_ms(state: SessionState) -> int:
+    """Return the time from which a page follows the session, so that it gets the output of turns that run."""
+    running = [record.began_ms for record in state.open_turns() if record.status == "speaking"]
+    return min([state.now_ms, *(it for it in running if it is not None)])
+
+
+def _participants(parts: SessionParts) -> list[JsonValue]:
+    """Return the roster, then participants who were removed but have spoken."""
+    facts, totals = parts.facts, parts.totals.participants
+    shown: list[JsonValue] = []
+    for name, participant in facts.roster.items():
+        binding = facts.spec.agents.get(name)
+        shown.append(
+            {
+                "id": name,
+                "name": participant.display_name or name,
+                "role": participant.role_id,
+                "kind": participant.kind.value,
+                "agent": binding.agent if binding else None,
+                "is_orchestrator": name == facts.spec.orchestrator,
+                "state": _state_of(name, parts.state),
+                **_totals(parts, name),
+            }
+        )
+    removed = [name for name in totals if name not in facts.roster]
+    return shown + [_removed(parts, name) for name in removed]
+
+
+def _removed(parts: SessionParts, name: str) -> Json:
+    return {
+        "id": name,
+        "name": name,
+        "role": None,
+        "kind": "agent",
+        "agent": None,
+        "is_orchestrator": False,
+        "state": "removed",
+        **_totals(parts, name),
+    }
+
+
+def _totals(parts: SessionParts, name: str) -> Json:
+    totals = parts.totals.participants.get(name)
+    if totals is None:
+        return {"turns": 0, "failed": 0, "usage": Usage().to_json_data()}
+    return {"turns": totals.turns, "failed": totals.failed, "usage": totals.usage.to_json_data()}
+
+
+def _state_of(name: str, state: SessionState) -> str:
+    """Return what a participant does now, in words."""
+    if state.is_final:
+        return "ended"
+    found = {it.status: _turn_words(it) for it in state.open_turns() if it.participant == name}
+    return next((found[status] for status in _ORDER if status in found), "idle")
+
+
+def _turn_words(record: TurnRecord) -> str:
+    if record.status == "parked" and record.child is not None:
+        return "waiting for a session"
+    return _TURN_WORDS.get(record.status, record.status)
+
+
+def _open_turn(record: TurnRecord, leases_ms: Mapping[int, int]) -> Json:
+    return {
+        "turn": record.number,
+        "participant": record.participant,
+        "scope": record.scope,
+        "state": _turn_words(record),
+        "attempt": record.grants,
+        "failures": record.failures,
+        "fence": record.fence,
+        "substitute": record.agent,
+        "began_ms": record.began_ms,
+        "queued_ms": record.queued_ms,
+        "parent_id": record.parent,
+        "lease_left_ms": leases_ms.get(record.number),
+        "waits_for_budget": record.short is not None,
+        "awaited_agent": record.lacks,
+        "reserved_tokens": record.reserved.tokens,
+        "reserved_cost_micros": record.reserved.cost,
+    }
