@@ -15,7 +15,6 @@ from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabMode, CollabStatus
 from ..models.protocol.dialog import Message
 from ..models.protocol.events import MapEvent
-from ..models.review.runs import REVIEW_PARAMETER
 from ..models.sessions.history import NO_MESSAGE, History
 from ..models.sessions.spec import SessionSpec
 from ..models.sessions.steering import AnyBinding, read_binding
@@ -23,6 +22,7 @@ from ..models.sessions.stop_conditions import AnyOf, StopCondition, TextSeen
 from ..models.sessions.submission import HowToRun, Submission
 from ..models.text.ids import new_id, utcnow
 from ..models.turns.items import NewItem
+from ..models.turns.turn import REVIEW_PARAMETER
 from ..state.redis.readers import converting_to_corrupt, read_stored
 from ..tasks.planning.moment import Moment
 from ..tasks.planning.past_turns import PastTurns, read_past_turns

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
 from ..models.review.panels import Panel
-from ..models.review.readers import ReaderModel
+from ..models.sessions.known_agents import ReaderModel
 from ..models.text.nearest import nearest_names
 from ..models.text.toml_file import TomlFileError, read_toml
 

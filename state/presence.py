@@ -13,8 +13,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ..models.errors import SymposiaError
-from ..models.review.readers import ReaderModel
-from ..models.sessions.known_agents import KnownAgents
+from ..models.sessions.known_agents import KnownAgents, ReaderModel
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
 from .sessions.awaited_agents import describe_awaited

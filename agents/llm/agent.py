@@ -19,9 +19,8 @@ from pydantic_ai.models.instrumented import InstrumentationSettings
 
 from ...models.errors import AgentError, AgentFailed
 from ...models.protocol.dialog import CUT_LINES, CutReason, Message, message_digest
-from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.streaming import OutputListener
-from ...models.turns.turn import TurnContext, TurnOutcome, Usage
+from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
 from ..agent import TurnServices
 from .attachments import files_for_model, name_attachments
 from .calls import ModelCallHooks, fingerprint

@@ -23,10 +23,9 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Text
 
 from ...models.errors import AgentFailed
 from ...models.protocol.dialog import Message, Role, message_digest
-from ...models.review.runs import REVIEW_PARAMETER
 from ...models.turns.frozen import Frozen
 from ...models.turns.message_lists import estimate_tokens, recent_messages
-from ...models.turns.turn import TurnContext
+from ...models.turns.turn import REVIEW_PARAMETER, TurnContext
 from .prompts import attribute_message, name_of, opening_prompt, plain_prompt, turn_prompt
 
 

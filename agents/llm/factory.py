@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ...models.errors import AgentError, AgentFailed, MissingPackage
 from ...models.extras import check_installed
-from ...models.review.readers import ReaderModel
+from ...models.sessions.known_agents import ReaderModel
 from ...models.sessions.options import AgentBinding
 from ..entry_base import FieldProblem
 from ..local_model.server import CONTEXT_TOKENS, MODEL_NAME, missing_part

@@ -8,9 +8,8 @@ from __future__ import annotations
 from pydantic_ai import FunctionToolset, RunContext
 
 from ...models.review.findings import MAX_PATH
-from ...models.review.runs import REVIEW_PARAMETER
 from ...models.text.numbered_lines import split_lines
-from ...models.turns.turn import TurnContext
+from ...models.turns.turn import REVIEW_PARAMETER, TurnContext
 from ..agent import ReviewFilesPort
 from .tools import ToolContext, Toolset
 

@@ -19,8 +19,15 @@ from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from ...models.alignment.marks import Scores
-from ...models.review.runs import REVIEW_PARAMETER
-from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome, Usage
+from ...models.turns.turn import (
+    REVIEW_PARAMETER,
+    Decision,
+    DraftMessage,
+    Expects,
+    TurnContext,
+    TurnOutcome,
+    Usage,
+)
 from .clients import Endpoint
 from .output_form import output_form
 from .prompts import plain_system_prompt, system_prompt

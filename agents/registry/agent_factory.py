@@ -13,7 +13,7 @@ from typing import assert_never
 from pydantic import ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
-from ...models.review.readers import ReaderModel
+from ...models.sessions.known_agents import ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.message_lists import estimate_tokens

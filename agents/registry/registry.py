@@ -13,8 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from ...models.errors import InvalidInput, UnknownAgent
-from ...models.review.readers import ReaderModel
-from ...models.sessions.known_agents import KnownAgents
+from ...models.sessions.known_agents import KnownAgents, ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.turns.guard_holds import GuardTime

@@ -3,26 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Annotated
 
-from pydantic import Field
-
-from ..turns.frozen import Frozen
+from ..sessions.known_agents import ReaderModel
 from .panels import Panel
-
-
-class ReaderModel(Frozen):
-    """A registered model agent, as workers announce it."""
-
-    #: Name of the model.
-    model: str = ""
-    #: Changes with every setting of the agent that may change its answers.
-    identity: str = ""
-    #: Maximum tokens of the dialog in a request.
-    context_tokens: Annotated[int, Field(ge=1)] = 16_000
-    #: US dollars per million tokens; None: not in the registry.
-    input_usd_per_million: float | None = None
-    output_usd_per_million: float | None = None
 
 
 def readers_of(

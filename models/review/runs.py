@@ -33,10 +33,6 @@ class ItemKind(StrEnum):
     SESSION = "session"
 
 
-#: Name of the session parameter with the batch and item that the session reviews.
-REVIEW_PARAMETER = "review"
-
-
 class PartReaders(StrEnum):
     """Readers of a part of an item."""
 

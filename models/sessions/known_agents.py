@@ -1,9 +1,13 @@
-"""Names of registered agents, with what a submission must know of them besides."""
+"""Registered agents as workers announce them: their names, with what a submission must know of them besides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from ..turns.frozen import Frozen
 
 
 class KnownAgents(frozenset[str]):
@@ -50,3 +54,17 @@ class KnownAgents(frozenset[str]):
             built_in={name for it in sets for name in it.built_in} - replaced,
             unpriced={name for it in sets for name in it.unpriced},
         )
+
+
+class ReaderModel(Frozen):
+    """A registered model agent, as workers announce it."""
+
+    #: Name of the model.
+    model: str = ""
+    #: Changes with every setting of the agent that may change its answers.
+    identity: str = ""
+    #: Maximum tokens of the dialog in a request.
+    context_tokens: Annotated[int, Field(ge=1)] = 16_000
+    #: US dollars per million tokens; None: not in the registry.
+    input_usd_per_million: float | None = None
+    output_usd_per_million: float | None = None

@@ -182,6 +182,12 @@ Timestamp = Annotated[
 ]
 
 
+def normalize_id(text: object) -> str:
+    """Normalise an id; return '' if it is not a UUID v4."""
+    lower = text.lower() if isinstance(text, str) else ""
+    return lower if is_uuid4(lower) else ""
+
+
 def trace_id(session_id: str) -> str:
     """Return the id of a session's trace: 32 hexadecimal digits."""
     return session_id.replace("-", "")

@@ -200,6 +200,10 @@ class RemainingBudget(Frozen):
     seconds: float | None = None
 
 
+#: Name of the session parameter with the batch and item that the session reviews.
+REVIEW_PARAMETER = "review"
+
+
 class TurnContext(Frozen):
     """Input of an agent for one turn."""
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from ...models.review.runs import REVIEW_PARAMETER, ReviewRun
+from ...models.review.runs import ReviewRun
+from ...models.turns.turn import REVIEW_PARAMETER
 from ...state.presence import WorkerPresence
 from ...state.redis.readers import StreamReader
 from ...state.reviews.queues import ReviewIndex

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models.review.panels import Panel
-from ...models.review.readers import ReaderModel, readers_of
+from ...models.review.readers import readers_of
 from ...models.review.runs import ReadItem, SkippedItem
+from ...models.sessions.known_agents import ReaderModel
 from ..chunks.planner import ItemPlan
 from ..chunks.project import Project
 from ..panels import panel_sha

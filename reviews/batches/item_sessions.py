@@ -14,7 +14,7 @@ from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
 from ...models.review.findings import Finding, with_snippets
 from ...models.review.panels import Seat
 from ...models.review.quotes import CheckedFindings, cap_severity, check_quotes
-from ...models.review.runs import REVIEW_PARAMETER, ItemResult, ItemState
+from ...models.review.runs import ItemResult, ItemState
 from ...models.review.verification import (
     VERDICT_FORM,
     VERIFIER,
@@ -27,6 +27,7 @@ from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenB
 from ...models.sessions.stop_syntax import read_stop
 from ...models.sessions.submission import Submission
 from ...models.text.ids import derived_id
+from ...models.turns.turn import REVIEW_PARAMETER
 from ...state.reviews.records import BatchHead, ItemRecord
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome

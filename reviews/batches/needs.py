@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...models.review.panels import Panel
-from ...models.review.readers import ReaderModel
 from ...models.review.runs import PartReaders
+from ...models.sessions.known_agents import ReaderModel
 from ...state.reviews.records import Needs
 from ..chunks.planner import PlannedSession, session_tokens
 

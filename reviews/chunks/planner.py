@@ -12,9 +12,10 @@ from dataclasses import dataclass
 
 from ...models.protocol.collab import CollabMode
 from ...models.review.panels import Panel, Seat
-from ...models.review.readers import ReaderModel, smallest_window
+from ...models.review.readers import smallest_window
 from ...models.review.runs import Item, ItemPart, PartReaders, ReadItem, SkippedItem
 from ...models.review.tool_settings import ToolSettings
+from ...models.sessions.known_agents import ReaderModel
 from ...models.text.numbered_lines import format_ranges, line_ranges, split_lines
 from ...models.turns.message_lists import estimate_tokens
 from .form import MAX_SCOPE_RANGES, Section, numbered_opening, plain_opening

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from pydantic import Field, JsonValue
 
 from ...models.review.panels import Panel
-from ...models.review.readers import ReaderModel
 from ...models.review.runs import Item, ItemState, SkippedItem
 from ...models.review.tool_settings import ToolSettings
+from ...models.sessions.known_agents import ReaderModel
 from ...models.text.ids import Id
 from ...models.turns.frozen import Frozen
 

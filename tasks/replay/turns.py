@@ -22,10 +22,9 @@ from ...agents.registry.registry import Registry
 from ...agents.scripted import ScriptedAgent, SlowScriptedAgent
 from ...models.attachments.reading import AttachmentReader
 from ...models.errors import AgentError, InvalidInput
-from ...models.review.runs import REVIEW_PARAMETER
 from ...models.sessions.recorded import RecordedAsk, RecordedTurn, scrub_data
 from ...models.turns.directives import read_directives
-from ...models.turns.turn import TurnContext, TurnOutcome
+from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome
 from ..views.session_views import SessionFacts
 from .calls import ReplayedCalls
 from .dialog import RecordedDialog

@@ -32,7 +32,7 @@ from ...models.sessions.stop_conditions import MaxTurns
 from ...models.sessions.submission import Submission
 from ...models.sessions.subsession_limits import MAX_DEPTH
 from ...models.sessions.subsessions import check_depth
-from ...models.text.ids import session_span_uuid
+from ...models.text.ids import normalize_id, session_span_uuid
 from ...state.redis.readers import read_stored
 from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
@@ -42,7 +42,6 @@ from ...state.sessions.store import SessionStore
 from ..runtime.graph import TaskGraph, ignore_broker_outage
 from ..runtime.tracing import active_span
 from ..views.session_views import SessionFacts
-from ..workspace.base import normalize_id
 
 log = logging.getLogger(__name__)
 

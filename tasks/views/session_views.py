@@ -15,12 +15,19 @@ from ...models.memory.recall import MemoryView
 from ...models.modes import mode_of
 from ...models.protocol.collab import Collab, Participant
 from ...models.protocol.dialog import Message
-from ...models.review.runs import REVIEW_PARAMETER
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.turns.asked_people import people_of
 from ...models.turns.decision_ledger import DecisionLedger
-from ...models.turns.turn import Expects, OutcomeKind, RemainingBudget, TurnContext, TurnResult, Usage
+from ...models.turns.turn import (
+    REVIEW_PARAMETER,
+    Expects,
+    OutcomeKind,
+    RemainingBudget,
+    TurnContext,
+    TurnResult,
+    Usage,
+)
 from ...models.turns.waiting import ParkedQuestion
 from ...state.redis.readers import converting_to_corrupt, read_all_stored, read_object, read_stored
 from ...state.sessions.records import Grant, SessionState

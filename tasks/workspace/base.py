@@ -14,7 +14,7 @@ from ...models.errors import (
     ParticipantNotAdmittedError,
     TaskClosedError,
 )
-from ...models.text.ids import is_uuid4, new_id
+from ...models.text.ids import new_id, normalize_id
 from ...models.workspace.conversation import MAX_MEMBERS, MAX_PAGE_SIZE, Conversation, Metadata
 from ...models.workspace.task import Notification, NotificationKind, Task, TaskStatus
 from ...state.notifications import NotificationStreams
@@ -120,12 +120,6 @@ def check_limit(limit: object) -> int:
     if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_PAGE_SIZE:
         raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
     return limit
-
-
-def normalize_id(text: object) -> str:
-    """Normalise an id; return '' if it is not a UUID v4."""
-    lower = text.lower() if isinstance(text, str) else ""
-    return lower if is_uuid4(lower) else ""
 
 
 def create_conversation(

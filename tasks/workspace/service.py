@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from ...models.errors import ConversationArchivedError, InvalidInput, NotAMember
 from ...models.protocol.base import Event
 from ...models.protocol.dialog import MESSAGE_EVENT, Message, Role
-from ...models.text.ids import moment_from_ms, new_id
+from ...models.text.ids import moment_from_ms, new_id, normalize_id
 from ...models.workspace.conversation import (
     MAX_TEXT,
     USUAL,
@@ -25,7 +25,7 @@ from ...models.workspace.conversation import (
 from ...models.workspace.parts import Part, read_parts, summarize_parts
 from ...models.workspace.task import NotificationKind, Task, TaskStatus
 from ...state.notifications import BEGINNING, ReceivedNotification
-from .base import WorkspaceMethods, check_active, check_limit, normalize_id
+from .base import WorkspaceMethods, check_active, check_limit
 from .manager_methods import ConversationManagement, TaskManagement
 from .task_requests import TaskRequests
 

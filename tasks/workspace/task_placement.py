@@ -16,8 +16,9 @@ from ...models.errors import ConversationArchivedError, InvalidInput, NotAMember
 from ...models.protocol.collab import Participant, ParticipantKind
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.submission import Submission
+from ...models.text.ids import normalize_id
 from ...models.workspace.conversation import read_agent
-from .base import check_active, normalize_id
+from .base import check_active
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from review_tools.fixture import panel
-from symposia.models.review.readers import ReaderModel
 from symposia.models.review.runs import ItemKind, ReadItem
+from symposia.models.sessions.known_agents import ReaderModel
 from symposia.reviews.chunks.planner import SessionPlanner
 from symposia.reviews.chunks.project import Project
 from symposia.reviews.chunks.project_map import MAX_FILES, MAX_SYMBOLS
