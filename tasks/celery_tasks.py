@@ -14,11 +14,11 @@ from celery.exceptions import Ignore, Retry
 
 from ..models.errors import NewerFormat, SessionNotFound, StateError, TurnFailed
 from ..models.protocol.collab import CollabMode
+from ..state.log_context import log_context
 from ..state.sessions.turn_records import ParkedBy
 from .planning.advance import advance
 from .run_turn import handle_turn_message
 from .runtime.graph import ADVANCE, HANDED_ON, TURN, TurnCall
-from .runtime.log_context import log_context
 from .runtime.parked_reports import report_wait
 from .runtime.runtime import runtime_of
 from .turns.other_workers import hand_on_newer

@@ -23,6 +23,7 @@ from ..models.metrics import TurnOutcomeLabel
 from ..models.sessions.options import AgentBinding, FailurePolicy
 from ..models.text.ids import new_id
 from ..models.turns.turn import OutcomeKind, TurnOutcome
+from ..state.log_context import add_to_log_context
 from ..state.sessions.records import ScriptAnswer
 from ..state.sessions.requests import GrantRequest
 from .asking import ask_agent
@@ -30,7 +31,6 @@ from .planning.advance import advance
 from .planning.dispatch import redispatch_waiting
 from .planning.limits import reservation_request, shortfall_reason
 from .runtime.graph import TurnCall
-from .runtime.log_context import add_to_log_context
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
 from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, count_end, turn_timeout_s, write_deadline

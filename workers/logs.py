@@ -25,7 +25,7 @@ from ..config.telemetry import load_telemetry_settings
 from ..factories.broker import secrets_in_use
 from ..models.text.ids import attempt_span_id, format_timestamp, moment_from_ms, trace_id, utcnow
 from ..models.text.redact import HIDDEN, json_text, without_password
-from ..tasks.runtime.log_context import current_log_context
+from ..state.log_context import current_log_context
 from .outages import OutageFilter
 
 _FORMATTER = logging.Formatter()

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ...models.errors import StateError
+from ...state.log_context import log_context
 from ...state.sessions.records import Grant
 from ...state.sessions.store import SessionStore
-from .log_context import log_context
 
 log = logging.getLogger(__name__)
 

@@ -12,10 +12,10 @@ import time
 
 from ...models.errors import RedisUnavailable, SessionNotFound
 from ...models.metrics import LOST_WORKERS
+from ...state.log_context import log_context
 from ...state.presence import WorkerPresence
 from ...state.worker_leases import WorkerLeases
 from ..runtime.graph import broker_error
-from ..runtime.log_context import log_context
 from ..runtime.runtime import Runtime
 from .sweep import QueueView, sweep_session
 

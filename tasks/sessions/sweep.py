@@ -19,12 +19,12 @@ from typing import Self
 from ...models.errors import CorruptSession, NewerFormat, RedisUnavailable, SessionNotFound, SymposiaError
 from ...models.metrics import SWEEP_DISPATCHES, StuckReason
 from ...models.protocol.collab import CollabStatus
+from ...state.log_context import log_context
 from ...state.sessions.family import FamilyStore, ParentLink
 from ...state.sessions.live_sessions import StuckSessions, stuck_reason
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ..planning.dispatch import send_turns
 from ..runtime.graph import broker_error
-from ..runtime.log_context import log_context
 from ..runtime.runtime import Runtime
 from ..turns.other_workers import check_awaited_agents, find_newer_worker
 from ..views.session_views import SessionFacts

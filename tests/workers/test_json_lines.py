@@ -11,7 +11,7 @@ from contextvars import copy_context
 import pytest
 
 from symposia.models.text.ids import attempt_span_id
-from symposia.tasks.runtime.log_context import add_to_log_context, current_log_context, log_context
+from symposia.state.log_context import add_to_log_context, current_log_context, log_context
 from symposia.workers.logs import JsonFormatter, Redaction, quiet_libraries, redact_line, service_line
 
 SESSION = "0c6f6b0e-4a5e-4d0f-9d3c-2f4f3c1a9b10"

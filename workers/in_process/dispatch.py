@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from ...models.errors import SessionNotFound, StateError
 from ...models.text.ids import new_id
+from ...state.log_context import log_context
 from ...tasks.planning.advance import advance
 from ...tasks.run_turn import handle_turn_message
 from ...tasks.runtime.graph import TaskGraph, TurnCall
-from ...tasks.runtime.log_context import log_context
 
 if TYPE_CHECKING:
     from celery import Celery
