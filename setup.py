@@ -23,6 +23,7 @@ PACKAGES = (
     "models",
     "patches",
     "reviews",
+    "schedules",
     "state",
     "tasks",
     "testing",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
     from ..factories.installation import Installation
-    from ..reviews.schedules.schedules import Schedules
+    from ..schedules.schedules import Schedules
     from ..state.memory.rooms import DialogMemory
     from ..tasks.workspace.service import WorkspaceService
 

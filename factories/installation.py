@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from celery import Celery
 
     from ..reviews.batches.context import ReviewContext
-    from ..reviews.schedules.schedules import Schedules
+    from ..schedules.schedules import Schedules
     from ..state.memory.rooms import DialogMemory
     from ..tasks.runtime.graph import TaskGraph
     from ..tasks.workspace.service import WorkspaceService
@@ -53,9 +53,9 @@ class Installation:
     @cached_property
     def schedules(self) -> Schedules:
         """The schedules."""
-        from ..reviews.schedules.schedules import Schedules, check_names
-        from ..reviews.schedules.sending import send_schedule_task
-        from ..state.schedule_store import ScheduleStore
+        from ..schedules.schedules import Schedules, check_names
+        from ..schedules.sending import send_schedule_task
+        from ..schedules.store import ScheduleStore
 
         return Schedules(
             ScheduleStore(self.redis),

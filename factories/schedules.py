@@ -11,13 +11,13 @@ from ..config.settings import Settings
 from ..jobs.session_file import SessionFile
 from ..models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
 from ..models.protocol.collab import CollabStatus
-from ..models.schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
 from ..models.text.ids import timestamp_from_ms
 from ..reviews.batches.context import review_context_of
-from ..reviews.schedules.schedule_runner import ScheduleRunner
-from ..reviews.schedules.scheduled_reviews import ScheduledReview
+from ..reviews.scheduled_reviews import ScheduledReview
+from ..schedules.runner import ScheduleRunner
+from ..schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
+from ..schedules.store import ScheduleStore
 from ..state.redis.connect import connect
-from ..state.schedule_store import ScheduleStore
 from ..state.sessions.records import SessionState
 from .sessions import Sessions
 

@@ -21,7 +21,7 @@ from ..patches.celery_events import SentEventsStep
 from ..patches.celery_tracebacks import omit_ignored_tracebacks
 from ..patches.kept_task_runner import KeptTasksStep
 from ..patches.kept_tasks import install_kept_task_sender
-from ..reviews.schedules.celery_tasks import install_schedule_runner
+from ..schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
 from .steps.agents_queue import AgentsQueueStep
 from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
@@ -38,7 +38,7 @@ def create_worker_app(settings: Settings) -> Celery:
     app = create_app(settings)
     app.conf.include = [
         "symposia.tasks.celery_tasks",
-        "symposia.reviews.schedules.celery_tasks",
+        "symposia.schedules.celery_tasks",
         "symposia.reviews.batches.celery_tasks",
         "symposia.reviews.delivery.celery_tasks",
     ]

@@ -10,7 +10,7 @@ import typer
 from ..common.options import AsJson
 
 if TYPE_CHECKING:
-    from ...reviews.schedules.schedules import Schedules
+    from ...schedules.schedules import Schedules
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.")]
 
@@ -253,7 +253,7 @@ def history(
 
     Example: [bold]symposia schedule history nightly -n 5[/bold]
     """
-    from ...reviews.schedules.schedules import record_json
+    from ...schedules.schedules import record_json
     from ..common.screen import console, print_json
     from .output import active_runs, history_table
 

@@ -25,7 +25,7 @@ from ...models.sessions.subsessions import ParentRef
 from ...models.turns.deltas import Delta
 from ...models.turns.waiting import Pending
 from ...reviews.job import ReviewJob
-from ...reviews.schedules.schedules import Schedules
+from ...schedules.schedules import Schedules
 from ...state.following.event_follower import END_ONLY, afollow
 from ...state.following.session_follower import output_pieces
 from ...state.memory.rooms import DialogMemory

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypedDict
 
-from ...models.schedules.schedule import ScheduleRunRecord
 from ...models.text.ids import ms_from_moment
-from ...reviews.schedules.schedules import ScheduleEntry
+from ...schedules.schedule import ScheduleRunRecord
+from ...schedules.schedules import ScheduleEntry
 
 #: Maximum number of schedules, and of runs, per page.
 MAX_SCHEDULES, MAX_RUNS = 200, 200

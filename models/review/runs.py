@@ -11,9 +11,8 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from ..protocol.base import NonBlank, Text
-from ..schedules.schedule import ResourceName
 from ..severity import Severity
-from ..text.ids import Id, Timestamp
+from ..text.ids import Id, ResourceName, Timestamp
 from ..text.numbered_lines import format_ranges
 from ..text.redact import one_line
 from ..turns.frozen import Frozen

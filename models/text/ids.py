@@ -19,7 +19,7 @@ from functools import lru_cache
 from typing import Annotated
 from uuid import NAMESPACE_URL, UUID, uuid5
 
-from pydantic import BeforeValidator, PlainSerializer
+from pydantic import BeforeValidator, Field, PlainSerializer
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _UUID4 = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
@@ -186,6 +186,10 @@ def normalize_id(text: object) -> str:
     """Normalise an id; return '' if it is not a UUID v4."""
     lower = text.lower() if isinstance(text, str) else ""
     return lower if is_uuid4(lower) else ""
+
+
+#: Name of a schedule, root, job, panel or delivery.
+ResourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 
 def trace_id(session_id: str) -> str:

@@ -50,7 +50,7 @@ schedules have no TTL; they exist until they are removed.
 | `symposia:{workers}:checks` | hash | time of the newest check for lost processes; TTL one day |
 | `symposia:awaited` | sorted set | agents that no worker can run, by the time of the newest check of a turn that waits for them; TTL one hour |
 | `symposia:awaited:AGENT` | sorted set | sessions with a turn that waits for this agent, by the time of its newest check; TTL one hour |
-| `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `state/schedule_store.py` |
+| `symposia:{schedules}:schedule:NAME` | hash | a schedule: see `schedules/store.py` |
 | `symposia:{schedules}:queue:NAME` | list | runs of a schedule that wait for the running one |
 | `symposia:{schedules}:history:NAME` | list | records of a schedule's runs, newest first; capped |
 | `symposia:{schedules}:beat` | sorted set | keys of schedules, by the time at which a beat sends their messages |

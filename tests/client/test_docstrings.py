@@ -9,7 +9,7 @@ import pytest
 
 import symposia
 from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
-from symposia.reviews.schedules.schedules import Schedules
+from symposia.schedules.schedules import Schedules
 from symposia.tasks.workspace.service import WorkspaceService
 
 CLASSES = (

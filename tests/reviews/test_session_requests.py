@@ -13,10 +13,10 @@ from symposia import Client
 from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from symposia.models.protocol.base import Meta
-from symposia.models.schedules.schedule import Schedule, ScheduleRun
 from symposia.models.text.ids import new_id
 from symposia.reviews.requests.sessions import request_for_sessions
-from symposia.reviews.schedules.scheduled_reviews import ScheduledReview
+from symposia.reviews.scheduled_reviews import ScheduledReview
+from symposia.schedules.schedule import Schedule, ScheduleRun
 from symposia.state.redis.connect import connect
 
 

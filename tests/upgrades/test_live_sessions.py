@@ -9,7 +9,7 @@ import pytest
 from checks.expiry import wrong_keys
 from live import result_of, until
 from symposia.models.protocol.collab import CollabStatus
-from symposia.models.schedules.schedule import RunOutcome
+from symposia.schedules.schedule import RunOutcome
 from upgrades.releases import load_release
 from upgrades.scenario import ENDS, answer_all
 from upgrades.stage import UpgradeStage

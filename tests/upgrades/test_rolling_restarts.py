@@ -12,7 +12,7 @@ from redis import Redis
 
 from checks.ledger import Ledger, check_truths, session_ids
 from live import result_of, until
-from symposia.models.schedules.schedule import RunOutcome
+from symposia.schedules.schedule import RunOutcome
 from symposia.tasks.runtime.archiving import HOLD_MS
 from upgrades.rolling import RollingRestart
 from upgrades.scenario import ENDS

@@ -24,15 +24,15 @@ from redis.exceptions import RedisError
 from ...config.settings import load_settings
 from ...factories.connection import redis_url_in_use
 from ...models.extras import Needed
-from ...models.schedules.recurrence import Recurrence
 from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
-from ...reviews.schedules.schedules import Schedules
-from ...reviews.schedules.sending import send_schedule_task
+from ...schedules.recurrence import Recurrence
+from ...schedules.schedules import Schedules
+from ...schedules.sending import send_schedule_task
+from ...schedules.store import ScheduleStore
 from ...state.presence import BeatPresence
 from ...state.redis.connect import connect
 from ...state.redis.keys import SCHEDULES, SCHEDULES_BEAT
-from ...state.schedule_store import ScheduleStore
 from .schedules_file import load_schedules_file
 
 with Needed("a beat"):
@@ -60,7 +60,7 @@ class DueTimes(BaseSchedule):
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> DueTimes:
-        """Read the definition of an entry (`state/schedule_store.py`)."""
+        """Read the definition of an entry (`schedules/store.py`)."""
         when = {part: value for part, value in data.items() if part != "origin_ms"}
         return cls(Recurrence(**when), moment_from_ms(int(data["origin_ms"])))
 

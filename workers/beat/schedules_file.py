@@ -20,9 +20,9 @@ from pathlib import Path
 
 from ...config.settings import Settings
 from ...models.errors import InvalidInput
-from ...models.schedules.schedule import Schedule
 from ...models.text.toml_file import TomlFileError, read_toml
-from ...reviews.schedules.schedules import read_schedules
+from ...schedules.schedule import Schedule
+from ...schedules.schedules import read_schedules
 
 #: Default path, in the working folder.
 DEFAULT_FILE = Path("schedules.toml")

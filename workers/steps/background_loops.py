@@ -23,7 +23,7 @@ from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
 from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
-from ...reviews.schedules.celery_tasks import sweep_schedules
+from ...schedules.celery_tasks import sweep_schedules
 from ...state.notifications import NotificationStreams
 from ...tasks.runtime.archiving import Archiver
 from ...tasks.runtime.graph import broker_error

@@ -9,7 +9,7 @@ from symposia.cli.reviews.schedule import WhenBusy, WhenMissed
 from symposia.cli.sessions.show import GraphFormat
 from symposia.models.modes import modes
 from symposia.models.protocol.collab import CollabStatus
-from symposia.models.schedules.schedule import MissedPolicy, OverlapPolicy
+from symposia.schedules.schedule import MissedPolicy, OverlapPolicy
 from symposia.tasks.sessions import rendering
 
 

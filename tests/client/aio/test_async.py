@@ -21,7 +21,7 @@ from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, Asyn
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.reviews.job import ReviewJob
-from symposia.reviews.schedules.schedules import Schedules
+from symposia.schedules.schedules import Schedules
 from symposia.state.memory.rooms import DialogMemory
 from symposia.tasks.workspace.service import WorkspaceService
 

@@ -13,12 +13,13 @@ from sessions.table import Table
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.review.runs import DeliveryJob
-from symposia.models.schedules.recurrence import Recurrence
-from symposia.models.schedules.schedule import Schedule
 from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
 from symposia.models.workspace.task import Notification, NotificationKind
+from symposia.schedules.recurrence import Recurrence
+from symposia.schedules.schedule import Schedule
+from symposia.schedules.store import ScheduleStore
 from symposia.state.following.event_follower import afollow
 from symposia.state.memory.rooms import DialogMemory
 from symposia.state.notifications import NotificationStreams
@@ -27,7 +28,6 @@ from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import PREFIX
 from symposia.state.reviews.queues import DeliveryQueue
-from symposia.state.schedule_store import ScheduleStore
 from symposia.state.sessions.index import SessionIndex
 from symposia.state.sessions.requests import Opening
 from symposia.state.sessions.store import SessionStore

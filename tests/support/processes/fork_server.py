@@ -50,7 +50,7 @@ _IMPORTED = (
     "symposia.models.alignment.document",
     "symposia.reviews.batches.celery_tasks",
     "symposia.reviews.delivery.celery_tasks",
-    "symposia.reviews.schedules.celery_tasks",
+    "symposia.schedules.celery_tasks",
     "symposia.tasks.celery_tasks",
     "symposia.tasks.replay.replay",
     "symposia.workers.callbacks_server",

@@ -9,11 +9,11 @@ import pytest
 from celery import Celery
 
 from symposia.config.settings import load_settings
-from symposia.models.schedules.recurrence import Recurrence
-from symposia.reviews.schedules.schedules import Schedules
+from symposia.schedules.recurrence import Recurrence
+from symposia.schedules.schedules import Schedules
+from symposia.schedules.store import SCHEDULE_RUN_TASK, ScheduleStore
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SCHEDULES_BEAT, schedule_keys
-from symposia.state.schedule_store import SCHEDULE_RUN_TASK, ScheduleStore
 from symposia.workers.beat.beat import BeatEntry, DueTimes, SchedulesInRedis
 from symposia.workers.worker_app import create_worker_app
 

@@ -10,7 +10,7 @@ from live import until
 from scaling import patient
 from servers.redis_nodes import own_cluster, own_sentinels
 from symposia.models.errors import RedisUnavailable
-from symposia.models.schedules.schedule import RunOutcome
+from symposia.schedules.schedule import RunOutcome
 from symposia.state.presence import BeatPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import schedule_keys

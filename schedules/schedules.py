@@ -17,8 +17,14 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from ...models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
-from ...models.schedules.schedule import (
+from ..models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
+from ..models.text.ids import moment_from_ms, new_id
+from ..models.text.nearest import nearest_names
+from ..reviews.reports.formats import format_of
+from ..state.presence import WorkerPresence
+from ..state.redis.unreadable import Unreadable, read_record
+from ..tasks.runtime.graph import broker_error
+from .schedule import (
     DEFAULT_GRACE_S,
     MissedPolicy,
     OverlapPolicy,
@@ -27,13 +33,7 @@ from ...models.schedules.schedule import (
     ScheduleRunRecord,
     schedule_run_id,
 )
-from ...models.text.ids import moment_from_ms, new_id
-from ...models.text.nearest import nearest_names
-from ...state.presence import WorkerPresence
-from ...state.redis.unreadable import Unreadable, read_record
-from ...state.schedule_store import ScheduleState, ScheduleStore
-from ...tasks.runtime.graph import broker_error
-from ..reports.formats import format_of
+from .store import ScheduleState, ScheduleStore
 
 log = logging.getLogger(__name__)
 

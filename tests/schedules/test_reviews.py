@@ -6,7 +6,7 @@ import pytest
 
 from live import until
 from symposia.models.errors import InvalidInput
-from symposia.models.schedules.schedule import RunOutcome
+from symposia.schedules.schedule import RunOutcome
 
 DEADLINE_S = 60
 

@@ -23,13 +23,13 @@ from typing import cast
 from redis import Redis
 
 from ..models.errors import CorruptSchedule, InvalidInput, ScheduleNotFound
-from ..models.schedules.schedule import Schedule, ScheduleRun, ScheduleRunRecord
 from ..models.text.ids import moment_from_ms, ms_from_moment
-from .redis.due_index import DueIndex
-from .redis.formats import FORMATS, check_format
-from .redis.keys import SCHEDULES_LOOK, schedule_keys
-from .redis.readers import server_ms
-from .redis.scripts import ScriptValue, call_script, load_script
+from ..state.redis.due_index import DueIndex
+from ..state.redis.formats import FORMATS, check_format
+from ..state.redis.keys import SCHEDULES_LOOK, schedule_keys
+from ..state.redis.readers import server_ms
+from ..state.redis.scripts import ScriptValue, call_script, load_script
+from .schedule import Schedule, ScheduleRun, ScheduleRunRecord
 
 #: Celery task that a beat sends; its only argument is the name of the schedule.
 SCHEDULE_RUN_TASK = "symposia.occurrence"

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.schedules.schedule import RunOutcome, ScheduleRunRecord
 from symposia.models.text.ids import new_id
-from symposia.reviews.schedules.schedules import Schedules
+from symposia.schedules.schedule import RunOutcome, ScheduleRunRecord
+from symposia.schedules.schedules import Schedules
+from symposia.schedules.store import ScheduleStore
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SCHEDULES_BEAT, SCHEDULES_LOOK, schedule_keys
-from symposia.state.schedule_store import ScheduleStore
 
 NAME, KEYS = "often", schedule_keys("often")
 FAR_MS = 4_102_444_800_000
@@ -169,7 +169,7 @@ def test_replaced_schedule_keeps_its_pause_and_grid(book):
 
 
 def test_number_of_schedules_is_capped(book, monkeypatch):
-    monkeypatch.setattr("symposia.state.schedule_store.MOST_SCHEDULES", 2)
+    monkeypatch.setattr("symposia.schedules.store.MOST_SCHEDULES", 2)
     two, three = (book.get(NAME).schedule.model_copy(update={"name": name}) for name in ("two", "three"))
     assert book.put(two) == "added"
     with pytest.raises(InvalidInput, match="limit of 2"):

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ...models.text.ids import new_id
-from ...state.schedule_store import SCHEDULE_RUN_TASK
+from ..models.text.ids import new_id
+from .store import SCHEDULE_RUN_TASK
 
 if TYPE_CHECKING:
     from celery import Celery

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.errors import InvalidInput
-from symposia.models.schedules.recurrence import Crontab
+from symposia.schedules.recurrence import Crontab
 
 BERLIN = ZoneInfo("Europe/Berlin")
 LORD_HOWE = ZoneInfo("Australia/Lord_Howe")

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from celery import Celery, shared_task
 
-from ...models.errors import NewerFormat
-from ...state.schedule_store import SCHEDULE_RUN_TASK
-from .schedule_runner import ScheduleRunner
+from ..models.errors import NewerFormat
+from .runner import ScheduleRunner
 from .sending import send_schedule_task
+from .store import SCHEDULE_RUN_TASK
 
 if TYPE_CHECKING:
     from celery import Task

@@ -10,13 +10,13 @@ import pytest
 from redis import Redis
 
 from symposia.models.errors import InvalidInput, NewerFormat, RedisUnavailable, ScheduleNotFound
-from symposia.models.schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
 from symposia.models.turns.turn import Usage
-from symposia.reviews.schedules.schedule_runner import ScheduleRunner
-from symposia.reviews.schedules.schedules import Schedules
+from symposia.schedules.runner import ScheduleRunner
+from symposia.schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
+from symposia.schedules.schedules import Schedules
+from symposia.schedules.store import MOST_KEPT, MOST_QUEUED, ScheduleStore
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import schedule_keys
-from symposia.state.schedule_store import MOST_KEPT, MOST_QUEUED, ScheduleStore
 
 
 @dataclass

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ...models.errors import InvalidInput, ReviewNotFound
-from ...models.gate import Gate
-from ...models.review.runs import RunState, headline
-from ...models.schedules.schedule import (
+from ..models.errors import InvalidInput, ReviewNotFound
+from ..models.gate import Gate
+from ..models.review.runs import RunState, headline
+from ..models.turns.turn import Usage
+from ..schedules.schedule import (
     ReviewAction,
     RunOutcome,
     Schedule,
@@ -19,21 +20,20 @@ from ...models.schedules.schedule import (
     ScheduleRunProgress,
     SessionSelection,
 )
-from ...models.turns.turn import Usage
-from ..batches.batch import stop_batch
-from ..batches.completion import read_run
-from ..batches.context import ReviewContext
-from ..batches.request import ReviewRequest
-from ..batches.start import start_batch
-from ..panels import find_panel
-from ..requests.panels import project_settings
-from ..requests.roots import last_revision
-from ..requests.sessions import request_for_sessions
-from ..scope import scope_of
-from ..sources.document_facts import source_of
-from ..sources.files import FileSelection
-from ..sources.origin import origin_of
-from ..sources.repository import Repository
+from .batches.batch import stop_batch
+from .batches.completion import read_run
+from .batches.context import ReviewContext
+from .batches.request import ReviewRequest
+from .batches.start import start_batch
+from .panels import find_panel
+from .requests.panels import project_settings
+from .requests.roots import last_revision
+from .requests.sessions import request_for_sessions
+from .scope import scope_of
+from .sources.document_facts import source_of
+from .sources.files import FileSelection
+from .sources.origin import origin_of
+from .sources.repository import Repository
 
 _OUTCOMES = {
     RunState.COMPLETED: RunOutcome.COMPLETED,

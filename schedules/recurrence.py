@@ -24,9 +24,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from ..errors import InvalidInput
-from ..protocol.base import ProtocolObject
-from ..text.durations import format_span, read_span
+from ..models.errors import InvalidInput
+from ..models.protocol.base import ProtocolObject
+from ..models.text.durations import format_span, read_span
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")

@@ -13,8 +13,9 @@ from typing import Protocol
 
 from redis.exceptions import RedisError
 
-from ...models.errors import NewerFormat, ScheduleNotFound, ScriptError, SymposiaError
-from ...models.schedules.schedule import (
+from ..models.errors import NewerFormat, ScheduleNotFound, ScriptError, SymposiaError
+from ..models.text.ids import moment_from_ms, ms_from_moment, new_id
+from .schedule import (
     MissedPolicy,
     OverlapPolicy,
     RunOutcome,
@@ -24,8 +25,7 @@ from ...models.schedules.schedule import (
     ScheduleRunRecord,
     schedule_run_id,
 )
-from ...models.text.ids import moment_from_ms, ms_from_moment, new_id
-from ...state.schedule_store import ScheduleState, ScheduleStore
+from .store import ScheduleState, ScheduleStore
 
 log = logging.getLogger(__name__)
 

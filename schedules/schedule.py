@@ -13,16 +13,13 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..gate import Gate
-from ..protocol.base import NonBlank, ProtocolObject
-from ..text.durations import WholeDuration
-from ..text.ids import Id, derived_id
-from ..turns.frozen import Frozen
-from ..turns.turn import Usage
+from ..models.gate import Gate
+from ..models.protocol.base import NonBlank, ProtocolObject
+from ..models.text.durations import WholeDuration
+from ..models.text.ids import Id, ResourceName, derived_id
+from ..models.turns.frozen import Frozen
+from ..models.turns.turn import Usage
 from .recurrence import Recurrence
-
-#: Name of a schedule, root, job, panel or delivery.
-ResourceName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
 
 Patterns = Annotated[tuple[Annotated[NonBlank, Field(max_length=200)], ...], Field(max_length=100)]
 

@@ -1,1 +1,0 @@
-"""Schedules: times, actions and results. Pure data; this package reads no clock."""

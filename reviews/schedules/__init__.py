@@ -1,1 +1,0 @@
-"""Scheduled reviews and sessions."""
