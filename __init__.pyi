@@ -160,12 +160,12 @@ from .models.turns.waiting import (
     Pending as Pending,
     WaitPolicy as WaitPolicy,
 )
-from .models.workspace.conversation import (
+from .workspace.values.conversation import (
     Conversation as Conversation,
     ConversationMessage as ConversationMessage,
     ConversationSummary as ConversationSummary,
 )
-from .models.workspace.task import (
+from .workspace.values.task import (
     Task as Task,
     TaskStatus as TaskStatus,
     Verdict as Verdict,
@@ -174,7 +174,7 @@ from .reviews.job import ReviewJob as ReviewJob
 from .state.memory.rooms import DialogMemory as DialogMemory
 from .state.memory.values import MemoryRules as MemoryRules
 from .tasks.replay.replay import ReplayResult as ReplayResult
-from .tasks.workspace.task_managers import register_task_manager as register_task_manager
+from .workspace.task_managers import register_task_manager as register_task_manager
 from .workers.in_process.client import LocalClient as LocalClient
 from .workers.in_process.run import (
     run_local as run_local,

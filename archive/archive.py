@@ -19,12 +19,12 @@ from ..models.errors import ArchiveError
 from .engine import Database
 
 if TYPE_CHECKING:
+    from ..workspace.sql.changes import WorkspaceChanges
+    from ..workspace.sql.listing import WorkspaceQueries
     from .pruners import ArchivePruner, ReviewPruner, TaskPruner
     from .reviews.store import ReviewReader, ReviewWriter
     from .sessions.reader import ArchiveReader
     from .sessions.writer import ArchiveWriter
-    from .workspace.changes import WorkspaceChanges
-    from .workspace.listing import WorkspaceQueries
 
 #: Newest revision in `migrations/versions`.
 REVISION = "0011"
@@ -65,7 +65,7 @@ class WorkspaceStore:
     @contextmanager
     def changing(self) -> Iterator[WorkspaceChanges]:
         """Open a write transaction, which writes all changes or none."""
-        from .workspace.changes import WorkspaceChanges
+        from ..workspace.sql.changes import WorkspaceChanges
 
         with self._database.writing() as connection:
             yield WorkspaceChanges(connection)
@@ -73,7 +73,7 @@ class WorkspaceStore:
     @contextmanager
     def reading(self) -> Iterator[WorkspaceQueries]:
         """Open a read transaction with a snapshot of one instant."""
-        from .workspace.listing import WorkspaceQueries
+        from ..workspace.sql.listing import WorkspaceQueries
 
         with self._database.reading() as connection:
             if not self._database.is_sqlite:  # a SQLite transaction always has a snapshot

@@ -8,10 +8,10 @@ from typing import NamedTuple
 from sqlalchemy import delete, exists, func, select, tuple_
 
 from ..models.review.runs import ItemKind
+from ..workspace.sql.tables import CONVERSATION, TASK
 from .engine import Database
 from .reviews.tables import FINDING, REVIEW_ITEM, REVIEW_RUN
 from .tables import ATTACHMENT, BLOB, COLLAB
-from .workspace.tables import CONVERSATION, TASK
 
 
 class ExpiredSession(NamedTuple):

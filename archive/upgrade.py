@@ -8,11 +8,11 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
+from ..workspace.sql import indexes as _indexes  # noqa: F401 - adds its index to METADATA
+from ..workspace.sql import tables as _conversations  # noqa: F401 - adds its tables to METADATA
 from .engine import Database
 from .reviews import tables as _reviews  # noqa: F401 - adds its tables to METADATA
 from .tables import METADATA
-from .workspace import indexes as _indexes  # noqa: F401 - adds its index to METADATA
-from .workspace import tables as _conversations  # noqa: F401 - adds its tables to METADATA
 
 NEWEST = "head"
 #: Key of the advisory lock: "sympos" in ASCII, so that no other program is likely to use it.

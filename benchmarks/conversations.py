@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from symposia.archive.archive import Archive
-from symposia.archive.workspace.messages import append_messages, lock_conversation_row
 from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.text.ids import new_id, utcnow
-from symposia.models.workspace.conversation import IncomingMessage
-from symposia.tasks.workspace.service import WorkspaceService
-from symposia.tasks.workspace.task_managers import TaskManagers
+from symposia.workspace.service import WorkspaceService
+from symposia.workspace.sql.messages import append_messages, lock_conversation_row
+from symposia.workspace.task_managers import TaskManagers
+from symposia.workspace.values.conversation import IncomingMessage
 
 #: Messages written in one transaction.
 EACH = 1_000

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..factories.installation import Installation
     from ..schedules.schedules import Schedules
     from ..state.memory.rooms import DialogMemory
-    from ..tasks.workspace.service import WorkspaceService
+    from ..workspace.service import WorkspaceService
 
 
 class Client(EvaluationMethods, ReviewMethods):

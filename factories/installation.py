@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ..schedules.schedules import Schedules
     from ..state.memory.rooms import DialogMemory
     from ..tasks.runtime.graph import TaskGraph
-    from ..tasks.workspace.service import WorkspaceService
+    from ..workspace.service import WorkspaceService
 
 
 class Installation:

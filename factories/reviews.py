@@ -18,7 +18,7 @@ from ..state.reviews.store import ReviewStore
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
-from ..tasks.workspace.task_placement import TaskPlacement
+from ..workspace.placement import TaskPlacement
 from .sessions import session_opener
 
 if TYPE_CHECKING:

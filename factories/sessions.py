@@ -31,7 +31,7 @@ from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.views.session_views import SessionFacts
-from ..tasks.workspace.task_placement import TaskPlacement
+from ..workspace.placement import TaskPlacement
 from .connection import connect_in_use, redis_url_in_use
 from .storage import open_archive
 

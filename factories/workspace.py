@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 from ..config.settings import Settings
 from ..models.errors import ArchiveError
-from ..state.notifications import NotificationStreams
-from ..tasks.workspace.service import WorkspaceService
-from ..tasks.workspace.task_requests import GRACE_MS
+from ..workspace.notifications import NotificationStreams
+from ..workspace.service import WorkspaceService
+from ..workspace.task_requests import GRACE_MS
 from .connection import connect_in_use
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
-    from ..tasks.workspace.task_managers import AgentVerdicts
+    from ..workspace.task_managers import AgentVerdicts
 
 #: Timeout of publishing a notification in seconds.
 _NOTIFY_TIMEOUT_S = 2.0
@@ -39,7 +39,7 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
     def judge() -> AgentVerdicts:
         # Imported here: only a request for a task needs agents.
         from ..agents.execution.runner import AgentRunner
-        from ..tasks.workspace.task_managers import AgentVerdicts
+        from ..workspace.task_managers import AgentVerdicts
         from .broker import secrets_in_use
         from .runtime import load_registry
 

@@ -16,9 +16,9 @@ from typing import Protocol, TypeAlias
 from sqlalchemy import Connection, select
 
 from ...models.sessions.archived import STREAM_STARTS, ArchivePage, ArchiveProgress, Snapshot, StreamPositions
+from ...workspace.sql.messages import deliver_session_messages
 from ..engine import Database
 from ..tables import ATTACHMENT, BLOB, COLLAB
-from ..workspace.messages import deliver_session_messages
 from . import rows
 from .statements import DELETE_DOCUMENTS, FIND, MARKS, UPDATE_PROGRESS, insert_rows, inserts
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from ...models.workspace.conversation import Conversation
-    from ...tasks.workspace.service import WorkspaceService
+    from ...workspace.service import WorkspaceService
+    from ...workspace.values.conversation import Conversation
 
 As = Annotated[
     str,

@@ -10,7 +10,7 @@ from ..common.options import AsJson
 from .common import As, Cursor, Limit, TaskId
 
 if TYPE_CHECKING:
-    from ...models.workspace.task import Task
+    from ...workspace.values.task import Task
 
 Agent = Annotated[str, typer.Argument(metavar="AGENT", help="Agent id.")]
 

@@ -32,7 +32,7 @@ from ...state.memory.rooms import DialogMemory
 from ...state.redis.connect import aconnect
 from ...state.redis.readers import Stream, read_stored
 from ...state.reviews.records import BatchView
-from ...tasks.workspace.service import WorkspaceService
+from ...workspace.service import WorkspaceService
 from .async_methods import AsyncWrapper, CallThreads, async_iterator, async_method, document_as
 
 

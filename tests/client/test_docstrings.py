@@ -10,7 +10,7 @@ import pytest
 import symposia
 from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
 from symposia.schedules.schedules import Schedules
-from symposia.tasks.workspace.service import WorkspaceService
+from symposia.workspace.service import WorkspaceService
 
 CLASSES = (
     symposia.Client,

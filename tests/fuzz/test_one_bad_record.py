@@ -20,9 +20,7 @@ from symposia.cli.sessions.render import session_table
 from symposia.dashboard.live.loader import LoadedSession, load_sessions
 from symposia.models.review.runs import DeliveryJob
 from symposia.models.text.ids import new_id
-from symposia.models.workspace.task import Notification, NotificationKind
 from symposia.reviews.delivery.deliverer import sweep_deliveries
-from symposia.state.notifications import NotificationStreams
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect
 from symposia.state.redis.keys import (
@@ -40,6 +38,8 @@ from symposia.state.redis.keys import (
 from symposia.state.redis.readers import server_ms
 from symposia.state.reviews.queues import DeliveryQueue, ReviewIndex
 from symposia.state.reviews.store import ReviewStore
+from symposia.workspace.notifications import NotificationStreams
+from symposia.workspace.values.task import Notification, NotificationKind
 
 pytestmark = pytest.mark.leaves_keys
 

@@ -15,10 +15,10 @@ from sessions.task_room import NOTHING
 from symposia.archive.archive import Archive
 from symposia.cli.common.exit_codes import ExitCode
 from symposia.models.text.ids import new_id
-from symposia.models.workspace.task import TaskRequest
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.workers.local.embedded import EmbeddedServer
+from symposia.workspace.values.task import TaskRequest
 
 pytestmark = pytest.mark.long
 

@@ -23,7 +23,7 @@ from symposia.jobs.collab import CollabJob
 from symposia.reviews.job import ReviewJob
 from symposia.schedules.schedules import Schedules
 from symposia.state.memory.rooms import DialogMemory
-from symposia.tasks.workspace.service import WorkspaceService
+from symposia.workspace.service import WorkspaceService
 
 pytestmark = pytest.mark.leaves_keys  # those of sessions that the archive does not have yet
 

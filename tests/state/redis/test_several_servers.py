@@ -16,13 +16,11 @@ from symposia.models.review.runs import DeliveryJob
 from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
-from symposia.models.workspace.task import Notification, NotificationKind
 from symposia.schedules.recurrence import Recurrence
 from symposia.schedules.schedule import Schedule
 from symposia.schedules.store import ScheduleStore
 from symposia.state.following.event_follower import afollow
 from symposia.state.memory.rooms import DialogMemory
-from symposia.state.notifications import NotificationStreams
 from symposia.state.presence import BeatPresence
 from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect
@@ -33,6 +31,8 @@ from symposia.state.sessions.requests import Opening
 from symposia.state.sessions.store import SessionStore
 from symposia.state.turns.parked import Inbox, InboxEntry
 from symposia.state.usage_limits import Permit, RateLimiter, Settlement, TenantAccounts, TenantUsage
+from symposia.workspace.notifications import NotificationStreams
+from symposia.workspace.values.task import Notification, NotificationKind
 
 pytestmark = pytest.mark.long
 

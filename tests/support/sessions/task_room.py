@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from symposia.archive.archive import Archive
-from symposia.models.workspace.conversation import Conversation
-from symposia.models.workspace.task import Task
-from symposia.state.notifications import NotificationStreams
-from symposia.tasks.workspace.service import WorkspaceService
-from symposia.tasks.workspace.task_managers import TaskManagers
+from symposia.workspace.notifications import NotificationStreams
+from symposia.workspace.service import WorkspaceService
+from symposia.workspace.task_managers import TaskManagers
+from symposia.workspace.values.conversation import Conversation
+from symposia.workspace.values.task import Task
 
 APP = "reviews"
 #: Who manages the tasks of the app, who asks for one, who is invited, and who has nothing to do with it.

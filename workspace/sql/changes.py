@@ -1,0 +1,260 @@
+"""Changes to tasks and conversations in one transaction. The caller checks the permissions.
+
+To avoid deadlocks, rows are always locked in the same order: a task, then its conversations by id. A
+transaction that only adds messages locks only their conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy.sql.elements import ColumnElement
+
+from ...archive.engine import storable_text
+from ...archive.inserts import insert_into
+from ...archive.tables import DIALOG, MESSAGE
+from ...models.protocol.dialog import DialogStatus
+from ..values.conversation import Conversation, IncomingMessage, Metadata
+from ..values.task import Task, TaskRequest, TaskStatus
+from .messages import append_messages, lock_conversation_row
+from .tables import (
+    CONVERSATION,
+    MEMBER,
+    TASK,
+    TASK_PARTICIPANT,
+    conversation_from_row,
+    tags_of,
+    task_from_row,
+)
+
+#: Status of the dialogs of an ended task.
+_DIALOG_STATUS_AT_END = {TaskStatus.CLOSED: DialogStatus.COMPLETED, TaskStatus.FAILED: DialogStatus.CANCELLED}
+
+
+class WorkspaceChanges:
+    """The changes of one transaction. Times are milliseconds since the epoch."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    # -- tasks ------------------------------------------------------------------------------
+
+    def add_task(self, request: TaskRequest, *, task_manager: str, now_ms: int, decide_by_ms: int) -> None:
+        """Add a task that waits for its verdict, with all its participants admitted."""
+        row = {
+            "id": request.task_id,
+            "app": storable_text(request.app),
+            "task_manager": task_manager,
+            "created_by": request.initiator,
+            "status": TaskStatus.WAITING.value,
+            "decide_by_ms": decide_by_ms,
+            "created_ms": now_ms,
+            "updated_ms": now_ms,
+        }
+        self._connection.execute(insert(TASK), row)
+        self.admit(request.task_id, (request.initiator, *request.invited), now_ms=now_ms)
+
+    def lock_task(self, task_id: str) -> Task | None:
+        """Return a task, locked for this transaction; None: it does not exist."""
+        row = self._connection.execute(
+            select(TASK).where(TASK.c.id == task_id).with_for_update()
+        ).one_or_none()
+        return None if row is None else task_from_row(row, self._admitted(task_id))
+
+    def status_of(self, task_id: str) -> TaskStatus:
+        """Return the current status of a task, without locking it."""
+        return TaskStatus(
+            self._connection.execute(select(TASK.c.status).where(TASK.c.id == task_id)).scalar_one()
+        )
+
+    def overdue_tasks(self, *, before_ms: int, limit: int) -> list[str]:
+        """Return the ids of tasks whose verdict was due before a time."""
+        query = select(TASK.c.id).where(TASK.c.status == TaskStatus.WAITING, TASK.c.decide_by_ms < before_ms)
+        return list(self._connection.execute(query.order_by(TASK.c.decide_by_ms).limit(limit)).scalars())
+
+    def activate(self, task_id: str, *, now_ms: int) -> None:
+        """Activate a task that its task-manager accepted."""
+        self._set_task(task_id, status=TaskStatus.ACTIVE, updated_ms=now_ms)
+
+    def end_task(self, task_id: str, status: TaskStatus, *, now_ms: int, reason: str | None = None) -> None:
+        """End a task, archive its conversations with one timestamp, and end their dialogs."""
+        why = None if reason is None else storable_text(reason)
+        self._set_task(task_id, status=status, reason=why, updated_ms=now_ms, ended_ms=now_ms)
+        if self._lock_conversations(task_id):
+            self._set_conversations(
+                CONVERSATION.c.task == task_id,
+                archived_ms=func.coalesce(CONVERSATION.c.archived_ms, now_ms),
+                updated_ms=now_ms,
+            )
+            theirs = DIALOG.c.conversation.in_(
+                select(CONVERSATION.c.id).where(CONVERSATION.c.task == task_id)
+            )
+            self._connection.execute(
+                update(DIALOG).where(theirs).values(status=_DIALOG_STATUS_AT_END[status].value)
+            )
+
+    def admit(self, task_id: str, agents: Iterable[str], *, now_ms: int) -> None:
+        """Admit agents to a task; agents already admitted stay unchanged."""
+        rows = [{"task": task_id, "agent": agent, "admitted_ms": now_ms} for agent in dict.fromkeys(agents)]
+        self._connection.execute(
+            insert_into(TASK_PARTICIPANT, self._connection.dialect.name).on_conflict_do_nothing(), rows
+        )
+
+    def dismiss(self, task_id: str, agent: str, *, now_ms: int) -> list[str]:
+        """Remove an agent from a task and all its conversations; return the conversations it was a member of."""
+        mine = (TASK_PARTICIPANT.c.task == task_id, TASK_PARTICIPANT.c.agent == agent)
+        self._connection.execute(delete(TASK_PARTICIPANT).where(*mine))
+        ids = self._lock_conversations(task_id)
+        left = [it for it in ids if self.remove_member(it, agent, now_ms=now_ms)]
+        for it in left:
+            after = self.conversation(it)
+            if not after.agents and after.archived_at is None:
+                self.archive(it, now_ms=now_ms)
+        self._set_task(task_id, updated_ms=now_ms)
+        return left
+
+    # -- conversations ----------------------------------------------------------------------
+
+    def add_conversation(
+        self,
+        task_id: str,
+        conversation_id: str,
+        *,
+        name: str | None,
+        by: str,
+        metadata: Metadata | None,
+        now_ms: int,
+    ) -> None:
+        """Add a conversation without members, and its dialog."""
+        row = {
+            "id": conversation_id,
+            "task": task_id,
+            "created_by": by,
+            **_description(name, metadata),
+            "created_ms": now_ms,
+            "updated_ms": now_ms,
+        }
+        self._connection.execute(insert(CONVERSATION).values(messages=0, last_row=0), row)
+        dialog = {"dialog_id": conversation_id, "thread_id": task_id, "status": DialogStatus.ACTIVE.value}
+        self._connection.execute(insert(DIALOG), {"conversation": conversation_id, **dialog})
+
+    def task_of(self, conversation_id: str) -> str | None:
+        """Return the task of a conversation, which never changes; None: the conversation does not exist."""
+        query = select(CONVERSATION.c.task).where(CONVERSATION.c.id == conversation_id)
+        return self._connection.execute(query).scalar_one_or_none()
+
+    def conversation(self, conversation_id: str) -> Conversation:
+        """Return a conversation, locked for this transaction."""
+        lock_conversation_row(self._connection, conversation_id)
+        query = (
+            select(CONVERSATION, DIALOG.c.status)
+            .join(DIALOG, DIALOG.c.conversation == CONVERSATION.c.id)
+            .where(CONVERSATION.c.id == conversation_id)
+        )
+        return conversation_from_row(self._connection.execute(query).one(), self.members(conversation_id))
+
+    def describe(
+        self, conversation_id: str, *, name: str | None, metadata: Metadata | None, now_ms: int
+    ) -> None:
+        """Set the name and the tags of a conversation."""
+        self._set_conversation(conversation_id, updated_ms=now_ms, **_description(name, metadata))
+
+    def archive(self, conversation_id: str, *, now_ms: int) -> None:
+        """Archive a conversation and pause its dialog."""
+        self._set_conversation(conversation_id, archived_ms=now_ms, updated_ms=now_ms)
+        self._set_dialog(conversation_id, DialogStatus.PAUSED)
+
+    def unarchive(self, conversation_id: str, *, now_ms: int) -> None:
+        """Undo `archive`."""
+        self._set_conversation(conversation_id, archived_ms=None, updated_ms=now_ms)
+        self._set_dialog(conversation_id, DialogStatus.ACTIVE)
+
+    # -- members ----------------------------------------------------------------------------
+
+    def members(self, conversation_id: str) -> list[str]:
+        """Return the current members."""
+        mine = (MEMBER.c.conversation == conversation_id, MEMBER.c.left_ms.is_(None))
+        return list(self._connection.execute(select(MEMBER.c.agent).where(*mine)).scalars())
+
+    def is_member(self, conversation_id: str, agent: str) -> bool:
+        """Return whether an agent is currently a member."""
+        mine = (MEMBER.c.conversation == conversation_id, MEMBER.c.agent == agent, MEMBER.c.left_ms.is_(None))
+        return self._connection.execute(select(MEMBER.c.agent).where(*mine)).first() is not None
+
+    def add_members(self, conversation_id: str, agents: Sequence[str], *, now_ms: int) -> None:
+        """Add agents as members; a returning member keeps its read position."""
+        rows = [
+            {"conversation": conversation_id, "agent": agent, "joined_ms": now_ms, "read_seq": 0}
+            for agent in agents
+        ]
+        if rows:
+            joining = insert_into(MEMBER, self._connection.dialect.name)
+            again = {"left_ms": None, "joined_ms": joining.excluded.joined_ms}
+            key = ["conversation", "agent"]
+            self._connection.execute(joining.on_conflict_do_update(index_elements=key, set_=again), rows)
+            self._set_conversation(conversation_id, updated_ms=now_ms)
+
+    def remove_member(self, conversation_id: str, agent: str, *, now_ms: int) -> bool:
+        """End a membership; return False if the agent was not a member."""
+        mine = (MEMBER.c.conversation == conversation_id, MEMBER.c.agent == agent, MEMBER.c.left_ms.is_(None))
+        changed = self._connection.execute(update(MEMBER).where(*mine).values(left_ms=now_ms)).rowcount
+        if changed:
+            self._set_conversation(conversation_id, updated_ms=now_ms)
+        return bool(changed)
+
+    # -- messages ---------------------------------------------------------------------------
+
+    def lock_conversation(self, conversation_id: str) -> Row[Any] | None:
+        """Return the conversation's row for `append`, locked for this transaction; None: it does not exist."""
+        return lock_conversation_row(self._connection, conversation_id)
+
+    def append(self, into: Row[Any], said: IncomingMessage) -> int:
+        """Append a message; return its number."""
+        return append_messages(self._connection, into, [said])
+
+    def number_of(self, conversation_id: str, message_id: str) -> int | None:
+        """Return the number of a message in a conversation; None: the conversation does not contain it."""
+        mine = (MESSAGE.c.conversation == conversation_id, MESSAGE.c.message_id == message_id)
+        return self._connection.execute(select(MESSAGE.c.seq).where(*mine)).scalar_one_or_none()
+
+    def newest_number(self, conversation_id: str) -> int:
+        """Return the number of the newest message."""
+        query = select(CONVERSATION.c.messages).where(CONVERSATION.c.id == conversation_id)
+        return int(self._connection.execute(query).scalar_one())
+
+    def mark_read(self, conversation_id: str, agent: str, number: int) -> None:
+        """Move a reader's position forward to `number`, never back."""
+        mine = (MEMBER.c.conversation == conversation_id, MEMBER.c.agent == agent, MEMBER.c.read_seq < number)
+        self._connection.execute(update(MEMBER).where(*mine).values(read_seq=number))
+
+    # -- within -----------------------------------------------------------------------------
+
+    def _admitted(self, task_id: str) -> list[str]:
+        query = select(TASK_PARTICIPANT.c.agent).where(TASK_PARTICIPANT.c.task == task_id)
+        return list(self._connection.execute(query).scalars())
+
+    def _lock_conversations(self, task_id: str) -> list[str]:
+        query = select(CONVERSATION.c.id).where(CONVERSATION.c.task == task_id)
+        return list(self._connection.execute(query.order_by(CONVERSATION.c.id).with_for_update()).scalars())
+
+    def _set_task(self, task_id: str, **values: object) -> None:
+        self._connection.execute(update(TASK).where(TASK.c.id == task_id).values(**values))
+
+    def _set_conversation(self, conversation_id: str, *, updated_ms: int, **values: object) -> None:
+        self._set_conversations(CONVERSATION.c.id == conversation_id, updated_ms=updated_ms, **values)
+
+    def _set_conversations(self, which: ColumnElement[bool], *, updated_ms: int, **values: object) -> None:
+        # Never before the time of an existing message.
+        newest = func.greatest if self._connection.dialect.name == "postgresql" else func.max
+        moved = {"updated_ms": newest(CONVERSATION.c.updated_ms, updated_ms), **values}
+        self._connection.execute(update(CONVERSATION).where(which).values(**moved))
+
+    def _set_dialog(self, conversation_id: str, status: DialogStatus) -> None:
+        mine = DIALOG.c.conversation == conversation_id
+        self._connection.execute(update(DIALOG).where(mine).values(status=status.value))
+
+
+def _description(name: str | None, metadata: Metadata | None) -> dict[str, str | None]:
+    return {"name": None if name is None else storable_text(name), "tags": tags_of(metadata)}

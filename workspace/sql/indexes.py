@@ -1,0 +1,17 @@
+"""Index for the count of a reader's own messages after its position.
+
+Its condition imports the dialects, so only migrations import this module: programs that read do not need it.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Index, text
+
+from ...archive.tables import MESSAGE
+
+Index(
+    None,
+    *(MESSAGE.c.conversation, MESSAGE.c.speaker, MESSAGE.c.seq),
+    sqlite_where=text("conversation IS NOT NULL"),
+    postgresql_where=text("conversation IS NOT NULL"),
+)
