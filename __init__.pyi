@@ -16,8 +16,8 @@ from .client.client import (
 )
 from .jobs.collab import CollabJob as CollabJob
 from .jobs.completed import as_completed as as_completed
-from .jobs.evaluation.runner import EvaluationProgress as EvaluationProgress
-from .models.evaluation.results import (
+from .evaluation.runner import EvaluationProgress as EvaluationProgress
+from .evaluation.results import (
     EvaluatedRun as EvaluatedRun,
     EvaluationResult as EvaluationResult,
     VariantSummary as VariantSummary,

@@ -11,9 +11,9 @@ from ..models.errors import InvalidInput
 from .sessions import SessionMethods
 
 if TYPE_CHECKING:
-    from ..jobs.evaluation.cases_file import CasesFile
-    from ..jobs.evaluation.runner import EvaluationProgress
-    from ..models.evaluation.results import EvaluationResult
+    from ..evaluation.cases_file import CasesFile
+    from ..evaluation.results import EvaluationResult
+    from ..evaluation.runner import EvaluationProgress
 
 
 class EvaluationMethods(SessionMethods):
@@ -46,7 +46,7 @@ class EvaluationMethods(SessionMethods):
             RedisUnavailable: Redis does not answer. The same evaluation again continues.
             WaitInTurn: It is called in the turn of an agent.
         """
-        from ..jobs.evaluation.cases_file import CasesFile
+        from ..evaluation.cases_file import CasesFile
 
         if not isinstance(cases, str | Path | Mapping):
             raise InvalidInput("cases", cases, "must be the path of a cases file, or a table of its fields")
@@ -71,8 +71,8 @@ class EvaluationMethods(SessionMethods):
         on_progress: Callable[[EvaluationProgress], None],
         between: Callable[[], None] = lambda: None,
     ) -> EvaluationResult:
-        from ..jobs.evaluation.programs import ProgramScorer
-        from ..jobs.evaluation.runner import EvaluationRunner, EvaluationSessions
+        from ..evaluation.programs import ProgramScorer
+        from ..evaluation.runner import EvaluationRunner, EvaluationSessions
 
         sessions = self._parts.sessions
         return EvaluationRunner(

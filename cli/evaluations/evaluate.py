@@ -10,8 +10,8 @@ import typer
 from ..common.options import AsJson
 
 if TYPE_CHECKING:
-    from ...jobs.evaluation.cases_file import CasesFile
-    from ...models.evaluation.results import EvaluationResult
+    from ...evaluation.cases_file import CasesFile
+    from ...evaluation.results import EvaluationResult
 
 File = Annotated[
     str, typer.Argument(metavar="CASES", help="Cases file, YAML or JSON; - reads standard input.")
@@ -65,7 +65,7 @@ def evaluate(
     Example: [bold]symposia eval examples/eval/cases.yaml --min-score 0.5[/bold]
     """
     from ...config.settings import load_settings
-    from ...jobs.evaluation.cases_file import CasesFile
+    from ...evaluation.cases_file import CasesFile
     from ..common.screen import print_json
     from .output import check_target, print_result, write_html
 

@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...jobs.evaluation.report import render_html
-from ...jobs.evaluation.runner import EvaluationProgress
+from ...evaluation.report import render_html
+from ...evaluation.results import EvaluatedRun, EvaluationResult, RunState, VariantSummary, score_text
+from ...evaluation.runner import EvaluationProgress
 from ...models.errors import InvalidInput
-from ...models.evaluation.results import EvaluatedRun, EvaluationResult, RunState, VariantSummary, score_text
 from ..common.screen import console, printable
 
 #: Path of standard output.

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from symposia.jobs.evaluation.cases_file import CasesFile
+from symposia.evaluation.cases_file import CasesFile
 from symposia.jobs.session_file import SessionFile, with_session_files
 from symposia.models.errors import InvalidInput
 from symposia.models.text.json_text import dump_json

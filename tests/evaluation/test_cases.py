@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from symposia.evaluation.cases import Evaluation, merge_session
 from symposia.models.errors import InvalidInput
-from symposia.models.evaluation.cases import Evaluation, merge_session
 
 SESSION = {
     "title": "A sign",

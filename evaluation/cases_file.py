@@ -10,16 +10,16 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...models.errors import InvalidInput, invalid_input, within
-from ...models.evaluation.cases import Evaluation
-from ...models.evaluation.scorers import Name, ScorerKind
-from ...models.sessions.inputs import FIELD
-from ...models.sessions.submission import Submission
-from ...tasks.sessions.opening import prepare
-from ..session_file import STDIN, SessionFile, roots_of
-from ..session_template import read_template, resolve_template
-from ..subsession_files import locate
+from ..jobs.session_file import STDIN, SessionFile, roots_of
+from ..jobs.session_template import read_template, resolve_template
+from ..jobs.subsession_files import locate
+from ..models.errors import InvalidInput, invalid_input, within
+from ..models.sessions.inputs import FIELD
+from ..models.sessions.submission import Submission
+from ..tasks.sessions.opening import prepare
+from .cases import Evaluation
 from .judging import judge_submission
+from .scorers import Name, ScorerKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.jobs.evaluation.cases_file import CasesFile
+from symposia.evaluation.cases_file import CasesFile
 from symposia.models.errors import InvalidInput, InvalidSessionFile
 
 SESSION = """

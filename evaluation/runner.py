@@ -11,19 +11,19 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from threading import Lock
 
-from ...agents.execution.running import refuse_wait_in_turn
-from ...models.errors import InvalidInput, MessageTooLarge, ResultTimeout, SessionNotFound
-from ...models.evaluation.cases import Evaluation, PlannedRun
-from ...models.evaluation.checks import Answer, check_answer
-from ...models.evaluation.results import EvaluatedRun, EvaluationResult, RunState, ScoreResult
-from ...models.evaluation.scorers import Scorer, ScorerKind
-from ...models.sessions.submission import Submission
-from ...models.text.words import count_of
-from ...models.turns.turn import Usage
-from ..collab import CollabJob
-from ..result import JobResult
+from ..agents.execution.running import refuse_wait_in_turn
+from ..jobs.collab import CollabJob
+from ..jobs.result import JobResult
+from ..models.errors import InvalidInput, MessageTooLarge, ResultTimeout, SessionNotFound
+from ..models.sessions.submission import Submission
+from ..models.text.words import count_of
+from ..models.turns.turn import Usage
+from .cases import Evaluation, PlannedRun
+from .checks import Answer, check_answer
 from .judging import judge_submission, read_verdict
 from .programs import ProgramScorer
+from .results import EvaluatedRun, EvaluationResult, RunState, ScoreResult
+from .scorers import Scorer, ScorerKind
 
 #: Seconds between two looks at whether the evaluation is stopped.
 _LOOK_EVERY_S = 1.0

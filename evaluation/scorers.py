@@ -18,12 +18,12 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
-from ..errors import InvalidInput
-from ..outputs.patterns import compile_pattern
-from ..protocol.base import NonBlank
-from ..sessions.options import AgentBinding
-from ..text.durations import Duration
-from ..turns.frozen import Frozen
+from ..models.errors import InvalidInput
+from ..models.outputs.patterns import compile_pattern
+from ..models.protocol.base import NonBlank
+from ..models.sessions.options import AgentBinding
+from ..models.text.durations import Duration
+from ..models.turns.frozen import Frozen
 
 
 def _without_nul(text: str) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.evaluation.cases import Case
-from symposia.models.evaluation.checks import Answer, check_answer
-from symposia.models.evaluation.scorers import Scorer
+from symposia.evaluation.cases import Case
+from symposia.evaluation.checks import Answer, check_answer
+from symposia.evaluation.scorers import Scorer
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from symposia.jobs.evaluation.report import render_html
-from symposia.models.evaluation.results import EvaluatedRun, EvaluationResult, RunState, ScoreResult
+from symposia.evaluation.report import render_html
+from symposia.evaluation.results import EvaluatedRun, EvaluationResult, RunState, ScoreResult
 
 
 def test_the_page_escapes_what_agents_and_files_say():

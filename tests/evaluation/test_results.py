@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.evaluation.results import (
+from symposia.evaluation.results import (
     EvaluatedRun,
     EvaluationResult,
     RunState,

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from symposia.jobs.evaluation.programs import ProgramScorer
-from symposia.models.evaluation.cases import Evaluation
-from symposia.models.evaluation.checks import Answer
-from symposia.models.evaluation.scorers import Scorer
+from symposia.evaluation.cases import Evaluation
+from symposia.evaluation.checks import Answer
+from symposia.evaluation.programs import ProgramScorer
+from symposia.evaluation.scorers import Scorer
 
 RUN = next(
     Evaluation.read(

@@ -27,14 +27,14 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
 
-from ..errors import InvalidInput, invalid_input, within
-from ..protocol.base import NonBlank
-from ..sessions.input_texts import check_texts, fill_texts
-from ..sessions.inputs import FIELD, InputValue, choose_values, read_inputs
-from ..sessions.submission import Submission
-from ..text.ids import derived_id
-from ..text.redact import ABSENT
-from ..turns.frozen import Frozen
+from ..models.errors import InvalidInput, invalid_input, within
+from ..models.protocol.base import NonBlank
+from ..models.sessions.input_texts import check_texts, fill_texts
+from ..models.sessions.inputs import FIELD, InputValue, choose_values, read_inputs
+from ..models.sessions.submission import Submission
+from ..models.text.ids import derived_id
+from ..models.text.redact import ABSENT
+from ..models.turns.frozen import Frozen
 from .scorers import Name, PlainJson, Scorer
 
 #: Maximum number of runs of an evaluation.

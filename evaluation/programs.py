@@ -17,14 +17,14 @@ from threading import Event
 
 from pydantic import JsonValue
 
-from ...agents.execution.failures import scrub_text
-from ...agents.programs.agent import USUAL_VARIABLES
-from ...agents.programs.process import Program, ProgramResult, run_program
-from ...models.evaluation.cases import PlannedRun
-from ...models.evaluation.checks import Answer
-from ...models.evaluation.results import ScoreResult
-from ...models.evaluation.scorers import Scorer
-from ...models.text.json_text import dump_json, parse_json
+from ..agents.execution.failures import scrub_text
+from ..agents.programs.agent import USUAL_VARIABLES
+from ..agents.programs.process import Program, ProgramResult, run_program
+from ..models.text.json_text import dump_json, parse_json
+from .cases import PlannedRun
+from .checks import Answer
+from .results import ScoreResult
+from .scorers import Scorer
 
 #: Maximum bytes that a program may print.
 MAX_OUTPUT_BYTES = 65_536

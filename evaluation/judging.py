@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from ...models.evaluation.cases import PlannedRun
-from ...models.evaluation.checks import text_of
-from ...models.evaluation.results import ScoreResult
-from ...models.evaluation.scorers import Scorer
-from ...models.sessions.inputs import render_value
-from ...models.sessions.submission import Submission
-from ...models.text.ids import derived_id
-from ...models.text.json_text import dump_json
-from ..result import JobResult
+from ..jobs.result import JobResult
+from ..models.sessions.inputs import render_value
+from ..models.sessions.submission import Submission
+from ..models.text.ids import derived_id
+from ..models.text.json_text import dump_json
+from .cases import PlannedRun
+from .checks import text_of
+from .results import ScoreResult
+from .scorers import Scorer
 
 #: JSON schema of the output of a judge.
 _VERDICT = {

@@ -10,8 +10,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from ..rows import Rows
-from ..turns.turn import Usage
+from ..models.rows import Rows
+from ..models.turns.turn import Usage
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,8 @@ from importlib.resources import files
 
 from jinja2 import Template
 
-from ...models.evaluation.results import EvaluationResult, score_text
-from ...models.text.html_page import content_policy_of, page_environment
+from ..models.text.html_page import content_policy_of, page_environment
+from .results import EvaluationResult, score_text
 
 
 def render_html(result: EvaluationResult) -> str:

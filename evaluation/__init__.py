@@ -1,0 +1,1 @@
+"""Evaluations of sessions: cases, variants and scorers, runs as sessions, and their results."""

@@ -1,1 +1,0 @@
-"""Evaluations: the cases file, runs as sessions, and their scores."""

@@ -1,1 +1,0 @@
-"""Evaluations of sessions: cases, variants and scorers, and their results. Data only."""
