@@ -171,8 +171,8 @@ from .workspace.values.task import (
     Verdict as Verdict,
 )
 from .reviews.job import ReviewJob as ReviewJob
-from .state.memory.rooms import DialogMemory as DialogMemory
-from .state.memory.values import MemoryRules as MemoryRules
+from .memory.rooms import DialogMemory as DialogMemory
+from .memory.values import MemoryRules as MemoryRules
 from .tasks.replay.replay import ReplayResult as ReplayResult
 from .workspace.task_managers import register_task_manager as register_task_manager
 from .workers.in_process.client import LocalClient as LocalClient

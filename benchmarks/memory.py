@@ -61,16 +61,16 @@ def side_by_side(options: argparse.Namespace, one: Callable[[int], None]) -> flo
 
 def turn(store, user: str) -> None:
     """What one turn does with a memory: read, merge, write."""
-    from symposia.models.memory.merge import (
+    from symposia.memory.merge import (
         StatementOrigin,
         WriteMetadata,
         apply_statement,
         parse_statement,
         write_mark,
     )
+    from symposia.memory.values import Owner
     from symposia.models.memory.recall import RecallContext, recall
     from symposia.models.memory.services import find_service
-    from symposia.state.memory.values import Owner
 
     owner, travel = Owner(user, "room_abc"), find_service("travel")
     look = store.look(owner)
@@ -85,8 +85,8 @@ def turn(store, user: str) -> None:
 
 
 def report(url: str, options: argparse.Namespace) -> int:
-    from symposia.state.memory.store import MemoryStore
-    from symposia.state.memory.values import MemoryRules
+    from symposia.memory.store import MemoryStore
+    from symposia.memory.values import MemoryRules
     from symposia.state.redis.connect import connect
 
     client = connect(url)

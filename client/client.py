@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
     from ..factories.installation import Installation
+    from ..memory.rooms import DialogMemory
     from ..schedules.schedules import Schedules
-    from ..state.memory.rooms import DialogMemory
     from ..workspace.service import WorkspaceService
 
 

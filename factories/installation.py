@@ -18,9 +18,9 @@ from .sessions import Sessions
 if TYPE_CHECKING:
     from celery import Celery
 
+    from ..memory.rooms import DialogMemory
     from ..reviews.batches.context import ReviewContext
     from ..schedules.schedules import Schedules
-    from ..state.memory.rooms import DialogMemory
     from ..tasks.runtime.graph import TaskGraph
     from ..workspace.service import WorkspaceService
 

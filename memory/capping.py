@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
-from .learned import Learned
+from ..models.memory.learned import Learned
+from ..models.memory.parameters import size_bytes, to_compact_json
+from ..models.memory.state import MemoryState, RememberedValue, ServiceMemory
 from .merge import Statement, with_cutoff
-from .parameters import size_bytes, to_compact_json
-from .state import MemoryState, RememberedValue, ServiceMemory
 from .wire_form import write_state
 
 #: The least cap: what a state needs besides its parameters fits into it.

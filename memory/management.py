@@ -9,17 +9,17 @@ from typing import Any
 from pydantic import ValidationError
 from redis import Redis
 
-from ...models.errors import InvalidInput, NotTheOwner
-from ...models.memory.merge import Statement, WriteMetadata
-from ...models.memory.parameters import check_name, user_key
-from ...models.memory.report import MemoryReport, build_report
-from ...models.memory.services import find_service
-from ...models.memory.state import MemoryState, RememberedValue
-from ...models.sessions.spec import SessionSpec
-from ...models.text.ids import new_id, timestamp_from_ms
-from ..redis.connect import connect
-from ..redis.keys import session_key
-from ..redis.readers import StreamReader
+from ..models.errors import InvalidInput, NotTheOwner
+from ..models.memory.parameters import check_name, user_key
+from ..models.memory.services import find_service
+from ..models.memory.state import MemoryState, RememberedValue
+from ..models.sessions.spec import SessionSpec
+from ..models.text.ids import new_id, timestamp_from_ms
+from ..state.redis.connect import connect
+from ..state.redis.keys import session_key
+from ..state.redis.readers import StreamReader
+from .merge import Statement, WriteMetadata
+from .report import MemoryReport, build_report
 from .store import MemoryStore
 from .values import MemoryRules, MemorySnapshot, Owner
 

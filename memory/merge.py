@@ -12,11 +12,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from ..errors import InvalidInput
-from .parameters import is_stated
-from .recall import INFERRED_CONFIDENCE
-from .services import Service
-from .state import (
+from ..models.errors import InvalidInput
+from ..models.memory.parameters import is_stated
+from ..models.memory.recall import INFERRED_CONFIDENCE
+from ..models.memory.services import Service
+from ..models.memory.state import (
     MAX_FORGOTTEN,
     MAX_SESSIONS,
     MAX_WRITES,

@@ -13,10 +13,10 @@ from pydantic import JsonValue
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ...models.errors import StateError
-from ...models.memory.masking import format_for_log, mask
-from ...models.memory.services import private_names
-from ..redis.keys import MEMORY_COUNTS
+from ..models.errors import StateError
+from ..models.memory.masking import format_for_log, mask
+from ..models.memory.services import private_names
+from ..state.redis.keys import MEMORY_COUNTS
 from .values import MemoryRules, MemorySnapshot, Owner
 
 #: Seconds for which the counts are kept after the last counted event.

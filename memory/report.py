@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from ..text.ids import timestamp_from_ms
-from .masking import mask
-from .recall import RecallContext, confidence_now
-from .services import private_names
-from .state import MemoryState, Source
+from ..models.memory.masking import mask
+from ..models.memory.recall import RecallContext, confidence_now
+from ..models.memory.services import private_names
+from ..models.memory.state import MemoryState, Source
+from ..models.text.ids import timestamp_from_ms
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,14 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from ...models.errors import InvalidInput
-from ...models.memory.capping import cap_state
-from ...models.memory.merge import (
+from ..models.errors import InvalidInput
+from ..models.memory.parameters import to_compact_json
+from ..models.memory.recall import MemoryView, RecallContext, recall, view_without_service
+from ..models.memory.services import find_service
+from ..models.memory.state import MemoryState
+from .capping import cap_state
+from .management import MemoryManagement, new_mark
+from .merge import (
     Statement,
     StatementOrigin,
     WriteMetadata,
@@ -28,15 +33,10 @@ from ...models.memory.merge import (
     parse_statement,
     with_write_metadata,
 )
-from ...models.memory.parameters import to_compact_json
-from ...models.memory.recall import MemoryView, RecallContext, recall, view_without_service
-from ...models.memory.services import find_service
-from ...models.memory.state import MemoryState
-from ...models.memory.wire_form import to_document
-from .management import MemoryManagement, new_mark
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
 from .store import REDIS_ERRORS
 from .values import MemorySnapshot, Owner
+from .wire_form import to_document
 
 log = logging.getLogger("symposia.state.memory.rooms")
 

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from ..errors import CorruptMemory, InvalidInput
+from ..models.errors import CorruptMemory, InvalidInput
+from ..models.memory.parameters import check_name, to_compact_json
+from ..models.memory.services import find_service
+from ..models.memory.state import MemoryState, ServiceMemory
 from .merge import Statement, apply_statement
-from .parameters import check_name, to_compact_json
-from .services import find_service
-from .state import MemoryState, ServiceMemory
 from .wire_form import read_state, write_state
 
 #: Parameters a user may share: every turn of theirs reads the list.

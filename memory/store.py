@@ -16,16 +16,16 @@ from typing import Final
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ...models.errors import CorruptMemory, ScriptError, StateError
-from ...models.memory.capping import cap_state, oversized_parameters
-from ...models.memory.merge import Statement, WriteMetadata, apply_statement, with_write_metadata
-from ...models.memory.sharing import SharingConsent, read_sharing, write_sharing
-from ...models.memory.state import MemoryState
-from ...models.memory.wire_form import read_state
-from ..redis.keys import memory_key, sharing_key
-from ..redis.readers import time_ms
+from ..models.errors import CorruptMemory, ScriptError, StateError
+from ..models.memory.state import MemoryState
+from ..state.redis.keys import memory_key, sharing_key
+from ..state.redis.readers import time_ms
+from .capping import cap_state, oversized_parameters
+from .merge import Statement, WriteMetadata, apply_statement, with_write_metadata
 from .monitoring import MemoryCounts, MemoryEvent, log_dropped
+from .sharing import SharingConsent, read_sharing, write_sharing
 from .values import MemoryRules, MemorySnapshot, Owner, Swap, Versioned, send_swaps, version_of
+from .wire_form import read_state
 
 log = logging.getLogger("symposia.state.memory.rooms")
 

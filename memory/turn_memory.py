@@ -18,10 +18,17 @@ import logging
 import time
 from dataclasses import dataclass
 
-from ...models.errors import InvalidInput
-from ...models.memory.capping import cap_learned
-from ...models.memory.learned import Learned, MemoryOptions, MemoryUpdate
-from ...models.memory.merge import (
+from ..models.errors import InvalidInput
+from ..models.memory.learned import Learned, MemoryOptions, MemoryUpdate
+from ..models.memory.recall import MemoryView, RecallContext, recall
+from ..models.memory.services import Service, find_service
+from ..models.memory.state import MemoryState
+from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
+from ..state.redis.unreadable import Unreadable, read_record
+from ..state.sessions.records import SessionState
+from ..tasks.views.session_views import SessionFacts, decode_turn_result
+from .capping import cap_learned
+from .merge import (
     ParsedStatement,
     Statement,
     StatementOrigin,
@@ -30,17 +37,10 @@ from ...models.memory.merge import (
     parse_statement,
     write_mark,
 )
-from ...models.memory.recall import MemoryView, RecallContext, recall
-from ...models.memory.services import Service, find_service
-from ...models.memory.state import MemoryState
-from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
-from ...state.memory.monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
-from ...state.memory.store import REDIS_ERRORS, MemoryStore
-from ...state.memory.unstored import UnstoredStatements
-from ...state.memory.values import MemorySnapshot, Owner, SnapshotCache
-from ...state.redis.unreadable import Unreadable, read_record
-from ...state.sessions.records import SessionState
-from ..views.session_views import SessionFacts, decode_turn_result
+from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
+from .store import REDIS_ERRORS, MemoryStore
+from .unstored import UnstoredStatements
+from .values import MemorySnapshot, Owner, SnapshotCache
 
 log = logging.getLogger(__name__)
 

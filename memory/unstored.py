@@ -9,7 +9,7 @@ from typing import cast
 
 from redis import Redis
 
-from ..redis.keys import unstored_key
+from ..state.redis.keys import unstored_key
 
 #: Milliseconds for which statements wait for the memory.
 KEPT_MS = 7 * 24 * 3_600_000

@@ -12,13 +12,13 @@ from typing import Any, Generic, TypeVar
 from redis import Redis
 from redis.exceptions import NoScriptError, ResponseError
 
-from ...models.errors import InvalidInput, ScriptError
-from ...models.memory.capping import MIN_BYTES
-from ...models.memory.parameters import room_key, user_key
-from ...models.memory.sharing import SharingConsent
-from ...models.memory.state import MemoryState
-from ..redis.cluster import ClusterClient
-from ..redis.scripts import load_script
+from ..models.errors import InvalidInput, ScriptError
+from ..models.memory.parameters import room_key, user_key
+from ..models.memory.state import MemoryState
+from ..state.redis.cluster import ClusterClient
+from ..state.redis.scripts import load_script
+from .capping import MIN_BYTES
+from .sharing import SharingConsent
 
 T = TypeVar("T")
 

@@ -20,10 +20,10 @@ from typing import Any, NoReturn
 
 from pydantic import JsonValue
 
-from ..errors import CorruptMemory
-from ..text.ids import timestamp_from_ms
-from .parameters import MAX_DEPTH, nesting_depth, to_compact_json
-from .state import MemoryState, RememberedValue, ServiceMemory, Source
+from ..models.errors import CorruptMemory
+from ..models.memory.parameters import MAX_DEPTH, nesting_depth, to_compact_json
+from ..models.memory.state import MemoryState, RememberedValue, ServiceMemory, Source
+from ..models.text.ids import timestamp_from_ms
 
 #: The end of the year 9999: a later time cannot be represented.
 _END_MS = 253_402_300_800_000

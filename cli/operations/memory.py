@@ -12,8 +12,8 @@ from ..common.options import AsJson
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ...models.memory.report import MemoryReport
-    from ...state.memory.rooms import DialogMemory
+    from ...memory.report import MemoryReport
+    from ...memory.rooms import DialogMemory
 
 User = Annotated[str, typer.Argument(metavar="USER", help="User id.")]
 Room = Annotated[str, typer.Argument(metavar="ROOM", help="Room id.")]

@@ -15,6 +15,7 @@ from ...jobs.collab import NO_QUESTION, CollabJob
 from ...jobs.questions import QuestionReader
 from ...jobs.reading import connections_of, watch_of
 from ...jobs.result import JobResult
+from ...memory.rooms import DialogMemory
 from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
@@ -28,7 +29,6 @@ from ...reviews.job import ReviewJob
 from ...schedules.schedules import Schedules
 from ...state.following.event_follower import END_ONLY, afollow
 from ...state.following.session_follower import output_pieces
-from ...state.memory.rooms import DialogMemory
 from ...state.redis.connect import aconnect
 from ...state.redis.readers import Stream, read_stored
 from ...state.reviews.records import BatchView

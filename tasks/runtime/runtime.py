@@ -18,6 +18,7 @@ from celery import Celery
 
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
+from ...memory.turn_memory import TurnMemory
 from ...models.attachments.limits import DEFAULT_BYTES
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
@@ -33,7 +34,6 @@ from .graph import TaskGraph
 from .held_sessions import HeldSessions, NoHeldSessions
 from .history import HistoryReader
 from .leases import LeaseRenewer
-from .memory import TurnMemory
 from .metrics import MetricSink, NoMetrics
 from .tracing import Tracing
 from .turn_services import GrantServicesFactory

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
+from ...memory.turn_memory import RecalledMemory
 from ...models.errors import RedisUnavailable
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import FailurePolicy
@@ -21,7 +22,6 @@ from ...models.turns.waiting import ParkedQuestion
 from ...state.redis.readers import read_stored
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.turn_records import sum_usage
-from ..runtime.memory import RecalledMemory
 from ..runtime.metrics import TurnMetrics
 from ..runtime.runtime import Runtime
 from ..runtime.turn_services import GrantServices

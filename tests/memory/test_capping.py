@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialog_memory.values import after, statement, statements, written
-from symposia.models.memory.capping import MIN_BYTES, cap_learned, cap_state, oversized_parameters
+from symposia.memory.capping import MIN_BYTES, cap_learned, cap_state, oversized_parameters
+from symposia.memory.merge import Statement, WriteMetadata, with_write_metadata
+from symposia.memory.wire_form import read_state
 from symposia.models.memory.learned import Learned
-from symposia.models.memory.merge import Statement, WriteMetadata, with_write_metadata
-from symposia.models.memory.wire_form import read_state
 
 
 def test_memory_within_the_cap_is_unchanged():

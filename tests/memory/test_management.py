@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from symposia.memory.rooms import DialogMemory
 from symposia.models.errors import InvalidInput, RedisUnavailable
-from symposia.state.memory.rooms import DialogMemory
 
 HERE = (42, "room_123")
 PAYMENT = {"amount": 5000, "recipient": "+254712345678"}

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialog_memory.values import SERVICES, after, at, known, statement, statements, written
-from symposia.models.memory.merge import (
+from symposia.memory.merge import (
     MAX_FORGOTTEN,
     Statement,
     WriteMetadata,

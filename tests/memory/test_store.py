@@ -12,12 +12,12 @@ import time
 import pytest
 from redis import Redis
 
+from symposia.memory.merge import Statement, WriteMetadata
+from symposia.memory.monitoring import MemoryEvent
+from symposia.memory.rooms import DialogMemory
+from symposia.memory.values import MemoryRules, Owner
 from symposia.models.errors import InvalidInput, NotTheOwner, ScriptError
-from symposia.models.memory.merge import Statement, WriteMetadata
 from symposia.models.memory.state import RememberedValue
-from symposia.state.memory.monitoring import MemoryEvent
-from symposia.state.memory.rooms import DialogMemory
-from symposia.state.memory.values import MemoryRules, Owner
 from symposia.state.redis.keys import sharing_key
 from symposia.state.redis.scripts import evaluate, load_script
 

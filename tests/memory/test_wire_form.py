@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialog_memory.values import after, known, statement, statements, written
+from symposia.memory.wire_form import read_state, write_state
 from symposia.models.errors import CorruptMemory
 from symposia.models.memory.state import MemoryState, Source
-from symposia.models.memory.wire_form import read_state, write_state
 
 #: As the document shows it (section 2, "Cache Value").
 DOCUMENTED = """{

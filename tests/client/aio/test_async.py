@@ -20,9 +20,9 @@ from symposia.client.aio.async_methods import CallThreads
 from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
+from symposia.memory.rooms import DialogMemory
 from symposia.reviews.job import ReviewJob
 from symposia.schedules.schedules import Schedules
-from symposia.state.memory.rooms import DialogMemory
 from symposia.workspace.service import WorkspaceService
 
 pytestmark = pytest.mark.leaves_keys  # those of sessions that the archive does not have yet

@@ -16,7 +16,7 @@ from live import until
 from processes.terminal import Running
 from servers.otlp_receiver import OtlpReceiver
 from servers.ports import own_port
-from symposia.state.memory.rooms import DialogMemory
+from symposia.memory.rooms import DialogMemory
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(240)]
 

@@ -11,7 +11,6 @@ from redis import Redis
 from dialog_memory.room import LONG_S, Room, open_room
 from live import SUPPORT
 from sessions.by_hand import ByHand
-from symposia.state.memory.rooms import DialogMemory
 from symposia.state.redis.connect import connect
 
 
@@ -19,11 +18,6 @@ from symposia.state.redis.connect import connect
 def client(redis_url: str) -> Iterator[Redis]:
     with connect(redis_url) as client:
         yield client
-
-
-@pytest.fixture
-def memory(client: Redis) -> DialogMemory:
-    return DialogMemory(client)
 
 
 @pytest.fixture

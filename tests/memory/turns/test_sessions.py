@@ -257,7 +257,7 @@ def test_bad_memory_options_are_refused(room, how, line):
 
 
 def test_trip_example_prints_its_documented_output(room):
-    example = Path(__file__).parents[4] / "examples" / "trip.py"
+    example = Path(__file__).parents[3] / "examples" / "trip.py"
     environment = {f"SYMPOSIA_{name.upper()}": str(value) for name, value in room.settings.items()}
     said = subprocess.run(
         [sys.executable, example],

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from sessions.by_hand import ByHand
-from symposia.state.memory.rooms import DialogMemory
+from symposia.memory.rooms import DialogMemory
 from symposia.tasks.runtime.runtime import Boundary
 
 pytestmark = pytest.mark.leaves_keys

@@ -10,16 +10,16 @@ import pytest
 
 from checks.counting import counting_client
 from scaling import patient
-from symposia.state.memory.rooms import DialogMemory
-from symposia.state.memory.store import MemoryStore
-from symposia.state.memory.values import MemoryRules
-from symposia.tasks.runtime.memory import TurnMemory
+from symposia.memory.rooms import DialogMemory
+from symposia.memory.store import MemoryStore
+from symposia.memory.turn_memory import TurnMemory
+from symposia.memory.values import MemoryRules
 
 WRITES = 1_000
 WRITER = """
 import sys
-from symposia.state.memory.rooms import DialogMemory
-from symposia.state.memory.values import MemoryRules
+from symposia.memory.rooms import DialogMemory
+from symposia.memory.values import MemoryRules
 
 url, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
 memory = DialogMemory(url, MemoryRules(max_bytes=1_000_000))

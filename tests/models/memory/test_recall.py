@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from dialog_memory.values import after, statement
+from symposia.memory.merge import StatementOrigin, parse_statement
+from symposia.memory.sharing import SharingConsent
 from symposia.models.errors import InvalidInput
-from symposia.models.memory.merge import StatementOrigin, parse_statement
 from symposia.models.memory.recall import RecallContext, recall
 from symposia.models.memory.services import find_service
-from symposia.models.memory.sharing import SharingConsent
 from symposia.models.memory.state import MemoryState, ServiceMemory, Source
 
 TRAVEL = find_service("travel")

@@ -10,6 +10,7 @@ from redis import Redis
 
 from servers.ports import own_port
 from sessions.table import Table
+from symposia.memory.rooms import DialogMemory
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.review.runs import DeliveryJob
@@ -20,7 +21,6 @@ from symposia.schedules.recurrence import Recurrence
 from symposia.schedules.schedule import Schedule
 from symposia.schedules.store import ScheduleStore
 from symposia.state.following.event_follower import afollow
-from symposia.state.memory.rooms import DialogMemory
 from symposia.state.presence import BeatPresence
 from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from symposia.models.memory.merge import Statement, WriteMetadata, apply_statement, with_write_metadata
+from symposia.memory.merge import Statement, WriteMetadata, apply_statement, with_write_metadata
 from symposia.models.memory.state import MemoryState, RememberedValue, Source
 
 NAMES = ("from", "to", "departure_date", "cabin_class", "query")
