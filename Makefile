@@ -25,9 +25,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup
 ALL_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=1
 FEW_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=0.05
-FAST_TESTS := tests/models tests/tasks/planning/test_decide.py \
-	--ignore=tests/models/alignment/document/test_linear.py \
-	--ignore=tests/models/alignment/document/test_sample_documents.py
+FAST_TESTS := tests/alignment tests/models tests/tasks/planning/test_decide.py \
+	--ignore=tests/alignment/document/test_linear.py \
+	--ignore=tests/alignment/document/test_sample_documents.py
 INSTALLED := .venv/.installed
 LOCAL_MODEL := .venv/.local-model
 PEERS := .venv/peers/.installed

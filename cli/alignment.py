@@ -14,8 +14,8 @@ import typer
 from .common.options import AsJson
 
 if TYPE_CHECKING:
-    from ..models.alignment.document import AlignmentDialogue, LintFinding, LintSeverity
-    from ..models.alignment.document.findings import Code
+    from ..alignment.document import AlignmentDialogue, LintFinding, LintSeverity
+    from ..alignment.document.findings import Code
 
 Files = Annotated[
     list[str], typer.Argument(metavar="FILE...", help="Alignment documents; - reads standard input.")
@@ -62,7 +62,7 @@ def dialogue(
 
     Example: [bold]symposia dialogue decision.dialogue.md --json[/bold]
     """
-    from ..models.alignment.document import parse, specification_markdown, summary
+    from ..alignment.document import parse, specification_markdown, summary
     from .common.screen import console, print_json, printable
 
     if specification:
@@ -80,7 +80,7 @@ def dialogue(
 
 def _summary_lines(name: str, document: AlignmentDialogue) -> Iterator[str]:
     """Yield the lines that summarise the document."""
-    from ..models.alignment.document import scoreboards, tensions
+    from ..alignment.document import scoreboards, tensions
 
     yield f"{name}: {document.title or 'no title'}"
     for part in document.rounds:
@@ -122,7 +122,7 @@ def read_codes(option: str, values: Sequence[str] | None) -> frozenset[str]:
     Raises:
         InvalidInput: A code does not exist.
     """
-    from ..models.alignment.document.findings import RULES
+    from ..alignment.document.findings import RULES
     from ..models.errors import InvalidInput
 
     known = {code.value for code in RULES}
@@ -141,7 +141,7 @@ def count_codes(found: Mapping[str, Sequence[LintFinding]]) -> dict[tuple[LintSe
 
 def count_lines(found: Mapping[str, Sequence[LintFinding]]) -> Iterator[str]:
     """Yield one line per code with its count."""
-    from ..models.alignment.document.findings import RULES
+    from ..alignment.document.findings import RULES
 
     counts = count_codes(found)
     width = max((len(code) for _, code in counts), default=0)
@@ -172,7 +172,7 @@ def _is_combinable(finding: LintFinding) -> bool:
 
     A wrong word or an open bracket is reported each time.
     """
-    from ..models.alignment.document.findings import FormRule
+    from ..alignment.document.findings import FormRule
 
     return finding.code in {
         FormRule.TITLE,
@@ -214,8 +214,8 @@ def lint(
 
     Example: [bold]symposia lint docs/dialogues/*.md --select round-form,round-unclear[/bold]
     """
-    from ..models.alignment.document import LintSeverity
-    from ..models.alignment.document import lint as findings_of
+    from ..alignment.document import LintSeverity
+    from ..alignment.document import lint as findings_of
     from ..models.errors import InvalidInput
 
     if as_json and sarif:
@@ -238,7 +238,7 @@ def lint(
 
 def _fix_text(name: str, text: str, selection: Selection) -> str:
     """Return the text with corrected format, and write it to its file if it changed."""
-    from ..models.alignment.document import fix
+    from ..alignment.document import fix
 
     fixed_text = fix(text, applies=selection.has_code)
     if fixed_text != text and name != STANDARD_INPUT:
@@ -249,7 +249,7 @@ def _fix_text(name: str, text: str, selection: Selection) -> str:
 def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif: bool) -> None:
     from importlib.metadata import version
 
-    from ..models.alignment.document import to_sarif
+    from ..alignment.document import to_sarif
     from .common.screen import print_json
 
     if sarif:

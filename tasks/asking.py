@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ..agents.agent import AnyAgent, TurnServices
+from ..alignment.turn_format import correct_outcome
 from ..models.errors import AgentFailed, InvalidInput, UnknownAgent
 from ..models.sessions.options import AgentBinding
 from ..models.turns.directives import read_directives
@@ -19,7 +20,6 @@ from .turns.active_turn import ActiveTurn
 from .turns.attachments import TurnAttachments, store_attachments
 from .turns.guards import GuardStop, TurnGuards
 from .turns.typed_output import ask_for_output
-from .views.alignment import correct_outcome
 from .views.item_results import item_results
 from .views.outputs import read_output
 from .views.session_views import turn_context

@@ -394,7 +394,7 @@ def save_transcript(job: CollabJob) -> None:
 
 
 def _print_lint_findings(text: str) -> None:
-    from ...models.alignment.transcript import lint_transcript
+    from ...alignment.transcript import lint_transcript
     from ..common.screen import console, printable
 
     for fault in lint_transcript(text):

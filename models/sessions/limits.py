@@ -19,7 +19,7 @@ from ..protocol.collab import Collab
 from ..protocol.dialog import Message
 from ..protocol.events import MapEvent, MAPEventType
 from ..turns.frozen import Frozen
-from ..turns.turn import Usage
+from ..turns.turn import TurnContext, TurnOutcome, Usage
 
 _Tokens = Annotated[int, Field(ge=1, le=10**12)]
 _Usd = Annotated[float, Field(ge=1e-6, le=1e6, allow_inf_nan=False)]
@@ -152,3 +152,11 @@ def usage_by_participant(events: Iterable[MapEvent], journal: Iterable[Event] = 
 def _usage(payloads: JsonValue) -> Usage:
     """Return the usage in an event; a missing usage counts as zero."""
     return Usage.model_validate(payloads) if isinstance(payloads, dict) else Usage()
+
+
+def has_budget_to_ask_again(context: TurnContext, outcome: TurnOutcome) -> bool:
+    """Return whether the budget of the turn allows a second answer at the cost of the first."""
+    left = context.remaining
+    tokens = left.tokens is None or 2 * outcome.usage.tokens <= left.tokens
+    cost = left.cost_micros is None or 2 * outcome.usage.cost_micros <= left.cost_micros
+    return tokens and cost

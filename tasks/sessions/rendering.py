@@ -245,7 +245,7 @@ def transcript_of(facts: SessionFacts, state: SessionState, collab: Collab, dial
         InvalidInput: The session runs without the alignment protocol.
     """
     # The parser of alignment documents; other readers of sessions do not need it.
-    from ...models.alignment.transcript import render_transcript
+    from ...alignment.transcript import render_transcript
 
     experts = next((it.experts for it in facts.spec.stop.leaves() if isinstance(it, Converged)), None)
     if facts.spec.protocol is None or experts is None:

@@ -18,6 +18,7 @@ from ...agents.guards.callables import callable_check, read_reason
 from ...agents.guards.entries import CallableGuard, GuardEntry
 from ...models.guards.checked_text import CheckedText
 from ...models.guards.checks import MAX_REASON
+from ...models.sessions.limits import has_budget_to_ask_again
 from ...models.sessions.options import AgentBinding
 from ...models.text.redact import scrub_secrets
 from ...models.turns.guard_holds import GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
@@ -26,7 +27,6 @@ from ...state.redis.readers import read_stored
 from ...state.sessions.requests import JournalNote
 from ...state.turns.guard_hits import GuardHit
 from ..runtime.runtime import Runtime
-from ..views.alignment import has_budget_to_ask_again
 from .active_turn import ActiveTurn, retry_during_outage, write_deadline
 
 log = logging.getLogger(__name__)

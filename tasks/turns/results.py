@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
+from ...alignment.turn_format import read_marks
 from ...models.protocol.dialog import Message, build_turn_message
 from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.stop_conditions import StopReason
@@ -16,7 +17,6 @@ from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
 from ..planning.past_turns import format_record
-from ..views.alignment import read_marks
 from ..views.outputs import has_valid_output
 from ..views.session_views import SessionFacts
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from ...models.sessions.limits import has_budget_to_ask_again
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ..runtime.runtime import Runtime
-from ..views.alignment import has_budget_to_ask_again
 from ..views.outputs import ask_for_correction, describe_faults, find_output_faults
 from .active_turn import ActiveTurn
 from .ending import apply_failure_policy

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
+from ...alignment.turn_format import add_format_instruction
 from ...models.errors import CorruptSession, InvalidInput
 from ...models.memory.recall import MemoryView
 from ...models.modes import mode_of
@@ -33,7 +34,6 @@ from ...state.redis.readers import converting_to_corrupt, read_all_stored, read_
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.steering import SessionDocuments
 from ...state.sessions.turn_records import TurnRecord, sum_usage
-from .alignment import add_format_instruction
 
 T = TypeVar("T")
 

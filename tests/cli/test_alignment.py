@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from processes.terminal import Terminal
-from symposia.models.alignment.document import lint, parse
+from symposia.alignment.document import lint, parse
 
 SESSION = """
 title: Files or tables

@@ -44,7 +44,7 @@ HEAVY = {
     "yaml",
 }
 #: The parser of alignment documents.
-PARSER = {"symposia.models.alignment.document"}
+PARSER = {"symposia.alignment.document"}
 SQL = {"sqlalchemy", "sqlmodel"}
 
 

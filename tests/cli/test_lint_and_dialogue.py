@@ -7,10 +7,10 @@ import json
 import pytest
 from typer.testing import CliRunner
 
+from symposia.alignment.document import render
+from symposia.alignment.document.specification import example
 from symposia.cli.app import build_app
 from symposia.cli.common.exit_codes import ExitCode, exit_code_of
-from symposia.models.alignment.document import render
-from symposia.models.alignment.document.specification import example
 
 LOOSE = "# T\n\n## Round 1 (X)\n\n### 🧁 Muffin\n\n- [TENSION T1]: y\n"
 

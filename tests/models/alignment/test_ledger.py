@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.alignment.document import MarkerRef
+from symposia.alignment.document import MarkerRef
+from symposia.alignment.turn_marks import check_turn_form, read_turn_marks
 from symposia.models.alignment.ledger import MOST_ENTRIES, Ledger
 from symposia.models.alignment.marks import Scores
-from symposia.models.alignment.turn_marks import check_turn_form, read_turn_marks
 from symposia.models.sessions.stop_conditions import Converged, MaxRounds
 from symposia.models.turns.turn import OutcomeKind, TurnResult
 

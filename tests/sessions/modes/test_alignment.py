@@ -6,8 +6,8 @@ import pytest
 
 from live import REGISTRY, result_of
 from stub_agents.alignment import EXPERTS
-from symposia.models.alignment.document import parse, render, summary
-from symposia.models.alignment.transcript import lint_transcript
+from symposia.alignment.document import parse, render, summary
+from symposia.alignment.transcript import lint_transcript
 from symposia.models.errors import InvalidInput
 from symposia.models.sessions.stop_conditions import MaxRounds
 

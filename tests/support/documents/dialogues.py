@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from symposia.models.alignment.document import (
+from symposia.alignment.document import (
     AlignmentDialogue,
     Judge,
     Marker,
