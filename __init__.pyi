@@ -22,7 +22,7 @@ from .evaluation.results import (
     EvaluationResult as EvaluationResult,
     VariantSummary as VariantSummary,
 )
-from .jobs.comparing import SessionComparison as SessionComparison
+from .replay.comparing import SessionComparison as SessionComparison
 from .jobs.result import JobResult as JobResult
 from .jobs.result import PairVerdict as PairVerdict
 from .jobs.items import Item as Item
@@ -173,7 +173,7 @@ from .workspace.values.task import (
 from .reviews.job import ReviewJob as ReviewJob
 from .memory.rooms import DialogMemory as DialogMemory
 from .memory.values import MemoryRules as MemoryRules
-from .tasks.replay.replay import ReplayResult as ReplayResult
+from .replay.replay import ReplayResult as ReplayResult
 from .workspace.task_managers import register_task_manager as register_task_manager
 from .workers.in_process.client import LocalClient as LocalClient
 from .workers.in_process.run import (

@@ -33,8 +33,8 @@ from ..state.redis.unreadable import Unreadable
 from .base import BaseClient
 
 if TYPE_CHECKING:
-    from ..jobs.comparing import SessionComparison
-    from ..tasks.replay.replay import ReplayResult
+    from ..replay.comparing import SessionComparison
+    from ..replay.replay import ReplayResult
 
 log = logging.getLogger(__name__)
 
@@ -383,7 +383,7 @@ class SessionMethods(BaseClient):
             ArchiveUnavailable: A session is not live, and the archive does not answer.
             RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
         """
-        from ..jobs.comparing import compare_jobs
+        from ..replay.comparing import compare_jobs
 
         return compare_jobs(self.get_job(first), self.get_job(second), self._parts.sessions.reader())
 

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ...jobs.comparing import DialogDifference, SessionComparison, SessionFigures
     from ...models.errors import ReplayDiffers
     from ...models.protocol.dialog import Message
-    from ...tasks.replay.replay import ReplayResult
+    from ...replay.comparing import DialogDifference, SessionComparison, SessionFigures
+    from ...replay.replay import ReplayResult
 
 FirstId = Annotated[str, typer.Argument(metavar="A", help="Session id, or at least its first 8 characters.")]
 SecondId = Annotated[str, typer.Argument(metavar="B", help="The other session.")]

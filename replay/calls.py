@@ -8,15 +8,15 @@ from typing import NoReturn
 
 from pydantic import JsonValue
 
-from ...models.errors import AgentFailed
-from ...models.sessions.recorded import (
+from ..models.errors import AgentFailed
+from ..models.sessions.recorded import (
     ModelPrompt,
     RecordedAsk,
     RecordedRequest,
     RecordedTool,
     scrub_data,
 )
-from ...models.text.json_text import dump_json
+from ..models.text.json_text import dump_json
 from .differences import request_differences, value_difference
 
 

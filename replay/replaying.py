@@ -7,16 +7,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..agents.execution.runner import AgentRunner
+from ..jobs.history import attachments_in_turns, earlier_messages, start_of
+from ..jobs.reading import ReadableJob, connections_of, facts_of
 from ..models.errors import InvalidInput, NotRecorded, SessionNotFound
 from ..models.sessions.recorded import RecordedTurn
 from ..state.redis.readers import read_stored
 from ..state.turns.recording import RecordingStore
-from ..tasks.replay.dialog import RecordedDialog
-from ..tasks.replay.replay import RecordedSession, ReplayResult, SessionReplay
-from ..tasks.replay.timeline import read_timeline
-from ..tasks.replay.turns import TurnReplay
-from .history import attachments_in_turns, earlier_messages, start_of
-from .reading import ReadableJob, connections_of, facts_of
+from .dialog import RecordedDialog
+from .replay import RecordedSession, ReplayResult, SessionReplay
+from .timeline import read_timeline
+from .turns import TurnReplay
 
 if TYPE_CHECKING:
     from ..agents.registry.registry import Registry

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from ..jobs.history import earlier_messages
+from ..jobs.reading import ReadableJob
 from ..models.protocol.collab import CollabStatus
 from ..models.protocol.dialog import Message
 from ..models.turns.turn import Usage
-from .history import earlier_messages
-from .reading import ReadableJob
 
 if TYPE_CHECKING:
     from ..archive.sessions.reader import ArchiveReader

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ...models.sessions.plan import Finish, Plan, PlannedTurn, Wait
-from ...models.sessions.recorded import RecordedTurn, scrub_data
-from ...models.text.json_text import dump_json, parse_json
-from ...models.turns.turn import TurnResult, Usage
-from ..planning.decide import PlanDecision, decide
-from ..planning.moment import Moment
-from ..views.session_views import SessionFacts, initial_view
+from ..models.sessions.plan import Finish, Plan, PlannedTurn, Wait
+from ..models.sessions.recorded import RecordedTurn, scrub_data
+from ..models.text.json_text import dump_json, parse_json
+from ..models.turns.turn import TurnResult, Usage
+from ..tasks.planning.decide import PlanDecision, decide
+from ..tasks.planning.moment import Moment
+from ..tasks.views.session_views import SessionFacts, initial_view
 from .differences import data_differences, value_difference
 from .timeline import Timeline
 

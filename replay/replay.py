@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ...models.errors import ReplayDiffers
-from ...models.sessions.plan import PlannedTurn
-from ...models.sessions.recorded import RecordedTurn
-from ...models.turns.directives import read_directives
-from ...models.turns.turn import DraftMessage, TurnContext, TurnOutcome, TurnResult
-from ...state.sessions.records import SessionState
-from ..planning.moment import Moment
-from ..turns.results import MessageBuilder
-from ..views.session_views import SessionFacts
+from ..models.errors import ReplayDiffers
+from ..models.sessions.plan import PlannedTurn
+from ..models.sessions.recorded import RecordedTurn
+from ..models.turns.directives import read_directives
+from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, TurnResult
+from ..state.sessions.records import SessionState
+from ..tasks.planning.moment import Moment
+from ..tasks.turns.results import MessageBuilder
+from ..tasks.views.session_views import SessionFacts
 from .dialog import RecordedDialog
 from .differences import value_difference
 from .plans import PlanReplay

@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 from pydantic import BaseModel, JsonValue
 
-from ...models.sessions.recorded import RecordedRequest, RecordedText, RecordedTool
-from ...models.text.redact import excerpt
+from ..models.sessions.recorded import RecordedRequest, RecordedText, RecordedTool
+from ..models.text.redact import excerpt
 
 #: Maximum characters of a value in a line, and of the equal text before the difference.
 MAX_VALUE = 100

@@ -13,8 +13,8 @@ from symposia.models.sessions.recorded import RecordedTurn
 from symposia.models.sessions.spec import SessionSpec
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.turns.turn import OutcomeKind
-from symposia.tasks.replay.plans import PlanReplay
-from symposia.tasks.replay.timeline import ClosedTurn, Timeline
+from symposia.replay.plans import PlanReplay
+from symposia.replay.timeline import ClosedTurn, Timeline
 from symposia.tasks.views.session_views import SessionFacts
 
 ROSTER = people("ann", "bob", "cid")

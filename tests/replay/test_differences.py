@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.jobs.comparing import find_difference
 from symposia.models.protocol.dialog import Message
 from symposia.models.sessions.recorded import (
     MAX_TEXT,
@@ -14,7 +13,8 @@ from symposia.models.sessions.recorded import (
     RecordedRequest,
     RecordedTool,
 )
-from symposia.tasks.replay.differences import (
+from symposia.replay.comparing import find_difference
+from symposia.replay.differences import (
     MAX_VALUE,
     request_differences,
     text_differences,

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...models.protocol.events import MapEvent, MAPEventType
-from ...models.turns.turn import OutcomeKind
-from ..planning.past_turns import written_result
+from ..models.protocol.events import MapEvent, MAPEventType
+from ..models.turns.turn import OutcomeKind
+from ..tasks.planning.past_turns import written_result
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-from ...models.protocol.dialog import Message, message_digest
-from ...models.sessions.recorded import SeenMessages
-from ..views.session_views import newest_messages
+from ..models.protocol.dialog import Message, message_digest
+from ..models.sessions.recorded import SeenMessages
+from ..tasks.views.session_views import newest_messages
 
 
 class RecordedDialog:
