@@ -19,10 +19,10 @@ from ..models.errors import ArchiveError
 from .engine import Database
 
 if TYPE_CHECKING:
+    from ..reviews.archive.store import ReviewReader, ReviewWriter
     from ..workspace.sql.changes import WorkspaceChanges
     from ..workspace.sql.listing import WorkspaceQueries
     from .pruners import ArchivePruner, ReviewPruner, TaskPruner
-    from .reviews.store import ReviewReader, ReviewWriter
     from .sessions.reader import ArchiveReader
     from .sessions.writer import ArchiveWriter
 
@@ -126,14 +126,14 @@ class Archive:
     @cached_property
     def review_writer(self) -> ReviewWriter:
         """The writer of reviews."""
-        from .reviews.store import ReviewWriter
+        from ..reviews.archive.store import ReviewWriter
 
         return ReviewWriter(self.database)
 
     @cached_property
     def review_reader(self) -> ReviewReader:
         """The reader of reviews."""
-        from .reviews.store import ReviewReader
+        from ..reviews.archive.store import ReviewReader
 
         return ReviewReader(self.database)
 

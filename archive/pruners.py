@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from sqlalchemy import delete, exists, func, select, tuple_
 
-from ..models.review.runs import ItemKind
+from ..reviews.archive.tables import FINDING, REVIEW_ITEM, REVIEW_RUN
+from ..reviews.values.runs import ItemKind
 from ..workspace.sql.tables import CONVERSATION, TASK
 from .engine import Database
-from .reviews.tables import FINDING, REVIEW_ITEM, REVIEW_RUN
 from .tables import ATTACHMENT, BLOB, COLLAB
 
 

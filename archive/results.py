@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..models.errors import InvalidInput
-from ..models.review.findings import Finding
 from ..models.sessions.archived import Documents
+from ..reviews.values.findings import Finding
 
 T = TypeVar("T")
 

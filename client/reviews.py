@@ -222,7 +222,7 @@ class ReviewMethods(BaseClient):
 
     def _review_ids(self, prefix: str) -> list[str]:
         """Return the ids of listed and archived reviews that start with `prefix`."""
-        from ..state.reviews.queues import LISTED
+        from ..reviews.state.queues import LISTED
 
         archive = self._parts.sessions.archive
         is_readable = archive is not None and archive.open_reader() is not None

@@ -14,9 +14,9 @@ from weakref import WeakValueDictionary
 
 from ..client.aio.client import AsyncClient
 from ..models.errors import ReviewNotFound, StateError
-from ..models.review.findings import Finding
-from ..models.review.runs import ReviewRun
-from ..state.reviews.records import BatchView
+from ..reviews.state.records import BatchView
+from ..reviews.values.findings import Finding
+from ..reviews.values.runs import ReviewRun
 from .views.review_rows import sort_findings
 
 #: Number of runs in memory.

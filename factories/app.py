@@ -17,7 +17,6 @@ from ..agents.registry.source import FileKind, FileSource
 from ..config.celery import celery_settings
 from ..config.settings import Settings, read_variable
 from ..models.errors import InvalidInput
-from ..models.review.runs import ReviewRun
 from ..patches.broker_messages import read_headers_safely
 from ..patches.control_messages import BoundedClock
 from ..reviews.batches.context import install_review_context, review_context_of
@@ -25,8 +24,9 @@ from ..reviews.delivery.celery_tasks import install_deliverer
 from ..reviews.delivery.deliverer import Deliverer
 from ..reviews.delivery.destinations import DEFAULT_FILE, Destinations
 from ..reviews.job import ReviewJob
+from ..reviews.state.queues import DeliveryQueue
+from ..reviews.values.runs import ReviewRun
 from ..state.redis.connect import connect
-from ..state.reviews.queues import DeliveryQueue
 from .broker import broker_url_in_use
 from .connection import redis_url_in_use
 from .reviews import build_review_context

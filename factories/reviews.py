@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from ..config.settings import Settings
 from ..reviews.batches.context import ReviewContext, ReviewQueue
+from ..reviews.state.queues import ReviewIndex
+from ..reviews.state.readable_files import ReadableFiles
+from ..reviews.state.store import ReviewStore
 from ..state.presence import WorkerPresence
 from ..state.redis.readers import StreamReader
-from ..state.reviews.queues import ReviewIndex
-from ..state.reviews.readable_files import ReadableFiles
-from ..state.reviews.store import ReviewStore
 from ..state.sessions.index import SessionIndex
 from ..state.sessions.store import SessionStore
 from ..tasks.runtime.graph import TaskGraph
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from redis import Redis
 
     from ..archive.archive import Archive
-    from ..models.review.runs import ReviewRun
-    from ..state.reviews.records import BatchHead
+    from ..reviews.state.records import BatchHead
+    from ..reviews.values.runs import ReviewRun
 
 
 def build_review_context(

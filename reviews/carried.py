@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Set
 
-from ..models.review.findings import Finding
-from ..models.review.runs import Item, ItemKind, ItemResult, ReviewRun
+from .values.findings import Finding
+from .values.runs import Item, ItemKind, ItemResult, ReviewRun
 
 
 def is_in_changes(finding: Finding, item: Item | None) -> bool:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
-from ..models.review.findings import Finding, FindingStatus
-from ..models.review.runs import ItemState, ReviewRun
 from .carried import carry_findings, is_in_changes, was_shown
 from .findings import MIN_SIMILARITY, has_same_cause, merge_findings, place_key, similarity, take_known
+from .values.findings import Finding, FindingStatus
+from .values.runs import ItemState, ReviewRun
 
 _REVIEWED_STATES = (ItemState.DONE, ItemState.UNCHANGED)
 

@@ -22,11 +22,11 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
-from ..models.review.answers import UNNAMED_RULE
-from ..models.review.findings import Finding, FindingStatus, normalise_message
-from ..models.review.runs import ReviewRun
 from ..models.turns.frozen import Frozen
 from .rule_groups import is_same_cause, normalise_rule
+from .values.answers import UNNAMED_RULE
+from .values.findings import Finding, FindingStatus, normalise_message
+from .values.runs import ReviewRun
 
 #: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.
 MIN_SIMILARITY = 0.6

@@ -14,8 +14,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ..models.review.findings import MAX_MESSAGE, Finding, Suppression
 from .rule_groups import is_same_cause
+from .values.findings import MAX_MESSAGE, Finding, Suppression
 
 _COMMENT = re.compile(
     r"(?P<mark>#|//|--|/\*|<!--|;|%|\")[ \t]*symposia:[ \t]*ignore\b[ \t]*"

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 from redis.exceptions import RedisError
 
 from ..models.errors import InvalidInput, ReviewNotFound, StateError
-from ..models.review.runs import ReviewRun, RunState
 from ..state.presence import WorkerWatch
-from ..state.reviews.records import BatchView
 from .batches.batch import advance_batch, stop_batch
 from .batches.completion import read_run
 from .batches.context import ReviewContext
+from .state.records import BatchView
+from .values.runs import ReviewRun, RunState
 
 #: Seconds between two reads of the progress.
 _LOOK_EVERY_S = 0.2

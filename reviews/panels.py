@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
-from ..models.review.panels import Panel
 from ..models.sessions.known_agents import ReaderModel
 from ..models.text.nearest import nearest_names
 from ..models.text.toml_file import TomlFileError, read_toml
+from .values.panels import Panel
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")

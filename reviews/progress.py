@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 from ..models.text.words import count_of
-from ..state.reviews.records import BatchView
+from .state.records import BatchView
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from ..archive.results import MAX_PAGE_SIZE, ListedRun, PagePosition, ResultPage
 from ..models.errors import ReviewNotFound, StateError
 from ..models.text.ids import timestamp_from_ms
 from ..state.redis.unreadable import Unreadable, read_record
-from ..state.reviews.records import BatchView
 from .batches.context import ReviewContext
+from .state.records import BatchView
 
 #: Further reviews that are read for a page, because some of the same millisecond may be on the page before.
 _EXTRA = 20

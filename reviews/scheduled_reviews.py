@@ -10,7 +10,6 @@ from pydantic import JsonValue
 
 from ..models.errors import InvalidInput, ReviewNotFound
 from ..models.gate import Gate
-from ..models.review.runs import RunState, headline
 from ..models.turns.turn import Usage
 from ..schedules.schedule import (
     ReviewAction,
@@ -34,6 +33,7 @@ from .sources.document_facts import source_of
 from .sources.files import FileSelection
 from .sources.origin import origin_of
 from .sources.repository import Repository
+from .values.runs import RunState, headline
 
 _OUTCOMES = {
     RunState.COMPLETED: RunOutcome.COMPLETED,

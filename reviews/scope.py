@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 
-from ..models.review.panels import Panel
 from .sources.files import FileSelection
+from .values.panels import Panel
 
 
 def scope_of(selection: FileSelection, panel: Panel, *, branch: str) -> str:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from pydantic_ai import FunctionToolset, RunContext
 
-from ...models.review.findings import MAX_PATH
 from ...models.text.numbered_lines import split_lines
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext
+from ...reviews.values.findings import MAX_PATH
 from ..agent import ReviewFilesPort
 from .tools import ToolContext, Toolset
 

@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Iterator
 
 from ...models.protocol.dialog import Role
-from ...models.review.documents.document import Document
-from ...models.review.documents.facts import RepositoryFacts
-from ...models.review.documents.reading import read_document
 from ...models.turns.turn import TurnContext
+from ...reviews.values.documents.document import Document
+from ...reviews.values.documents.facts import RepositoryFacts
+from ...reviews.values.documents.reading import read_document
 from .checks.numbers import check_dates, check_numbers
 from .checks.references import check_own_links, check_repository
 from .checks.remark import Remark

@@ -11,10 +11,10 @@ import json
 from collections.abc import Sequence
 
 from ...models.protocol.dialog import Message
-from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
-from ...models.review.findings import summarise_findings
-from ...models.review.verification import VERIFIER, VERIFYING
 from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome
+from ...reviews.values.answers import ReviewerAnswer, parse_reviewer_answer
+from ...reviews.values.findings import summarise_findings
+from ...reviews.values.verification import VERIFIER, VERIFYING
 
 _ASKING = "Review the text, each on your own, and report your findings."
 _UNREADABLE = 'Report your findings as JSON: {"findings": [{"line": 1, "rule": "...", "severity": "...", "message": "..."}]}'

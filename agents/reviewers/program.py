@@ -18,7 +18,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from ...models.review.tool_outputs import read_tool_output
+from ...reviews.values.tool_outputs import read_tool_output
 from .code import Turn, fenced_blocks, review_of
 from .workspace import is_safe_path, workspace
 

@@ -29,12 +29,12 @@ from ...models.errors import (
 from ...models.text.redact import without_password
 from ...models.text.server_sources import source_of
 from ...models.text.words import count_of
+from ...reviews.state.queues import DeliveryQueue
 from ...schedules.store import ScheduleStore
 from ...state.presence import BeatPresence, WorkerPresence, all_agents
 from ...state.redis.connect import connect
 from ...state.redis.keys import DUE, REVIEWS_DUE
 from ...state.redis.readers import server_ms
-from ...state.reviews.queues import DeliveryQueue
 from ...state.sessions.archiving import ArchiveQueue
 from ...state.sessions.awaited_agents import AwaitedAgents, describe_awaited
 from .machine_checks import (

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ...models.review.defect_set import DefectSet
+from ...reviews.values.defect_set import DefectSet
 from ..common.options import AsJson
 from .options import (
     Config,
@@ -60,10 +60,10 @@ def evaluate(  # noqa: PLR0913 - each is an option
     Example: [bold]symposia review eval examples/review_eval --model house --set tuning[/bold]
     """
     settings = chosen_config(config, no_config=no_config)
-    from ...models.review.panels import BatchLimits
-    from ...models.review.runs import RunState
-    from ...models.review.scores import score_run
     from ...reviews.evaluation.dataset import read_dataset, request_for_dataset
+    from ...reviews.values.panels import BatchLimits
+    from ...reviews.values.runs import RunState
+    from ...reviews.values.scores import score_run
     from ...workers.local.local_review import LocalReviewRequest, estimate_local_review, run_local_review
     from ..common.screen import console
     from .estimates import print_estimate

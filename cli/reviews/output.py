@@ -18,12 +18,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ...models.errors import InvalidInput
-from ...models.review.findings import Finding, FindingStatus
-from ...models.review.runs import ItemState, ReviewRun, headline
 from ...models.severity import Severity
 from ...models.text.ids import moment_from_ms
 from ...reviews.progress import Progress
 from ...reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
+from ...reviews.values.findings import Finding, FindingStatus
+from ...reviews.values.runs import ItemState, ReviewRun, headline
 from ...schedules.schedule import ScheduleRunRecord
 from ...schedules.schedules import ScheduleEntry
 from ..common.screen import console, print_document, print_json, printable

@@ -16,14 +16,14 @@ from rich.text import Text
 
 from ...models.errors import InvalidInput
 from ...models.gate import Gate
-from ...models.review.panels import BatchLimits
-from ...models.review.runs import ReviewRun, RunState
 from ...models.text.ids import ms_from_moment, utcnow
 from ...models.text.redact import json_text
 from ...reviews.batches.request import ReviewRequest
 from ...reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
 from ...reviews.progress import Progress
-from ...state.reviews.records import BatchView
+from ...reviews.state.records import BatchView
+from ...reviews.values.panels import BatchLimits
+from ...reviews.values.runs import ReviewRun, RunState
 from ...workers.local.local_review import LocalReviewRequest, estimate_local_review, run_local_review
 from ..common.screen import console, printable
 from .estimates import print_estimate

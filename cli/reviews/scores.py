@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.table import Table
 
-from ...models.review.runs import ReviewRun
-from ...models.review.scores import Evaluation, Score
 from ...models.text.words import count_of
+from ...reviews.values.runs import ReviewRun
+from ...reviews.values.scores import Evaluation, Score
 from ..common.screen import console, print_json, printable
 
 _COLUMNS = ("planted", "found", "recall", "findings", "true", "precision")

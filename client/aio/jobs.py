@@ -19,19 +19,19 @@ from ...memory.rooms import DialogMemory
 from ...models.errors import ResultTimeout
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
-from ...models.review.runs import ReviewRun
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.subsessions import ParentRef
 from ...models.turns.deltas import Delta
 from ...models.turns.waiting import Pending
 from ...reviews.job import ReviewJob
+from ...reviews.state.records import BatchView
+from ...reviews.values.runs import ReviewRun
 from ...schedules.schedules import Schedules
 from ...state.following.event_follower import END_ONLY, afollow
 from ...state.following.session_follower import output_pieces
 from ...state.redis.connect import aconnect
 from ...state.redis.readers import Stream, read_stored
-from ...state.reviews.records import BatchView
 from ...workspace.service import WorkspaceService
 from .async_methods import AsyncWrapper, CallThreads, async_iterator, async_method, document_as
 

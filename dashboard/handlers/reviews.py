@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import JsonValue
 from tornado.web import HTTPError, url
 
-from ...models.review.findings import FindingStatus
 from ...models.severity import Severity
 from ...reviews.reports.formats import format_of, formats
 from ...reviews.reports.html import content_policy, to_html
+from ...reviews.values.findings import FindingStatus
 from ..review_runs import LoadedRun, ReviewRuns
 from ..security import CONTENT_POLICY
 from ..views import review_rows

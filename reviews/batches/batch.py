@@ -12,11 +12,11 @@ from contextlib import suppress
 from ...models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent
-from ...models.review.runs import ItemResult, ItemState, RunState
 from ...state.redis.readers import read_stored
-from ...state.reviews.queues import BATCH_CHECK_MS
-from ...state.reviews.records import BatchHead, BatchView, ItemRecord
 from ...state.sessions.records import SessionState
+from ..state.queues import BATCH_CHECK_MS
+from ..state.records import BatchHead, BatchView, ItemRecord
+from ..values.runs import ItemResult, ItemState, RunState
 from .completion import deindex_batch, finish_batch
 from .context import ReviewContext
 from .item_sessions import item_session_id, result_of, submission_of

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from ...models.errors import ArchiveUnavailable, ReviewNotFound
-from ...models.review.findings import Finding
-from ...models.review.runs import ItemResult, ItemState, ReviewRun, RunState
 from ...models.text.ids import moment_from_ms, new_id
 from ...models.text.words import count_of
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
-from ...state.reviews.records import BatchHead, BatchView, ItemRecord
-from ...state.reviews.store import ReviewStore
 from ..comparing import compare_run
+from ..state.records import BatchHead, BatchView, ItemRecord
+from ..state.store import ReviewStore
+from ..values.findings import Finding
+from ..values.runs import ItemResult, ItemState, ReviewRun, RunState
 from .context import ReviewContext
 from .parts import merge_parts
 

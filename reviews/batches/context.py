@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
-from ...models.review.runs import ReviewRun
 from ...models.turns.turn import REVIEW_PARAMETER
 from ...state.presence import WorkerPresence
 from ...state.redis.readers import StreamReader
-from ...state.reviews.queues import ReviewIndex
-from ...state.reviews.readable_files import ReadableFiles
-from ...state.reviews.records import BatchHead
-from ...state.reviews.store import ReviewStore
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
 from ...tasks.runtime.graph import broker_error
 from ...tasks.sessions.opening import SessionOpener
+from ..state.queues import ReviewIndex
+from ..state.readable_files import ReadableFiles
+from ..state.records import BatchHead
+from ..state.store import ReviewStore
+from ..values.runs import ReviewRun
 
 if TYPE_CHECKING:
     from celery import Celery

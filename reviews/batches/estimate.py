@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...models.review.panels import Panel
-from ...models.review.readers import readers_of
-from ...models.review.runs import ReadItem, SkippedItem
 from ...models.sessions.known_agents import ReaderModel
 from ..chunks.planner import ItemPlan
 from ..chunks.project import Project
 from ..panels import panel_sha
+from ..values.panels import Panel
+from ..values.readers import readers_of
+from ..values.runs import ReadItem, SkippedItem
 from .needs import is_read_by_models, session_needs
 from .request import ReviewRequest, planner_of, without_missing_tools
 from .uploader import known_results

@@ -10,12 +10,24 @@ from ...agents.reviewers.code import fenced_blocks
 from ...models.protocol.collab import CollabMode, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
-from ...models.review.answers import ReviewerAnswer, parse_reviewer_answer
-from ...models.review.findings import Finding, with_snippets
-from ...models.review.panels import Seat
-from ...models.review.quotes import CheckedFindings, cap_severity, check_quotes
-from ...models.review.runs import ItemResult, ItemState
-from ...models.review.verification import (
+from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
+from ...models.sessions.stop_syntax import read_stop
+from ...models.sessions.submission import Submission
+from ...models.text.ids import derived_id
+from ...models.turns.turn import REVIEW_PARAMETER
+from ...state.sessions.records import SessionState
+from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
+from ..chunks.form import shown_lines
+from ..chunks.planner import ORCHESTRATOR, panel_of_part
+from ..inline_ignores import with_ignores
+from ..sources.archived_sessions import REVIEW_TAG
+from ..state.records import BatchHead, ItemRecord
+from ..values.answers import ReviewerAnswer, parse_reviewer_answer
+from ..values.findings import Finding, with_snippets
+from ..values.panels import Seat
+from ..values.quotes import CheckedFindings, cap_severity, check_quotes
+from ..values.runs import ItemResult, ItemState
+from ..values.verification import (
     VERDICT_FORM,
     VERIFIER,
     Verdict,
@@ -23,18 +35,6 @@ from ...models.review.verification import (
     unused_verdicts,
     verify_findings,
 )
-from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
-from ...models.sessions.stop_syntax import read_stop
-from ...models.sessions.submission import Submission
-from ...models.text.ids import derived_id
-from ...models.turns.turn import REVIEW_PARAMETER
-from ...state.reviews.records import BatchHead, ItemRecord
-from ...state.sessions.records import SessionState
-from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
-from ..chunks.form import shown_lines
-from ..chunks.planner import ORCHESTRATOR, panel_of_part
-from ..inline_ignores import with_ignores
-from ..sources.archived_sessions import REVIEW_TAG
 
 #: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...models.review.panels import Panel
-from ...models.review.runs import PartReaders
 from ...models.sessions.known_agents import ReaderModel
-from ...state.reviews.records import Needs
 from ..chunks.planner import PlannedSession, session_tokens
+from ..state.records import Needs
+from ..values.panels import Panel
+from ..values.runs import PartReaders
 
 #: Tokens of a system prompt, and of an answer whose length is not limited.
 _PROMPT_TOKENS, _ANSWER_TOKENS = 300, 800

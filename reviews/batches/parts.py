@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from ...models.review.runs import ItemResult, ItemState
 from ...models.turns.turn import Usage
+from ..values.runs import ItemResult, ItemState
 
 _MAX_ERROR = 500
 

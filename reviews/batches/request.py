@@ -8,14 +8,14 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from ...models.review.panels import Panel, PanelTool
-from ...models.review.runs import ReadItem, SkippedItem
-from ...models.review.tool_settings import ToolSettings
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.ids import new_id
 from ..chunks.planner import SessionPlanner
 from ..chunks.project import Project
 from ..panels import missing_tools
+from ..values.panels import Panel, PanelTool
+from ..values.runs import ReadItem, SkippedItem
+from ..values.tool_settings import ToolSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from ...models.errors import ReviewNotFound
-from ...models.review.readers import readers_of
-from ...models.review.runs import ReadItem, SkippedItem
-from ...state.reviews.records import BatchHead
 from ..chunks.project import Project
 from ..panels import panel_sha
+from ..state.records import BatchHead
+from ..values.readers import readers_of
+from ..values.runs import ReadItem, SkippedItem
 from .batch import advance_batch
 from .context import ReviewContext
 from .request import ReviewRequest, planner_of, without_missing_tools

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ...models.review.panels import PanelTool
-from ...models.review.runs import Item, ItemResult, ItemState, ReadItem, SkippedItem
-from ...state.reviews.readable_files import file_digest
-from ...state.reviews.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
 from ..chunks.planner import ItemPlan, SessionPlanner
 from ..chunks.project import Project
+from ..state.readable_files import file_digest
+from ..state.records import MAX_ITEMS, MAX_TEXT_BYTES, BatchHead
+from ..values.panels import PanelTool
+from ..values.runs import Item, ItemResult, ItemState, ReadItem, SkippedItem
 from .context import ReviewContext
 from .needs import limited_needs
 

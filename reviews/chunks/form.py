@@ -13,7 +13,6 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from ...agents.reviewers.code import fence_text, fenced_blocks
-from ...models.review.runs import Item, ItemPart
 from ...models.text.numbered_lines import (
     CONTEXT,
     NUMBERED,
@@ -22,6 +21,7 @@ from ...models.text.numbered_lines import (
     format_ranges,
     read_numbered_lines,
 )
+from ..values.runs import Item, ItemPart
 from .splitter import Chunk
 
 _LANGUAGES = {

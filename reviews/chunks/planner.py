@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ...models.protocol.collab import CollabMode
-from ...models.review.panels import Panel, Seat
-from ...models.review.readers import smallest_window
-from ...models.review.runs import Item, ItemPart, PartReaders, ReadItem, SkippedItem
-from ...models.review.tool_settings import ToolSettings
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.numbered_lines import format_ranges, line_ranges, split_lines
 from ...models.turns.message_lists import estimate_tokens
+from ..values.panels import Panel, Seat
+from ..values.readers import smallest_window
+from ..values.runs import Item, ItemPart, PartReaders, ReadItem, SkippedItem
+from ..values.tool_settings import ToolSettings
 from .form import MAX_SCOPE_RANGES, Section, numbered_opening, plain_opening
 from .outline import Outline
 from .parsers import outline_of

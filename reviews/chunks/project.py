@@ -13,12 +13,12 @@ from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 from ...models.errors import GitFailed
-from ...models.review.panels import Panel
-from ...models.review.runs import ReadItem, SkippedItem
 from ...models.text.numbered_lines import format_line, split_lines
 from ..sources.files import SKIPPED_FOLDERS
 from ..sources.repository import Repository
 from ..sources.sandboxed_folder import SandboxedFolder, WalkEntry
+from ..values.panels import Panel
+from ..values.runs import ReadItem, SkippedItem
 from .form import Section
 from .outline import Outline
 from .parsers import outline_of

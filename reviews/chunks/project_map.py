@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import PurePosixPath
 
-from ...models.review.runs import ReadItem
 from ...models.text.numbered_lines import split_lines
+from ..values.runs import ReadItem
 from .outline import Definition, Outline
 
 #: Maximum files, and functions and classes of one file.

@@ -10,8 +10,8 @@ from celery import Celery, shared_task
 from pydantic import ValidationError
 
 from ...models.errors import ArchiveUnavailable, invalid_input
-from ...models.review.runs import DeliveryJob
 from ...models.text.ids import new_id
+from ..values.runs import DeliveryJob
 from .deliverer import Deliverer, sweep_deliveries
 
 if TYPE_CHECKING:

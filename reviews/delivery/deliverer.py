@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pydantic import ValidationError
 
 from ...models.errors import DeliveryFailed, InvalidInput, ReviewNotFound, SymposiaError, invalid_input
-from ...models.review.runs import DeliveryJob, DeliveryRequest, ReviewRun, RunState
-from ...state.reviews.queues import DeliveryQueue
-from ...state.reviews.records import BatchHead
 from ..reports.formats import ReportFile, format_of, report_files
+from ..state.queues import DeliveryQueue
+from ..state.records import BatchHead
+from ..values.runs import DeliveryJob, DeliveryRequest, ReviewRun, RunState
 from .destinations import Destinations
 from .payload import ReportPayload, has_changes
 

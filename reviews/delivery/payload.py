@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ...models.review.findings import Finding, FindingStatus, count_by_severity
-from ...models.review.runs import ItemState, PullRequest, ReviewRun, RunState, headline
 from ...models.text.ids import derived_id, format_timestamp
 from ...models.text.redact import one_line
 from ..reports.formats import ReportFile
+from ..values.findings import Finding, FindingStatus, count_by_severity
+from ..values.runs import ItemState, PullRequest, ReviewRun, RunState, headline
 
 #: Maximum bytes of a summary for machines; the least severe findings that exceed it are left out.
 MAX_JSON_BYTES = 262_144

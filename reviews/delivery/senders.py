@@ -19,9 +19,9 @@ from ...agents.execution.failures import scrub_text
 from ...agents.remote.http_call import HttpTarget
 from ...agents.remote.webhook import post_webhook, signed_headers
 from ...models.errors import AgentError, DeliveryFailed
-from ...models.review.runs import headline
 from ...models.text.ids import new_id, utcnow
 from ..reports.formats import ReportFile
+from ..values.runs import headline
 from .deliveries_file import EmailEntry, FolderEntry, WebhookEntry
 from .payload import ReportPayload, plain_name, summary_json, summary_text
 

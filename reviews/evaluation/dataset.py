@@ -10,9 +10,6 @@ from typing import TypedDict, Unpack
 from pydantic import ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
-from ...models.review.defect_set import DefectSet
-from ...models.review.evaluation import Dataset, PlacedDefect, place_defects
-from ...models.review.runs import SkippedItem
 from ...models.text.toml_file import TomlFileError, read_toml
 from ..batches.request import ReviewRequest
 from ..requests.panels import project_settings, resolve_panel
@@ -21,6 +18,9 @@ from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.sandboxed_folder import SandboxedFolder
 from ..sources.source import SourceLimits
+from ..values.defect_set import DefectSet
+from ..values.evaluation import Dataset, PlacedDefect, place_defects
+from ..values.runs import SkippedItem
 
 #: File of a data set in its folder.
 FILE_NAME = "dataset.toml"

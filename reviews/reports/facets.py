@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from ...models.review.findings import Finding
 from ...models.severity import Severity
+from ..values.findings import Finding
 from .report_model import STATUSES, ReportModel
 
 #: Maximum number of paths, rules and reviewers with a class of their own.

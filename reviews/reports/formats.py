@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from ...models.review.runs import ReviewRun
+    from ..values.runs import ReviewRun
 
 #: Function that returns the alignment document of a session id, like `CollabJob.transcript`.
 Transcript = Callable[[str], str]

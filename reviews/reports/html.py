@@ -11,8 +11,8 @@ from importlib.resources import files
 
 from jinja2 import Template
 
-from ...models.review.runs import ReviewRun
 from ...models.text.html_page import content_policy_of, page_environment
+from ..values.runs import ReviewRun
 from .excerpts import excerpt_lines, replacement_diff
 from .facets import Facets, facet_rules
 from .report_model import ReportModel, finding_details, line_link_of, more_suffix, verification_text

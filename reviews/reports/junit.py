@@ -12,8 +12,8 @@ from io import BytesIO
 
 from junitparser import Error, Failure, JUnitXml, Skipped, SystemOut, TestCase, TestSuite
 
-from ...models.review.findings import Finding, FindingStatus
-from ...models.review.runs import ItemResult, ItemState, ReviewRun
+from ..values.findings import Finding, FindingStatus
+from ..values.runs import ItemResult, ItemState, ReviewRun
 from .report_model import finding_details
 
 #: Characters that XML 1.0 cannot represent. junitparser writes them as they are.

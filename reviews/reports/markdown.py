@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from ...models.review.findings import Finding
-from ...models.review.runs import ReviewRun
+from ..values.findings import Finding
+from ..values.runs import ReviewRun
 from .excerpts import excerpt_lines, replacement_diff
 from .report_model import (
     ReportModel,

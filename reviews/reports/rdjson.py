@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...models.review.findings import Finding
-from ...models.review.runs import ReviewRun
 from ...models.text.redact import json_text
+from ..values.findings import Finding
+from ..values.runs import ReviewRun
 
 _SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 

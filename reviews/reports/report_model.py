@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...models.review.code_links import line_link
-from ...models.review.findings import Finding, FindingStatus, VerifiedAs
-from ...models.review.runs import ItemResult, ItemState, ReviewRun
 from ...models.severity import Severity
 from ...models.text.ids import format_timestamp
 from ..findings import place_key
+from ..values.code_links import line_link
+from ..values.findings import Finding, FindingStatus, VerifiedAs
+from ..values.runs import ItemResult, ItemState, ReviewRun
 
 #: Maximum number of skipped items listed one by one.
 MAX_SKIPPED = 200

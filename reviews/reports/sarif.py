@@ -11,11 +11,11 @@ from importlib.metadata import version
 from typing import Any
 from urllib.parse import quote
 
-from ...models.review.findings import MAX_QUOTE, Finding, FindingStatus
-from ...models.review.runs import ItemState, ReviewRun, RunState
 from ...models.text.ids import format_timestamp
 from ...models.text.redact import json_text
 from ...models.text.sarif import sarif_fix, sarif_log, sarif_message
+from ..values.findings import MAX_QUOTE, Finding, FindingStatus
+from ..values.runs import ItemState, ReviewRun, RunState
 from .sarif_rules import sarif_rule_of, without_links
 
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}

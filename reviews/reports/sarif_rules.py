@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...models.review.findings import Finding
-from ...models.review.rule_pages import is_security_rule, rule_page
 from ...models.severity import Severity
 from ...models.text.redact import one_line
 from ...models.text.sarif import SarifRule
+from ..values.findings import Finding
+from ..values.rule_pages import is_security_rule, rule_page
 from .markdown import escape_text
 
 #: Code scanning names these scores critical, high, medium and low.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pydantic import JsonValue, ValidationError
 
 from ...models.errors import invalid_input
-from ...models.review.runs import DeliveryRequest
+from ..values.runs import DeliveryRequest
 
 
 def delivery_options(names: Sequence[str], pull_request: int | None = None) -> dict[str, JsonValue]:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...models.errors import UnknownAgent
-from ...models.review.panels import Panel
-from ...models.review.tool_settings import ToolSettings
 from ..panels import find_panel, uses_project_settings
 from ..sources.files import list_files
 from ..sources.project_settings import read_given_settings, read_project_settings
+from ..values.panels import Panel
+from ..values.tool_settings import ToolSettings
 
 
 def resolve_panel(

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ...models.errors import CorruptSession, SessionNotFound
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
-from ...models.review.runs import ItemKind, ReadItem, SkippedItem
 from ...models.text.redact import one_line
 from ...state.redis.readers import read_stored
+from ..values.runs import ItemKind, ReadItem, SkippedItem
 from .sandboxed_folder import escape_path
 from .source import SourceLimits, apply_limits, make_item
 

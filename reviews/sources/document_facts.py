@@ -14,12 +14,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from ...models.review.documents.document import Document
-from ...models.review.documents.facts import MAX_FACTS, RepositoryFacts
-from ...models.review.documents.reading import DOCUMENT_SUFFIXES, read_document, relative_links
-from ...models.review.documents.spelling import Names
-from ...models.review.panels import Panel
-from ...models.review.runs import ReadItem, SkippedItem
+from ..values.documents.document import Document
+from ..values.documents.facts import MAX_FACTS, RepositoryFacts
+from ..values.documents.reading import DOCUMENT_SUFFIXES, read_document, relative_links
+from ..values.documents.spelling import Names
+from ..values.panels import Panel
+from ..values.runs import ReadItem, SkippedItem
 from .files import FileSelection, FileSource
 from .sandboxed_folder import SandboxedFolder
 from .source import SourceLimits

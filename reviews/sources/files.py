@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
-from ...models.review.runs import ItemKind, ReadItem, SkippedItem
+from ..values.runs import ItemKind, ReadItem, SkippedItem
 from .repository import Changes, Repository
 from .sandboxed_folder import SandboxedFolder, WalkEntry
 from .source import SourceLimits, read_all

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypedDict
 
 from ...models.errors import InvalidInput
-from ...models.review.code_links import web_address
+from ..values.code_links import web_address
 from .repository import Repository
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from ...models.errors import InvalidInput
-from ...models.review.runs import SkippedItem
-from ...models.review.tool_settings import RUFF_FILES, Table, ToolSettings, join_below
+from ..values.runs import SkippedItem
+from ..values.tool_settings import RUFF_FILES, Table, ToolSettings, join_below
 from .sandboxed_folder import SandboxedFolder
 from .settings_files import BANDIT_FILES, read_tables
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ...models.errors import GitFailed, InvalidInput
-from ...models.review.code_links import web_address
+from ..values.code_links import web_address
 from .git import Git
 from .source import Ranges
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from ...models.errors import InvalidInput
-from ...models.review.findings import MAX_PATH
-from ...models.review.runs import SkippedItem
+from ..values.findings import MAX_PATH
+from ..values.runs import SkippedItem
 
 #: Maximum depth of folders.
 MAX_DEPTH = 64

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from ...models.review.tool_settings import Table
+from ..values.tool_settings import Table
 
 #: Names of bandit's configuration files; the first in a folder counts.
 BANDIT_FILES = ("bandit.yaml", "bandit.yml", "bandit.toml", "pyproject.toml", ".bandit")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
-from ...models.review.runs import Item, ItemKind, ReadItem, SkippedItem
+from ..values.runs import Item, ItemKind, ReadItem, SkippedItem
 from .sandboxed_folder import SandboxedFolder
 
 #: Number of bytes at the beginning of a file that are checked; a zero byte means that it is not text.

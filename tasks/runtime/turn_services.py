@@ -22,8 +22,8 @@ from ...models.errors import AgentFailed, LeaseLost, StateError
 from ...models.sessions.limits import Rate
 from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import Usage
+from ...reviews.state.readable_files import ReadableFiles
 from ...state.redis.readers import read_stored
-from ...state.reviews.readable_files import ReadableFiles
 from ...state.sessions.records import Grant
 from ...state.turns.deltas import DeltaPublisher
 from ...state.turns.guard_hits import GuardHit, record_hit

@@ -17,9 +17,9 @@ from servers.flower import action_headers, basic
 from symposia.dashboard.handlers.downloads import zip_pieces
 from symposia.dashboard.views.review_rows import finding_page, sort_findings
 from symposia.models.errors import InvalidInput
-from symposia.models.review.findings import Finding, FindingStatus
 from symposia.models.severity import Severity
 from symposia.reviews.reports.formats import ReportFile
+from symposia.reviews.values.findings import Finding, FindingStatus
 
 WASTEFUL = "import os\n\nprint('hello')\n"
 RISKY = "import subprocess\nimport sys\n\nsubprocess.call(sys.argv[1], shell=True)\n"

@@ -18,9 +18,11 @@ from symposia.archive.results import SessionFilter
 from symposia.cli.sessions.list import _sessions
 from symposia.cli.sessions.render import session_table
 from symposia.dashboard.live.loader import LoadedSession, load_sessions
-from symposia.models.review.runs import DeliveryJob
 from symposia.models.text.ids import new_id
 from symposia.reviews.delivery.deliverer import sweep_deliveries
+from symposia.reviews.state.queues import DeliveryQueue, ReviewIndex
+from symposia.reviews.state.store import ReviewStore
+from symposia.reviews.values.runs import DeliveryJob
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect
 from symposia.state.redis.keys import (
@@ -36,8 +38,6 @@ from symposia.state.redis.keys import (
     session_key,
 )
 from symposia.state.redis.readers import server_ms
-from symposia.state.reviews.queues import DeliveryQueue, ReviewIndex
-from symposia.state.reviews.store import ReviewStore
 from symposia.workspace.notifications import NotificationStreams
 from symposia.workspace.values.task import Notification, NotificationKind
 

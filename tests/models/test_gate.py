@@ -6,8 +6,8 @@ import pytest
 
 from review_tools.values import a_finding
 from symposia.models.gate import Gate
-from symposia.models.review.findings import FindingStatus
 from symposia.models.severity import Severity
+from symposia.reviews.values.findings import FindingStatus
 
 
 @pytest.mark.parametrize(

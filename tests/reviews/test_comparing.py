@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from review_tools.values import a_finding, a_result, a_run, an_item, findings
 from symposia.models.errors import InvalidInput
-from symposia.models.review.findings import Finding, FindingStatus, with_snippets
-from symposia.models.review.runs import ItemKind, ItemState, SkippedItem
 from symposia.models.severity import Severity
 from symposia.reviews.comparing import compare_run, with_status
 from symposia.reviews.findings import (
@@ -20,6 +18,8 @@ from symposia.reviews.findings import (
     read_baseline,
     with_baseline,
 )
+from symposia.reviews.values.findings import Finding, FindingStatus, with_snippets
+from symposia.reviews.values.runs import ItemKind, ItemState, SkippedItem
 
 UNUSED = a_finding()
 KEY = a_finding(line=9, rule="S105", message="A key stands in the code", severity=Severity.HIGH)

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review_tools.values import a_finding, a_result, a_run
-from symposia.models.review.findings import Finding, FindingStatus, Suppression
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.findings import baseline_of
 from symposia.reviews.inline_ignores import read_ignore, with_ignores
+from symposia.reviews.values.findings import Finding, FindingStatus, Suppression
 
 
 def reasons(text: str, *findings: Finding) -> list[str | None]:

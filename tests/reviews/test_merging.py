@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from review_tools.values import a_finding, findings
-from symposia.models.review.findings import Finding
 from symposia.models.severity import Severity
 from symposia.reviews.findings import merge_findings, place_key
+from symposia.reviews.values.findings import Finding
 
 
 def test_same_rule_on_the_same_line_is_one_finding() -> None:

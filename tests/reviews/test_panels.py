@@ -8,8 +8,8 @@ from symposia.agents.programs.agent import CommandEntry
 from symposia.agents.registry.agents_file import AgentsFile
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import InvalidInput
-from symposia.models.review.panels import Panel
 from symposia.reviews.panels import find_panel, load_panels, missing_tools, panel_sha
+from symposia.reviews.values.panels import Panel
 
 OWN = """
 [mine]

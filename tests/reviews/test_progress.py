@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.reviews.progress import Progress, duration_text
-from symposia.state.reviews.records import BatchView
+from symposia.reviews.state.records import BatchView
 
 
 def a_view(**changes: object) -> BatchView:

@@ -12,10 +12,10 @@ from review_tools.git_tree import GitTree
 from review_tools.values import a_run
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
-from symposia.models.review.runs import ReadItem, RunState
 from symposia.reviews.batches.request import ReviewRequest
 from symposia.reviews.requests.files import HowToReview, request_for_files
 from symposia.reviews.requests.roots import LAST
+from symposia.reviews.values.runs import ReadItem, RunState
 
 
 @pytest.fixture

@@ -17,16 +17,16 @@ from ...config.settings import Settings, load_settings, read_variable
 from ...factories.storage import open_archive
 from ...jobs.session_file import read_session_document
 from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
-from ...models.review.panels import BatchLimits, Panel
-from ...models.review.runs import ReviewRun, RunState
 from ...models.text.paths import make_private_folder
 from ...reviews.batches.estimate import ReviewEstimate, estimate_review
 from ...reviews.batches.request import ReviewRequest
 from ...reviews.batches.start import start_batch
 from ...reviews.job import ReviewJob
+from ...reviews.state.queues import DeliveryQueue
+from ...reviews.state.records import BatchView
+from ...reviews.values.panels import BatchLimits, Panel
+from ...reviews.values.runs import ReviewRun, RunState
 from ...state.redis.connect import connect
-from ...state.reviews.queues import DeliveryQueue
-from ...state.reviews.records import BatchView
 from .code_check import registered_names
 from .local_runtime import LocalRuntime, start_local_runtime
 

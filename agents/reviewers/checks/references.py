@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ....models.review.documents.document import Document
-from ....models.review.documents.facts import RepositoryFacts
+from ....reviews.values.documents.document import Document
+from ....reviews.values.documents.facts import RepositoryFacts
 from .remark import Remark, line_at
 
 _REFERENCE = re.compile(r"(?<![\w\]!\\])\[[^\[\]\n]+\]\[([^\[\]\n]+)\]")

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ....models.review.findings import Finding
-from ....models.review.runs import ItemState, ReviewRun, RunState, headline
 from ....models.text.ids import format_timestamp
+from ...values.findings import Finding
+from ...values.runs import ItemState, ReviewRun, RunState, headline
 from .diff import Anchor
 from .text import fenced, is_visible, plain_text
 

@@ -17,8 +17,8 @@ from typing import Any
 from urllib.parse import quote
 
 from ....models.errors import DeliveryFailed
-from ....models.review.runs import ReviewRun
 from ...reports.sarif import to_sarif
+from ...values.runs import ReviewRun
 from ..deliveries_file import GithubEntry
 from ..payload import ReportPayload
 from .api import HostApi, checked_answers, is_rate_limit

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ....models.review.findings import Finding
-from ....models.review.runs import ItemState, ReviewRun
 from ....models.severity import Severity
+from ...values.findings import Finding
+from ...values.runs import ItemState, ReviewRun
 from ..payload import by_weight
 from .comments import FindingMarker, SuggestionTag, finding_body, gone_body, series_of
 from .diff import Anchor, FileDiff, find_anchor

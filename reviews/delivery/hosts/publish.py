@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ....models.errors import DeliveryFailed
-from ....models.review.findings import Finding
-from ....models.review.runs import ItemResult, ReviewRun, RunState, headline
+from ...values.findings import Finding
+from ...values.runs import ItemResult, ReviewRun, RunState, headline
 from ..deliveries_file import CodeHostEntry
 from ..payload import ReportPayload
 from .comments import SummaryMarker, series_of, summary_body

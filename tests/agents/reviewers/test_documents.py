@@ -12,8 +12,8 @@ from symposia.agents.reviewers.checks.wording import LONG_SENTENCE
 from symposia.agents.reviewers.code import fence_text
 from symposia.agents.reviewers.documents import CHECKS, clarity, consistency, facts
 from symposia.models.protocol.dialog import Message, Role
-from symposia.models.review.documents.facts import RepositoryFacts
-from symposia.models.review.documents.reading import read_document
+from symposia.reviews.values.documents.facts import RepositoryFacts
+from symposia.reviews.values.documents.reading import read_document
 
 
 @pytest.fixture

@@ -16,8 +16,8 @@ from symposia.agents.registry.registry import Registry
 from symposia.agents.reviewers.code import fence_text
 from symposia.agents.reviewers.program import run_on_item
 from symposia.models.errors import AgentFailed
-from symposia.models.review.answers import parse_reviewer_answer
 from symposia.models.sessions.options import AgentBinding
+from symposia.reviews.values.answers import parse_reviewer_answer
 
 #: A program that reports each line with TODO, as SARIF.
 TODOS = """

@@ -13,13 +13,13 @@ from redis import Redis
 
 from live import until
 from processes.terminal import Terminal
-from symposia.models.review.runs import DeliveryJob
 from symposia.models.text.ids import new_id
+from symposia.reviews.state.queues import DeliveryQueue
+from symposia.reviews.values.runs import DeliveryJob
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.redis.readers import server_ms
-from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.index import SessionIndex
 from symposia.workers.local.embedded import EmbeddedServer

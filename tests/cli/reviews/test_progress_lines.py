@@ -8,7 +8,7 @@ from io import StringIO
 from rich.console import Console
 
 from symposia.cli.reviews.run_review import ReviewProgress
-from symposia.state.reviews.records import BatchView
+from symposia.reviews.state.records import BatchView
 
 VIEW = BatchView(
     batch_id="b",

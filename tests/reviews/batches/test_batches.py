@@ -10,12 +10,12 @@ import pytest
 from live import result_of, until
 from review_tools.fixture import ReviewFixture, panel, read
 from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
-from symposia.models.review.runs import ItemState, RunState
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
 from symposia.reviews.batches.batch import advance_batch, advance_item
 from symposia.reviews.batches.item_sessions import item_session_id
-from symposia.state.reviews.queues import ReviewIndex
+from symposia.reviews.state.queues import ReviewIndex
+from symposia.reviews.values.runs import ItemState, RunState
 from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.store import SessionStore
 from symposia.workers.local import local_review as reviewing_here

@@ -8,9 +8,9 @@ import pytest
 
 from live import result_of, until
 from review_tools.fixture import ReviewFixture, panel, read
-from symposia.models.review.runs import ReviewRun, RunState
 from symposia.reviews.batches.item_sessions import item_session_id
 from symposia.reviews.panels import find_panel
+from symposia.reviews.values.runs import ReviewRun, RunState
 
 CODE = "import os\n\n\ndef number_{0}():\n    return {0}\n"
 

@@ -12,7 +12,7 @@ import pytest
 from live import result_of, until
 from review_tools.fixture import AGENTS, ReviewFixture, panel, read
 from servers.model_stub import Asked, StubModel, completion
-from symposia.models.review.runs import ItemState, ReviewRun
+from symposia.reviews.values.runs import ItemState, ReviewRun
 
 pytestmark = pytest.mark.leaves_keys
 

@@ -14,9 +14,9 @@ import pytest
 from live import result_of, until
 from review_tools.fixture import AGENTS, ReviewFixture, panel, read
 from servers.model_stub import Asked, StubModel, completion
-from symposia.models.review.panels import Panel
-from symposia.models.review.runs import ReadItem, RunState
 from symposia.models.text.numbered_lines import read_numbered_lines
+from symposia.reviews.values.panels import Panel
+from symposia.reviews.values.runs import ReadItem, RunState
 
 pytestmark = pytest.mark.leaves_keys
 

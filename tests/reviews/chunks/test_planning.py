@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from review_tools.fixture import panel, read
-from symposia.models.review.tool_settings import ToolSettings
 from symposia.models.sessions.known_agents import ReaderModel
 from symposia.reviews.chunks.planner import SessionPlanner, panel_of_part
+from symposia.reviews.values.tool_settings import ToolSettings
 
 LARGE = "".join(f"def number_{n}():\n    return {n}\n\n\n" for n in range(500))
 READERS = {"reviewer": ReaderModel(context_tokens=2_000)}

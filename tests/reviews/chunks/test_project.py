@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from review_tools.fixture import panel
-from symposia.models.review.runs import ItemKind, ReadItem
 from symposia.models.sessions.known_agents import ReaderModel
 from symposia.reviews.chunks.planner import SessionPlanner
 from symposia.reviews.chunks.project import Project
 from symposia.reviews.chunks.project_map import MAX_FILES, MAX_SYMBOLS
 from symposia.reviews.sources.source import Ranges, make_item
+from symposia.reviews.values.runs import ItemKind, ReadItem
 
 TEXT = "def total(a):\n    return a\n\n\ndef other():\n    return 1\n"
 

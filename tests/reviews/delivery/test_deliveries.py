@@ -19,8 +19,6 @@ from servers.remote_system import SECRET, RemoteSystem
 from servers.tls import HOST, certificate
 from symposia.agents.remote.webhook import refusal
 from symposia.models.errors import DeliveryFailed, InvalidInput
-from symposia.models.review.findings import FindingStatus
-from symposia.models.review.runs import ItemState, RunState, headline
 from symposia.models.severity import Severity
 from symposia.reviews.delivery import payload as parcel
 from symposia.reviews.delivery import senders
@@ -28,6 +26,8 @@ from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.payload import ReportPayload, has_changes, summary_json, summary_text
 from symposia.reviews.reports.formats import ReportFile
+from symposia.reviews.values.findings import FindingStatus
+from symposia.reviews.values.runs import ItemState, RunState, headline
 
 PASSWORD = "hunter2-and-more"
 VARIABLES = {"BOARD_SECRET": SECRET, "SMTP_PASSWORD": PASSWORD}

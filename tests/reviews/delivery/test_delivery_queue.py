@@ -18,9 +18,6 @@ from symposia.config.settings import load_settings
 from symposia.factories.app import build_deliverer
 from symposia.models.errors import ReviewNotFound
 from symposia.models.protocol.collab import CollabMode
-from symposia.models.review.findings import FindingStatus
-from symposia.models.review.panels import Panel, Seat
-from symposia.models.review.runs import DeliveryJob, PullRequest, ReviewRun, RunState
 from symposia.models.text.ids import new_id
 from symposia.reviews.delivery import deliverer
 from symposia.reviews.delivery.deliverer import (
@@ -32,11 +29,14 @@ from symposia.reviews.delivery.deliverer import (
 )
 from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
+from symposia.reviews.state import queues
+from symposia.reviews.state.queues import DeliveryQueue
+from symposia.reviews.state.records import BatchHead
+from symposia.reviews.values.findings import FindingStatus
+from symposia.reviews.values.panels import Panel, Seat
+from symposia.reviews.values.runs import DeliveryJob, PullRequest, ReviewRun, RunState
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import DELIVERIES
-from symposia.state.reviews import queues
-from symposia.state.reviews.queues import DeliveryQueue
-from symposia.state.reviews.records import BatchHead
 
 NEWS = (a_finding(status=FindingStatus.NEW),)
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.review.defect_set import DefectSet
-from symposia.models.review.runs import ReadItem
 from symposia.reviews.evaluation.dataset import read_dataset, request_for_dataset
+from symposia.reviews.values.defect_set import DefectSet
+from symposia.reviews.values.runs import ReadItem
 
 SHIPPED = Path(__file__).parents[3] / "examples" / "review_eval"
 SMALL = """

@@ -15,7 +15,6 @@ from symposia.cli.reviews.output import Reports, write_reports
 from symposia.client import Client
 from symposia.config.settings import Settings
 from symposia.models.errors import InvalidInput
-from symposia.models.review.runs import ReviewRun
 from symposia.reviews.reports import formats as registry
 from symposia.reviews.reports.formats import (
     ALIGNMENT,
@@ -28,6 +27,7 @@ from symposia.reviews.reports.formats import (
     render,
     report_files,
 )
+from symposia.reviews.values.runs import ReviewRun
 
 
 def _to_csv(run: ReviewRun) -> str:

@@ -8,10 +8,10 @@ import pytest
 
 from review_tools.values import a_finding, a_run
 from symposia.cli.reviews.output import Reports, print_findings
-from symposia.models.review.findings import FindingStatus
-from symposia.models.review.runs import ReviewRun, RunState, headline
 from symposia.models.severity import Severity
 from symposia.reviews.delivery.payload import summary_json, summary_text
+from symposia.reviews.values.findings import FindingStatus
+from symposia.reviews.values.runs import ReviewRun, RunState, headline
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from hypothesis import given
 from programs import find_node_file
 from review_tools.runs import a_reported_run, evil_runs
 from review_tools.sarif_subset import faults
-from symposia.models.review.runs import ReviewRun
 from symposia.reviews.reports.formats import SARIF, render
+from symposia.reviews.values.runs import ReviewRun
 
 PLACE = "@microsoft/jest-sarif/lib/schemas/sarif-2.1.0-rtm.5.json"
 

@@ -12,11 +12,11 @@ from review_tools.runs import a_reported_run, evil_runs
 from review_tools.sarif_subset import faults
 from review_tools.values import a_finding, a_result, a_run
 from symposia.models.errors import InvalidInput, SessionNotFound
-from symposia.models.review.findings import Finding
-from symposia.models.review.runs import ReviewRun
 from symposia.models.text.ids import new_id
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.reports.formats import ALIGNMENT, JSONL, JUNIT, SARIF, formats, render, report_files
+from symposia.reviews.values.findings import Finding
+from symposia.reviews.values.runs import ReviewRun
 
 VERDICT = "3 to fix: 1 high, 2 medium. Most severe: app.py:9: A key in the code. ruff found 3. model found 1."
 

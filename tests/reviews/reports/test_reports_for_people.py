@@ -14,12 +14,12 @@ from markdown_it import MarkdownIt
 
 from review_tools.runs import a_reported_run, evil, evil_runs
 from review_tools.values import a_finding, a_result, a_run
-from symposia.models.review.findings import Excerpt
-from symposia.models.review.runs import ItemState, ReviewRun
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.reports.excerpts import replacement_diff
 from symposia.reviews.reports.formats import HTML, MARKDOWN, render
 from symposia.reviews.reports.markdown import escape_text
+from symposia.reviews.values.findings import Excerpt
+from symposia.reviews.values.runs import ItemState, ReviewRun
 
 # -- Markdown ----------------------------------------------------------------------------------
 

@@ -11,11 +11,11 @@ import pytest
 
 from review_tools.git_tree import GitTree
 from symposia.models.errors import GitFailed, InvalidInput
-from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.reviews.sources import git
 from symposia.reviews.sources.files import FileSelection, FileSource
 from symposia.reviews.sources.repository import Repository, changed_lines
 from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE
+from symposia.reviews.values.runs import ItemKind, ReadItem, SkippedItem
 
 TOO_LARGE = "larger than 262,144 bytes"
 TEN = "".join(f"line {at}\n" for at in range(1, 11))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from symposia.models.review.documents.facts import RepositoryFacts
-from symposia.models.review.runs import ReadItem
 from symposia.reviews.panels import find_panel
 from symposia.reviews.sources.document_facts import DocumentSource, source_of
 from symposia.reviews.sources.files import FileSelection, FileSource
+from symposia.reviews.values.documents.facts import RepositoryFacts
+from symposia.reviews.values.runs import ReadItem
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from review_tools.git_tree import GitTree
 from symposia.models.errors import InvalidInput
-from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.reviews.sources.files import FileSelection, FileSource
 from symposia.reviews.sources.sandboxed_folder import LINK, NOT_A_FILE, UNPRINTABLE
 from symposia.reviews.sources.source import SourceLimits
+from symposia.reviews.values.runs import ItemKind, ReadItem, SkippedItem
 
 
 @pytest.fixture

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.errors import InvalidInput
-from symposia.models.review.tool_settings import ToolSettings, join_below
 from symposia.reviews.sources.files import list_files
 from symposia.reviews.sources.project_settings import read_given_settings, read_project_settings
+from symposia.reviews.values.tool_settings import ToolSettings, join_below
 
 
 @pytest.fixture

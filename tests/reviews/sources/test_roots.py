@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from symposia.models.errors import InvalidInput
-from symposia.models.review.runs import SkippedItem
 from symposia.reviews.sources import sandboxed_folder as roots
 from symposia.reviews.sources.sandboxed_folder import (
     LINK,
@@ -23,6 +22,7 @@ from symposia.reviews.sources.sandboxed_folder import (
     UNPRINTABLE,
     SandboxedFolder,
 )
+from symposia.reviews.values.runs import SkippedItem
 
 LIMIT = 1_000
 

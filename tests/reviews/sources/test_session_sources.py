@@ -15,10 +15,10 @@ from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
 from symposia.archive.tables import MESSAGE
 from symposia.models.protocol.base import Meta
-from symposia.models.review.runs import ItemKind, ReadItem, SkippedItem
 from symposia.models.text.ids import new_id
 from symposia.reviews.sources.archived_sessions import REVIEW_TAG, SessionSource
 from symposia.reviews.sources.source import SourceLimits
+from symposia.reviews.values.runs import ItemKind, ReadItem, SkippedItem
 from symposia.state.redis.connect import connect
 
 pytestmark = pytest.mark.leaves_keys

@@ -11,12 +11,12 @@ from review_tools.batches import started
 from sessions.inline_runtime import InlineRuntime
 from symposia.jobs.collab import CollabJob
 from symposia.models.errors import NewerFormat
+from symposia.reviews.state.store import ReviewStore
 from symposia.schedules.schedule import Schedule
 from symposia.schedules.store import ScheduleStore
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.formats import FORMATS
 from symposia.state.redis.keys import ARCHIVE_QUEUE, review_key, schedule_keys, session_key
-from symposia.state.reviews.store import ReviewStore
 from symposia.state.worker_routes import WorkerRoutes
 from symposia.tasks.sessions.sweep import sweep
 

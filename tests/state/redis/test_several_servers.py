@@ -13,10 +13,11 @@ from sessions.table import Table
 from symposia.memory.rooms import DialogMemory
 from symposia.models.errors import RedisUnavailable, UnsuitableRedis
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.models.review.runs import DeliveryJob
 from symposia.models.sessions.limits import DailyLimits, Rate, SpendingBounds
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
+from symposia.reviews.state.queues import DeliveryQueue
+from symposia.reviews.values.runs import DeliveryJob
 from symposia.schedules.recurrence import Recurrence
 from symposia.schedules.schedule import Schedule
 from symposia.schedules.store import ScheduleStore
@@ -25,7 +26,6 @@ from symposia.state.presence import BeatPresence
 from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import PREFIX
-from symposia.state.reviews.queues import DeliveryQueue
 from symposia.state.sessions.index import SessionIndex
 from symposia.state.sessions.requests import Opening
 from symposia.state.sessions.store import SessionStore

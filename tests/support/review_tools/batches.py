@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-from symposia.models.review.panels import Panel
-from symposia.models.review.runs import Item, ItemKind, ItemState
 from symposia.models.text.ids import new_id
-from symposia.state.reviews.records import BatchHead, Needs
-from symposia.state.reviews.store import ReviewStore
+from symposia.reviews.state.records import BatchHead, Needs
+from symposia.reviews.state.store import ReviewStore
+from symposia.reviews.values.panels import Panel
+from symposia.reviews.values.runs import Item, ItemKind, ItemState
 
 _SEATS = [{"name": "ann", "agent": "echo"}]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from review_tools.pulls import payload
 from servers.code_hosts.json_server import TOKEN
-from symposia.models.review.runs import ReviewRun
 from symposia.reviews.delivery.destinations import Destinations
+from symposia.reviews.values.runs import ReviewRun
 
 if __name__ == "__main__":
     deliveries_file, run = map(Path, sys.argv[1:])

@@ -11,11 +11,11 @@ from typing import Any
 from live import LiveWorker
 from symposia.client import Client
 from symposia.config.settings import load_settings
-from symposia.models.review.panels import Panel
-from symposia.models.review.runs import Item, ItemKind, ReadItem
 from symposia.reviews.batches.request import ReviewRequest
 from symposia.reviews.batches.start import start_batch
 from symposia.reviews.job import ReviewJob
+from symposia.reviews.values.panels import Panel
+from symposia.reviews.values.runs import Item, ItemKind, ReadItem
 
 AGENTS = """
 [agents.finds]

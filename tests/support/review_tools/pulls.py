@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from review_tools.values import a_finding, a_result, a_run
-from symposia.models.review.findings import Finding, with_snippets
-from symposia.models.review.runs import PullRequest, ReviewRun
 from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.payload import ReportPayload
+from symposia.reviews.values.findings import Finding, with_snippets
+from symposia.reviews.values.runs import PullRequest, ReviewRun
 
 HEAD, NEXT, MERGE, OTHER = (letter * 40 for letter in "adef")
 NUMBER = 5

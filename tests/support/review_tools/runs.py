@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from review_tools.values import PLAIN, a_finding, a_result, a_run, findings
-from symposia.models.review.findings import Excerpt, Verification, VerifiedAs
-from symposia.models.review.runs import ItemState, ReviewRun, RunState, SkippedItem
 from symposia.models.severity import Severity
 from symposia.models.turns.turn import Usage
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.findings import baseline_of, read_baseline, with_baseline
+from symposia.reviews.values.findings import Excerpt, Verification, VerifiedAs
+from symposia.reviews.values.runs import ItemState, ReviewRun, RunState, SkippedItem
 
 UNUSED = a_finding()
 KEY = a_finding(

@@ -7,10 +7,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from symposia.models.review.findings import Finding
-from symposia.models.review.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun, RunState
 from symposia.models.severity import Severity
 from symposia.models.text.ids import new_id, utcnow
+from symposia.reviews.values.findings import Finding
+from symposia.reviews.values.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun, RunState
 
 
 def a_finding(**changes: Any) -> Finding:

@@ -11,7 +11,6 @@ from markdown_it import MarkdownIt
 
 from review_tools.pulls import PATCH, a_reviewed_pull, on_line
 from review_tools.runs import evil, evil_runs
-from symposia.models.review.findings import MAX_MESSAGE, MAX_SUGGESTION
 from symposia.reviews.delivery.hosts.comments import (
     MAX_SUMMARY,
     FindingMarker,
@@ -24,6 +23,7 @@ from symposia.reviews.delivery.hosts.comments import (
 )
 from symposia.reviews.delivery.hosts.diff import FileDiff, find_anchor, parse_patch
 from symposia.reviews.delivery.hosts.text import fenced, plain_text
+from symposia.reviews.values.findings import MAX_MESSAGE, MAX_SUGGESTION
 
 SERIES = "0123456789ab"
 FILES = {"app.py": FileDiff("app.py", "app.py", parse_patch(PATCH))}

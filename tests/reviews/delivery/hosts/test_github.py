@@ -23,12 +23,12 @@ from review_tools.values import a_finding, a_result, a_run
 from servers.code_hosts.github import GitHub, Pull
 from servers.code_hosts.json_server import TOKEN
 from symposia.models.errors import DeliveryFailed
-from symposia.models.review.findings import FindingStatus
-from symposia.models.review.runs import ItemState, ReviewRun, RunState
 from symposia.models.severity import Severity
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.hosts import api
 from symposia.reviews.delivery.payload import ReportPayload
+from symposia.reviews.values.findings import FindingStatus
+from symposia.reviews.values.runs import ItemState, ReviewRun, RunState
 
 KEY = on_line(2, "S105", severity=Severity.HIGH, replacement="key = read_key()")
 CALL = on_line(3, "S307")

@@ -20,9 +20,9 @@ from review_tools.pulls import (
 from servers.code_hosts.gitlab import GitLab, MergeRequest
 from servers.code_hosts.json_server import TOKEN
 from symposia.models.errors import DeliveryFailed
-from symposia.models.review.runs import ReviewRun, RunState
 from symposia.models.severity import Severity
 from symposia.reviews.delivery.payload import ReportPayload
+from symposia.reviews.values.runs import ReviewRun, RunState
 
 KEY = on_line(2, "S105", severity=Severity.HIGH, end_line=3, replacement="key = read_key()")
 UNCHANGED = on_line(4, "N816")

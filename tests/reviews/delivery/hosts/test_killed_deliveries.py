@@ -15,7 +15,7 @@ from review_tools.pulls import HEAD, NEXT, NUMBER, PATCH, a_reviewed_pull, on_li
 from scaling import patient
 from servers.code_hosts.github import GitHub, Pull
 from servers.code_hosts.gitlab import GitLab, MergeRequest
-from symposia.models.review.runs import ReviewRun
+from symposia.reviews.values.runs import ReviewRun
 
 FIRST = (on_line(2, "OLD1"), on_line(2, "OLD2"), on_line(4, "STILL"))
 SECOND = (*[on_line(3, f"NEW{number}") for number in range(3)], on_line(4, "STILL"), on_line(12, "OUT"))

@@ -1,0 +1,137 @@
+"""Records of a batch review in Redis: its definition, progress and items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pydantic import Field, JsonValue
+
+from ...models.sessions.known_agents import ReaderModel
+from ...models.text.ids import Id
+from ...models.turns.frozen import Frozen
+from ..values.panels import Panel
+from ..values.runs import Item, ItemState, SkippedItem
+from ..values.tool_settings import ToolSettings
+
+#: Maximum number of items of a batch.
+MAX_ITEMS = 10_000
+#: Maximum bytes of text that a batch may keep until its sessions are opened.
+MAX_TEXT_BYTES = 268_435_456
+
+
+class BatchHead(Frozen):
+    """Definition of a batch, written when it is created."""
+
+    batch_id: Id
+    root_name: str
+    #: Identity of the root, by which earlier runs are found; empty: its name.
+    root: str = ""
+    #: Panel with an agent in every seat.
+    panel: Panel
+    panel_sha: str
+    #: Models in the seats of the panel, by name of the seat.
+    readers: dict[str, ReaderModel] = Field(default_factory=dict)
+    skipped: tuple[SkippedItem, ...] = ()
+    #: Tools that are not installed: agent, and the number of items that it would have reviewed.
+    missing_tools: dict[str, int] = Field(default_factory=dict)
+    #: True if it covers the whole root.
+    is_whole: bool = False
+    #: Reviewed git revision, and its branch.
+    revision: str = ""
+    branch: str = ""
+    #: Scope of the run, by which a review since the last one finds it; empty: it never does.
+    scope: str = ""
+    #: Branch whose last runs decide which findings are new; empty: the last runs of any branch.
+    against: str = ""
+    #: Settings of the reviewed project for ruff and bandit.
+    settings: ToolSettings = ToolSettings()
+    #: Web address of the repository, and the root's folder in it; empty: not known.
+    repository_url: str = ""
+    repository_folder: str = ""
+    #: Deliveries at its end; contains only names from the workers' settings.
+    then: dict[str, JsonValue] = Field(default_factory=dict)
+
+
+class Needs(NamedTuple):
+    """What a session is estimated to need; 1 if it is not known."""
+
+    tokens: int = 1
+    #: Millionths of a US dollar.
+    cost_micros: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class BatchView:
+    """Progress of a batch."""
+
+    batch_id: str
+    #: `opening`, `running`, `stopping`, `completed`, `partial`, `cancelled` or `failed`.
+    state: str
+    total: int
+    waiting: int
+    running: int
+    done: int
+    failed: int
+    unchanged: int
+    cancelled: int
+    spent_tokens: int
+    spent_cost_micros: int
+    started_ms: int
+    ended_ms: int | None
+    #: Reason of a stop.
+    reason: str
+    #: Number of times that its failed items were retried after its end.
+    retries: int = 0
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the batch has ended and was reported."""
+        return self.state not in ("opening", "running", "stopping")
+
+    @property
+    def settled(self) -> int:
+        """Return the number of finished items."""
+        return self.done + self.failed + self.unchanged + self.cancelled
+
+
+@dataclass(frozen=True, slots=True)
+class ItemRecord:
+    """One item of a batch."""
+
+    number: int
+    item: Item
+    state: ItemState
+    #: Number of its newest session.
+    attempt: int
+    #: Limit of its session in tokens; None: no limit.
+    tokens: int | None
+    cost_micros: int | None
+    #: `ItemResult` of its newest finished attempt, as JSON.
+    result: str | None
+
+
+def batch_view(batch_id: str, fields: Mapping[str, str], *, waiting: int, running: int) -> BatchView:
+    """Return the view of a batch from its hash."""
+
+    def number(name: str) -> int:
+        return int(fields.get(name) or 0)
+
+    return BatchView(
+        batch_id=batch_id,
+        state=fields["state"],
+        total=number("total"),
+        waiting=waiting,
+        running=running,
+        done=number("done"),
+        failed=number("failed"),
+        unchanged=number("unchanged"),
+        cancelled=number("cancelled"),
+        spent_tokens=number("spent_tokens"),
+        spent_cost_micros=number("spent_cost"),
+        started_ms=number("started_ms"),
+        ended_ms=number("ended_ms") or None,
+        reason=fields.get("reason", ""),
+        retries=number("retries"),
+    )

@@ -1,0 +1,296 @@
+"""Batch reviews in Redis: progress, items and results. One cluster slot per batch.
+
+As with sessions, the message of a Celery task is only a hint, and the state in Redis decides. A script
+claims an item, and a script accepts its result once per attempt. A later check finds lost work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, cast
+
+from redis import Redis
+
+from ...models.errors import ReviewNotFound
+from ...models.text.ids import new_id
+from ...state.redis.formats import FORMATS, check_format
+from ...state.redis.keys import review_key
+from ...state.redis.readers import read_stored, server_ms
+from ...state.redis.scripts import evaluate, load_script
+from ..values.runs import Item, ItemState
+from .records import BatchHead, BatchView, ItemRecord, Needs, batch_view
+
+#: Milliseconds until the next check of a running item.
+ITEM_CHECK_MS = 10_000
+#: Seconds within which a batch must be submitted completely; after that its data expires.
+OPENING_S = 3_600
+_FIELDS = ("item", "state", "attempt", "tokens", "cost", "result")
+#: Fields of a Redis hash.
+Fields = dict[
+    bytes | bytearray | memoryview | str | int | float, bytes | bytearray | memoryview | str | int | float
+]
+#: Number of items read at once.
+_PAGE = 100
+_PARTS = ("batch", "items", "waiting", "running")
+
+
+class ReviewStore:
+    """Batches in one Redis; `retention_s`: seconds for which a batch is kept after its last change."""
+
+    def __init__(self, client: Redis, *, retention_s: int) -> None:
+        self._client = client
+        #: Seconds for which a batch is kept.
+        self.retention_s = retention_s
+
+    def now_ms(self) -> int:
+        """Return the server's time in milliseconds since the epoch."""
+        return server_ms(self._client)
+
+    # -- submission ---------------------------------------------------------------------------
+
+    def open(self, head: BatchHead) -> None:
+        """Create a batch; no item starts before `start` is called."""
+        limits, now = head.panel.batch, self.now_ms()
+        span_ms = 0 if limits.max_s is None else int(limits.max_s * 1000)
+        fields: Fields = {
+            "format": FORMATS["review"],
+            "state": "opening",
+            "started_ms": now,
+            "parallel": head.panel.parallel,
+            "attempts": head.panel.attempts,
+            "limit_tokens": limits.max_tokens or 0,
+            "limit_cost": limits.max_cost_micros or 0,
+            "span_ms": span_ms,
+            "deadline_ms": now + span_ms if span_ms else 0,
+        }
+        with self._client.pipeline(transaction=True) as together:
+            together.hset(self._key(head.batch_id, "batch"), mapping=fields)
+            self._set_head(together, head)
+            self._expire(together, head.batch_id, OPENING_S)
+            together.execute()
+
+    def add(
+        self,
+        batch_id: str,
+        number: int,
+        item: Item,
+        text: str,
+        *,
+        needs: Needs = Needs(),  # noqa: B008 - frozen
+    ) -> None:
+        """Add an item; items are numbered from 1. A repeated call changes nothing."""
+        record: Fields = {
+            f"{number}:item": item.model_dump_json(exclude_defaults=True),
+            f"{number}:state": ItemState.WAITING.value,
+            f"{number}:attempt": 1,
+            f"{number}:needs_tokens": max(needs.tokens, 1),
+            f"{number}:needs_cost": max(needs.cost_micros, 1),
+        }
+        with self._client.pipeline(transaction=True) as together:
+            together.hset(self._key(batch_id, "items"), mapping=record)
+            together.set(self._key(batch_id, f"text:{number}"), text, ex=self.retention_s)
+            together.zadd(self._key(batch_id, "waiting"), {str(number): number})
+            self._expire(together, batch_id, OPENING_S)
+            together.execute()
+
+    def add_known(self, batch_id: str, number: int, item: Item, result: str) -> None:
+        """Add an item with a known result, an `ItemResult` as JSON."""
+        record: Fields = {
+            f"{number}:item": item.model_dump_json(exclude_defaults=True),
+            f"{number}:state": ItemState.UNCHANGED.value,
+            f"{number}:result": result,
+        }
+        self._client.hset(self._key(batch_id, "items"), mapping=record)
+
+    def start(self, head: BatchHead, *, total: int, unchanged: int) -> None:
+        """Start the batch, after all items were added."""
+        batch = self._key(head.batch_id, "batch")
+        with self._client.pipeline(transaction=True) as together:
+            together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
+            self._set_head(together, head)
+            self._expire(together, head.batch_id, self.retention_s)
+            together.execute()
+
+    # -- execution ----------------------------------------------------------------------------
+
+    def claim(self, batch_id: str) -> tuple[str, list[int], list[int], str]:
+        """Claim items; return the script's status, the claimed items, the items to check, and the exhausted limit."""
+        word, *rest = self._run("reviews/claim", batch_id, look_ms=ITEM_CHECK_MS)
+        match word:
+            case "claimed":
+                return word, _numbers(rest[0]), _numbers(rest[1]), ""
+            case "stopping":
+                return word, [], _numbers(rest[0]), ""
+            case _:
+                return word, [], [], rest[0] if rest else ""
+
+    def record_result(
+        self, record: ItemRecord, batch_id: str, outcome: ItemState, result: str, *, spent: tuple[int, int]
+    ) -> str:
+        """Write the result of an attempt, with its usage in tokens and millionths of a US dollar.
+
+        Return `settled`, `again`, `stale` or `missing`.
+        """
+        args = {
+            "number": record.number,
+            "attempt": record.attempt,
+            "outcome": outcome.value,
+            "result": result,
+        }
+        word: str = self._run("reviews/record_result", batch_id, **args, tokens=spent[0], cost=spent[1])[0]
+        return word
+
+    def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
+        """Stop the batch: no further item starts.
+
+        Return the running items; None: the batch has ended.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
+        word, *numbers = self._found(
+            self._run("reviews/stop", batch_id, outcome=outcome, reason=reason), batch_id
+        )
+        return _numbers(numbers[0]) if word == "stopped" else None
+
+    def retry(self, batch_id: str) -> int | None:
+        """Queue the failed items again; return their number, None: the batch has not ended.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
+        word, *count = self._found(self._run("reviews/retry", batch_id, request=new_id()), batch_id)
+        return None if word == "open" else int(count[0]) if count else 0
+
+    def end(self, batch_id: str, reporter: str, *, lease_ms: int, is_done: bool = False) -> str:
+        """Request the right to report the batch; with `is_done`, record that it was reported.
+
+        Return `yours`, `taken`, `open`, `ended` or `missing`.
+        """
+        args: dict[str, str | int] = {
+            "reporter": reporter,
+            "lease_ms": lease_ms,
+            "is_done": "1" if is_done else "",
+        }
+        word: str = self._run("reviews/end", batch_id, **args)[0]
+        return word
+
+    # -- reading ------------------------------------------------------------------------------
+
+    def view(self, batch_id: str) -> BatchView:
+        """Return the progress of the batch.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
+        return self._seen(batch_id)[0]
+
+    def view_with_item(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
+        """Return the progress and one item, read at the same instant.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
+        view, values = self._seen(batch_id, number)
+        return view, None if values[0] is None else _record(batch_id, number, values)
+
+    def _seen(self, batch_id: str, number: int = 0) -> tuple[BatchView, list[str | None]]:
+        """Return the progress and, with `number`, the fields of one item."""
+        with self._client.pipeline(transaction=True) as together:
+            together.hgetall(self._key(batch_id, "batch"))
+            together.zcard(self._key(batch_id, "waiting"))
+            together.zcard(self._key(batch_id, "running"))
+            if number:
+                together.hmget(self._key(batch_id, "items"), [f"{number}:{field}" for field in _FIELDS])
+            fields, waiting, running, *items = together.execute()
+        if not fields:
+            raise ReviewNotFound(batch_id)
+        check_format("review", batch_id, fields.get("format"))
+        return batch_view(batch_id, fields, waiting=waiting, running=running), items[0] if items else []
+
+    def outcome(self, batch_id: str) -> str:
+        """Return the outcome; empty before the report of the batch begins."""
+        return self._client.hget(self._key(batch_id, "batch"), "outcome") or ""  # type: ignore[return-value]
+
+    def head(self, batch_id: str) -> BatchHead:
+        """Return the definition of the batch.
+
+        Raises:
+            ReviewNotFound: There is no such review.
+        """
+        with self._client.pipeline(transaction=True) as together:
+            together.hget(self._key(batch_id, "items"), "head")
+            together.hget(self._key(batch_id, "batch"), "format")
+            text, version = together.execute()
+        check_format("review", batch_id, version)
+        if text is None:
+            raise ReviewNotFound(batch_id)
+        return read_stored(BatchHead, text, session_id=batch_id, part="items")
+
+    def item(self, batch_id: str, number: int) -> ItemRecord | None:
+        """Return one item; None: it does not exist."""
+        names = [f"{number}:{field}" for field in _FIELDS]
+        values = cast("list[str | None]", self._client.hmget(self._key(batch_id, "items"), names))
+        return None if values[0] is None else _record(batch_id, number, values)
+
+    def items(self, batch_id: str, total: int) -> Iterator[ItemRecord]:
+        """Yield all items, by number."""
+        for first in range(1, total + 1, _PAGE):
+            numbers = range(first, min(first + _PAGE, total + 1))
+            names = [f"{number}:{field}" for number in numbers for field in _FIELDS]
+            values = cast("list[str | None]", self._client.hmget(self._key(batch_id, "items"), names))
+            for at, number in enumerate(numbers):
+                row = values[at * len(_FIELDS) : (at + 1) * len(_FIELDS)]
+                if row[0] is not None:
+                    yield _record(batch_id, number, row)
+
+    def text(self, batch_id: str, number: int) -> str | None:
+        """Return the text of an item whose session has not been opened."""
+        return cast("str | None", self._client.get(self._key(batch_id, f"text:{number}")))
+
+    def drop_text(self, batch_id: str, number: int) -> None:
+        """Delete the text of an item whose session was opened with it."""
+        self._client.delete(self._key(batch_id, f"text:{number}"))
+
+    def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:
+        version = cast("str | None", self._client.hget(self._key(batch_id, "batch"), "format"))
+        check_format("review", batch_id, version)
+        script = load_script(verb)
+        keys = [self._key(batch_id, part) for part in script.keys]
+        given = {**args, "ttl_ms": self.retention_s * 1000}
+        return evaluate(self._client, script, keys, script.arg_list(given, ()))  # type: ignore[no-any-return]
+
+    @staticmethod
+    def _found(answer: list[Any], batch_id: str) -> list[Any]:
+        if answer[0] == "missing":
+            raise ReviewNotFound(batch_id)
+        return answer
+
+    @staticmethod
+    def _key(batch_id: str, part: str) -> str:
+        return review_key(batch_id, part)
+
+    def _set_head(self, together: Any, head: BatchHead) -> None:
+        # Workers of an earlier release refuse a field that they do not know, even if it has its default.
+        together.hset(self._key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True))
+
+    def _expire(self, together: Any, batch_id: str, ttl_s: int) -> None:
+        for part in _PARTS:
+            together.expire(self._key(batch_id, part), ttl_s)
+
+
+def _numbers(listed: Sequence[str]) -> list[int]:
+    return [int(number) for number in listed]
+
+
+def _record(batch_id: str, number: int, values: Sequence[str | None]) -> ItemRecord:
+    item, state, attempt, tokens, cost, result = values
+    return ItemRecord(
+        number=number,
+        item=read_stored(Item, item or "", session_id=batch_id, part="items"),
+        state=ItemState(state or ItemState.WAITING),
+        attempt=int(attempt or 0),
+        tokens=int(tokens or 0) or None,
+        cost_micros=int(cost or 0) or None,
+        result=result,
+    )
