@@ -175,8 +175,8 @@ from .memory.rooms import DialogMemory as DialogMemory
 from .memory.values import MemoryRules as MemoryRules
 from .replay.replay import ReplayResult as ReplayResult
 from .workspace.task_managers import register_task_manager as register_task_manager
-from .workers.in_process.client import LocalClient as LocalClient
-from .workers.in_process.run import (
+from .client.local.client import LocalClient as LocalClient
+from .client.local.run import (
     run_local as run_local,
     run_local_sync as run_local_sync,
 )

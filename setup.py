@@ -13,21 +13,25 @@ from setuptools import find_packages, setup
 
 PACKAGES = (
     "agents",
+    "alignment",
     "archive",
     "cli",
     "client",
     "config",
     "dashboard",
-    "factories",
+    "evaluation",
     "jobs",
+    "memory",
     "models",
     "patches",
+    "replay",
     "reviews",
     "schedules",
     "state",
     "tasks",
     "testing",
     "workers",
+    "workspace",
 )
 ROOT = Path(__file__).parent
 RELATIVE_LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(#[^)\s]*)?\)")

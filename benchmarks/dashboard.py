@@ -31,11 +31,11 @@ from dashboard_load import measure_updates
 
 from symposia.archive.archive import Archive
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
+from symposia.client.processes import free_port
 from symposia.config.settings import Settings, child_environment, load_settings
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
-from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.processes import free_port
 
 #: Load of a machine that does nothing else.
 IDLE_LOAD = 0.5

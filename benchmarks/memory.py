@@ -37,7 +37,7 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=8, help="turns side by side, as in a worker")
     parser.add_argument("--repeat", type=int, default=3, help="pairs of runs")
     options = parser.parse_args()
-    from symposia.workers.local.embedded import EmbeddedServer
+    from symposia.client.embedded import EmbeddedServer
 
     with tempfile.TemporaryDirectory() as folder, EmbeddedServer(Path(folder)) as server:
         return report(server.url, options)

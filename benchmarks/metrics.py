@@ -25,9 +25,9 @@ from rich.console import Console
 from rich.table import Table
 
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import child_environment, load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.workers.local.embedded import EmbeddedServer
 
 KINDS = ("counted", "uncounted")
 

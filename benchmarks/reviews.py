@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import child_environment, load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.reviews.batches.start import start_batch
 from symposia.reviews.requests.files import request_for_files
-from symposia.workers.local.embedded import EmbeddedServer
 
 AGENTS = """
 [agents.idle]

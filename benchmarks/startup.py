@@ -25,10 +25,10 @@ from typing import ParamSpec
 import psutil
 
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
+from symposia.client.processes import end_process
 from symposia.config.settings import Settings, child_environment, load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.processes import end_process
 
 AGENTS = """
 [agents.quiet]

@@ -10,6 +10,20 @@
 Input is checked before anything is written. Queued sessions run when a worker is running.
 """
 
-from .client import Client, default_client, installation_of
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .client import Client, default_client, installation_of
 
 __all__ = ["Client", "default_client", "installation_of"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported on first access: commands and workers that only build parts need no client.
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import client
+
+    return getattr(client, name)

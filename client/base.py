@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Self
 
 from ..config.settings import Settings, load_settings
-from ..factories.installation import Installation
 from ..models.errors import ClientClosed, InvalidInput
+from .building.installation import Installation
 
 if TYPE_CHECKING:
     from celery import Celery

@@ -8,18 +8,18 @@ from functools import lru_cache, wraps
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from ..config.settings import load_settings
-from ..factories.connection import redis_url_in_use
 from ..state.usage_limits import TenantAccounts, TenantUsage
+from .building.connection import redis_url_in_use
 from .evaluations import EvaluationMethods
 from .reviews import ReviewMethods
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
-    from ..factories.installation import Installation
     from ..memory.rooms import DialogMemory
     from ..schedules.schedules import Schedules
     from ..workspace.service import WorkspaceService
+    from .building.installation import Installation
 
 
 class Client(EvaluationMethods, ReviewMethods):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..factories.sessions import find_id
 from ..models.errors import RedisUnavailable, ReviewNotFound
 from .base import BaseClient
+from .building.sessions import find_id
 
 # Reviews are imported when one is used: most programs use sessions only.
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from pydantic import BaseModel, JsonValue
 
 from ..archive.results import ResultPage, SessionFilter
 from ..config.settings import Settings
-from ..factories.inbox import question_page
 from ..jobs.collab import CollabJob
 from ..jobs.completed import as_completed
 from ..jobs.reading import facts_of
@@ -31,6 +30,7 @@ from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
 from ..state.redis.unreadable import Unreadable
 from .base import BaseClient
+from .building.inbox import question_page
 
 if TYPE_CHECKING:
     from ..replay.comparing import SessionComparison
@@ -364,7 +364,7 @@ class SessionMethods(BaseClient):
             ArchiveUnavailable: The archive does not answer.
             RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
         """
-        from ..factories.replaying import replay
+        from .building.replaying import replay
 
         return replay(self._parts.sessions, self.settings, self.get_job(session_id), rerun=tuple(rerun))
 

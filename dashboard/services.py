@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from redis.asyncio import Redis
 
 from ..client.aio.client import AsyncClient
+from ..client.building.connection import redis_url_in_use
 from ..config.settings import Settings, load_settings
-from ..factories.connection import redis_url_in_use
 from ..models.errors import SymposiaError
 from ..state.redis.connect import aconnect
 from .live.hub import Hub

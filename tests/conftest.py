@@ -19,9 +19,9 @@ from processes.fork_server import close_fork_server, fork_server_pids
 from processes.gone import command_of, is_gone
 from scaling import PATIENCE, patient, scaled_examples
 from servers.rabbit import MISSING, Rabbit, own_rabbit, program
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.sources import ALTERNATIVE_NAMES
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 
 pytest_plugins = ["local_engine.plugin", "protocol.mplp_fixture", "symposia.testing.plugin"]
 

@@ -18,9 +18,9 @@ from contextlib import suppress
 from kombu import Connection
 from redis.exceptions import RedisError
 
+from ..client.building.broker import broker_url_in_use
+from ..client.building.connection import redis_url_in_use
 from ..config.settings import Settings
-from ..factories.broker import broker_url_in_use
-from ..factories.connection import redis_url_in_use
 from ..models.errors import BrokerUnavailable, RedisUnavailable, SymposiaError, UnsuitableRedis
 from ..models.text.redact import without_password
 from ..models.text.redis_address import RedisAddress

@@ -11,11 +11,11 @@ from functools import partial
 
 from celery import Celery
 
+from ..client.building.app import create_app
+from ..client.building.connection import redis_url_in_use
+from ..client.building.runtime import build_runtime, per_process, registry_source, with_current_agents
+from ..client.building.schedules import build_schedule_runner
 from ..config.settings import Settings
-from ..factories.app import create_app
-from ..factories.connection import redis_url_in_use
-from ..factories.runtime import build_runtime, per_process, registry_source, with_current_agents
-from ..factories.schedules import build_schedule_runner
 from ..patches.celery_consumer import install_cancel_turns
 from ..patches.celery_events import SentEventsStep
 from ..patches.celery_tracebacks import omit_ignored_tracebacks

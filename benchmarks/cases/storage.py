@@ -12,8 +12,8 @@ from harness.results import Measure, percentile
 from harness.stage import Place, Setup, wait_until
 
 from cases.parked import now_ms, submit_parked
-from symposia.factories.app import create_app
-from symposia.factories.runtime import build_runtime
+from symposia.client.building.app import create_app
+from symposia.client.building.runtime import build_runtime
 from symposia.state.redis.keys import SESSION_PARTS, session_key
 from symposia.tasks.runtime.runtime import Runtime
 from symposia.tasks.sessions.sweep import sweep

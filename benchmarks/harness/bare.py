@@ -15,9 +15,9 @@ from typing import Any
 from celery import Celery, group
 from redis import Redis
 
+from symposia.client.building.broker import broker_url_in_use
 from symposia.config.celery import celery_settings
 from symposia.config.settings import Settings
-from symposia.factories.broker import broker_url_in_use
 
 DONE = "bench:done"
 STAMPS = "bench:stamps"

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from harness.errors import SkippedCase
 from harness.stage import wait_until
-from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.processes import end_process, free_port
+from symposia.client.embedded import EmbeddedServer
+from symposia.client.processes import end_process, free_port
 
 HOST = "127.0.0.1"
 #: The first Redis that contains RedisJSON and RediSearch.

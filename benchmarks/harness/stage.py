@@ -21,12 +21,12 @@ from harness.agents import AGENTS
 from harness.bare import Bare, create_plain_app
 from harness.errors import BenchmarkError
 from symposia.client import Client
+from symposia.client.building.app import create_app
+from symposia.client.embedded import EmbeddedServer
+from symposia.client.processes import end_process
 from symposia.config.settings import Settings, child_environment, load_settings
-from symposia.factories.app import create_app
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.archiving import ArchiveQueue
-from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.processes import end_process
 
 FOLDER = Path(__file__).parents[1]
 #: Seconds after which a condition that does not come true ends the case.

@@ -13,9 +13,9 @@ from functools import cache
 from celery import Celery
 
 from harness.bare import Bare, create_plain_app
+from symposia.client.building.connection import redis_url_in_use
+from symposia.client.building.runtime import build_runtime
 from symposia.config.settings import load_settings
-from symposia.factories.connection import redis_url_in_use
-from symposia.factories.runtime import build_runtime
 from symposia.state.redis.connect import connect
 from symposia.tasks.runtime.metrics import NoMetrics
 from symposia.tasks.runtime.runtime import Runtime, install_runtime

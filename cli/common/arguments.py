@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from ...client import Client
+from ...client.building.sessions import SHORTEST_ID
 from ...config.settings import load_settings
-from ...factories.sessions import SHORTEST_ID
 from ...jobs.collab import CollabJob
 from ...models.errors import InvalidInput
 from ...models.text.durations import read_span

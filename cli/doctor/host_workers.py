@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from redis.exceptions import RedisError
 
+from ...client.building.connection import redis_url_in_use
 from ...config.settings import Settings
-from ...factories.connection import redis_url_in_use
 from ...models.errors import NoRedis, StateError
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect

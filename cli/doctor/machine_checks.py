@@ -9,11 +9,11 @@ from pathlib import Path
 
 from ...agents.local_model.server import find_local_model, missing_part
 from ...agents.registry.registry import Registry
+from ...client.building.runtime import agents_file_of, daily_limits, load_registry
 from ...config.project import describe_owner, list_moved_projects, unread_agents_file, unused_shared_data
 from ...config.settings import Settings, find_settings_problems
 from ...config.sources import settings_file
 from ...config.telemetry import load_telemetry_settings
-from ...factories.runtime import agents_file_of, daily_limits, load_registry
 from ...models.errors import RegistryError
 from ...models.sessions.options import AgentBinding
 from ...tasks.planning.limits import format_amount

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 from redis import Redis
 
+from ...client.building.broker import broker_connection, broker_url_in_use
 from ...config.celery import QUEUE
 from ...config.settings import Settings
-from ...factories.broker import broker_connection, broker_url_in_use
 from ...models.errors import NoRedis, UnsuitableRedis
 from ...models.text.redact import without_password
 from ...models.text.server_sources import source_of

@@ -91,9 +91,9 @@ def _fresh_name(name: str) -> str:
 
 
 def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
+    from ...client.building.runtime import load_registry
     from ...client.evaluations import run_cases
     from ...config.settings import load_settings
-    from ...factories.runtime import load_registry
     from ...workers.local.code_check import registered_names
     from ...workers.local.local_runtime import needs_local_model, start_local_runtime
     from ..common.screen import console, printable

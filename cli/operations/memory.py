@@ -161,8 +161,8 @@ def _print_shared(memory: DialogMemory, user: str, *, as_json: bool) -> None:
 
 
 def _memory() -> DialogMemory:
+    from ...client.building.memory import dialog_memory
     from ...config.settings import load_settings
-    from ...factories.memory import dialog_memory
 
     return dialog_memory(load_settings())
 

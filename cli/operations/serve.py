@@ -171,9 +171,9 @@ def worker(
     import os
     from functools import partial
 
+    from ...client.building.connection import redis_url_in_use
+    from ...client.building.runtime import load_registry
     from ...config.settings import child_environment, load_settings
-    from ...factories.connection import redis_url_in_use
-    from ...factories.runtime import load_registry
     from ...workers.local.cores import worker_processes
     from ...workers.local.services import worker_command
     from ...workers.local.worker_group import numbered_name, run_workers
@@ -229,8 +229,8 @@ def beat() -> None:
     """
     import os
 
+    from ...client.building.connection import redis_url_in_use
     from ...config.settings import child_environment, load_settings
-    from ...factories.connection import redis_url_in_use
     from ...models.extras import check_installed
     from ...state.redis.connect import check_reachable, connect
     from ...workers.beat.schedules_file import load_schedules_file
@@ -275,8 +275,8 @@ def flower(
     """
     import os
 
+    from ...client.building.connection import redis_url_in_use
     from ...config.settings import child_environment, load_settings
-    from ...factories.connection import redis_url_in_use
     from ...models.extras import check_installed
     from ...workers.local.services import flower_command
 
@@ -309,8 +309,8 @@ def callbacks(
 
     from ...agents.programs.process import hide_environment
     from ...client import Client
+    from ...client.building.runtime import load_registry
     from ...config.settings import load_settings
-    from ...factories.runtime import load_registry
     from ...models.extras import check_installed
     from ...workers.callbacks import Receiver
     from ...workers.logs import configure_logging

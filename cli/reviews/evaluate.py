@@ -64,9 +64,9 @@ def evaluate(  # noqa: PLR0913 - each is an option
     from ...reviews.values.panels import BatchLimits
     from ...reviews.values.runs import RunState
     from ...reviews.values.scores import score_run
-    from ...workers.local.local_review import LocalReviewRequest, estimate_local_review, run_local_review
     from ..common.screen import console
     from .estimates import print_estimate
+    from .local_review import LocalReviewRequest, estimate_local_review, run_local_review
     from .run_review import ReviewProgress
     from .scores import print_scores
 

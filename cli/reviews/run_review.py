@@ -24,9 +24,9 @@ from ...reviews.progress import Progress
 from ...reviews.state.records import BatchView
 from ...reviews.values.panels import BatchLimits
 from ...reviews.values.runs import ReviewRun, RunState
-from ...workers.local.local_review import LocalReviewRequest, estimate_local_review, run_local_review
 from ..common.screen import console, printable
 from .estimates import print_estimate
+from .local_review import LocalReviewRequest, estimate_local_review, run_local_review
 from .options import NEVER
 from .output import Reports, check_file_target, print_findings, write_reports
 

@@ -145,7 +145,7 @@ def _run(
     verbose: bool,
 ) -> JobResult:
     from ...client import installation_of
-    from ...factories.runtime import load_registry
+    from ...client.building.runtime import load_registry
     from ...tasks.sessions.opening import prepare
     from ...workers.local.code_check import registered_names
     from ...workers.local.local_runtime import needs_local_model, start_local_runtime

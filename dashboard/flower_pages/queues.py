@@ -18,11 +18,11 @@ from flower.api.tasks import GetQueueLengths
 from flower.views.broker import BrokerView
 from redis.asyncio import Redis
 
+from ...client.building.broker import broker_url_in_use
+from ...client.building.connection import redis_url_in_use
 from ...config.celery import QUEUE, to_celery_url
 from ...config.settings import load_settings
 from ...config.urls import is_redis
-from ...factories.broker import broker_url_in_use
-from ...factories.connection import redis_url_in_use
 from ...state.presence import SILENT_MS, parse_entries
 from ...state.redis.connect import aconnect
 from ...state.redis.keys import WORKERS

@@ -17,8 +17,8 @@ from sqlalchemy import event, text
 
 from scaling import patient
 from symposia.archive.archive import Archive
+from symposia.client.building.storage import open_archive
 from symposia.config.settings import Settings, load_settings
-from symposia.factories.storage import open_archive
 from symposia.models.errors import ArchiveUnavailable, InvalidInput
 
 NAME = "archive.sqlite3"

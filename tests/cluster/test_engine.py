@@ -15,7 +15,7 @@ from live import until
 from local_engine.client import LocalEngine
 from local_engine.container import LocalContainer
 from processes.gone import is_gone
-from symposia.workers.local.processes import end_with_parent
+from symposia.client.processes import end_with_parent
 
 pytest_plugins = ["pytester"]
 SUPPORT = Path(__file__).parents[1] / "support"

@@ -13,8 +13,8 @@ from servers.dashboard_place import AGENTS, CREDENTIALS, Place
 from servers.flower import FlowerServer
 from servers.model_stub import StubModel
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
-from symposia.workers.local.embedded import EmbeddedServer
 
 #: Starts a Flower: environment variables, options, and other fields of `FlowerServer`.
 StartFlower = Callable[..., FlowerServer]

@@ -12,7 +12,7 @@ from servers.flower import FlowerServer
 from servers.ports import own_port
 from sessions.submitted import submit_two
 from symposia.client import Client
-from symposia.workers.local.embedded import EmbeddedServer
+from symposia.client.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.leaves_keys
 

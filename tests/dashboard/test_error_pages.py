@@ -9,7 +9,7 @@ import pytest
 
 from live import until
 from servers.flower import FlowerServer, basic
-from symposia.workers.local.embedded import EmbeddedServer
+from symposia.client.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.long
 

@@ -11,10 +11,10 @@ from live import mood, until
 from scaling import patient
 from servers.flower import FlowerServer
 from symposia.client import Client
+from symposia.client.building.app import create_app
 from symposia.config.settings import load_settings
 from symposia.dashboard.flower_pages.queues import AmqpQueues
 from symposia.dashboard.flower_pages.task_list import describe_task
-from symposia.factories.app import create_app
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
 

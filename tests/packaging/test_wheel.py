@@ -14,7 +14,7 @@ PACKAGES = (
     "agents",
     "client",
     "config",
-    "factories",
+    "client/building",
     "jobs",
     "models",
     "patches",

@@ -6,7 +6,7 @@ import pytest
 
 from live import until
 from sessions.inline_runtime import InlineRuntime
-from symposia.factories.schedules import ScheduledSession
+from symposia.client.building.schedules import ScheduledSession
 from symposia.schedules.schedule import RunOutcome, Schedule, ScheduleRun
 from symposia.workers.worker_app import create_worker_app
 

@@ -11,10 +11,10 @@ import pytest
 from live import REGISTRY, LiveWorker, until
 from scaling import patient
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.worker_app import create_worker_app
 
 SECRETS = {"HOUSE_API_KEY": "not-shaped-like-a-key", "UPSTREAM_TOKEN": "nor-this-like-a-token"}

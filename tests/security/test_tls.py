@@ -15,12 +15,12 @@ from servers.tls import certificate, tls_front
 from symposia.cli.doctor.checks import run_checks
 from symposia.cli.doctor.server_checks import Grade
 from symposia.client import Client
+from symposia.client.building.broker import broker_connection, broker_url_in_use
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
-from symposia.factories.broker import broker_connection, broker_url_in_use
 from symposia.models.errors import RedisUnavailable
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.state.redis.connect import aconnect, connect
-from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture(scope="module")

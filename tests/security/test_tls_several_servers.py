@@ -13,7 +13,7 @@ from live import until
 from scaling import patient
 from servers.redis_nodes import HOST, MASTER, SLOTS, Node
 from servers.tls import certificate
-from symposia.factories.broker import broker_connection, check_broker
+from symposia.client.building.broker import broker_connection, check_broker
 from symposia.models.errors import BrokerUnavailable, RedisUnavailable
 from symposia.state.redis.connect import aconnect, connect
 from symposia.state.sessions.index import SessionIndex

@@ -18,11 +18,11 @@ from live import REGISTRY, LiveWorker, until
 from processes.monitor import Monitor
 from servers.model_stub import StubModel
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.jobs.result import JobResult
 from symposia.models.protocol.collab import Collab, Participant
-from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.worker_app import create_worker_app
 
 

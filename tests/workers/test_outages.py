@@ -12,10 +12,10 @@ from redis.exceptions import ConnectionError as LostConnection
 
 from live import until
 from servers.ports import own_port
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
 from symposia.models.errors import RedisUnavailable
 from symposia.models.text.redact import without_password
-from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.outages import OutageFilter
 
 #: Loggers and what they report, as a loop and as Celery's consumer do.

@@ -15,9 +15,9 @@ from celery.bin.worker import worker
 
 from live import until
 from scaling import patient
+from symposia.client.processes import end_with_parent
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.workers.local.processes import end_with_parent
 from symposia.workers.local.services import worker_command
 
 LOADED = """

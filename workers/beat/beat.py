@@ -21,8 +21,8 @@ from celery import Celery
 from celery.schedules import BaseSchedule, schedstate
 from redis.exceptions import RedisError
 
+from ...client.building.connection import redis_url_in_use
 from ...config.settings import load_settings
-from ...factories.connection import redis_url_in_use
 from ...models.extras import Needed
 from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password

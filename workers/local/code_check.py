@@ -14,10 +14,10 @@ from typing import IO
 from pydantic import ValidationError
 
 from ...agents.registry.registry import Registry
+from ...client.processes import end_process, end_with_parent
 from ...config.settings import Settings, child_environment
 from ...models.sessions.known_agents import KnownAgents
 from .code_probe import CodeReport
-from .processes import end_process, end_with_parent
 
 log = logging.getLogger(__name__)
 

@@ -65,7 +65,7 @@ class _OpenedFiles:
 
 def probe() -> CodeReport:
     """Import the code that the configured agents file names."""
-    from ...factories.runtime import load_registry
+    from ...client.building.runtime import load_registry
 
     opened = _OpenedFiles()
     settings = load_settings()

@@ -19,10 +19,10 @@ from typing import Any, Literal
 
 from ...agents.registry.registry import DEMO_FILE
 from ...client import Client, installation_of
+from ...client.embedded import EmbeddedServer
 from ...config.settings import load_settings
 from ...models.modes import Demo, Mode, modes
 from ...models.sessions.submission import Submission
-from .embedded import EmbeddedServer
 from .local_runtime import worker_service
 from .services import LocalModelService
 from .supervisor import Interrupts, SupervisedService, Supervisor

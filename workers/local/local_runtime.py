@@ -21,19 +21,19 @@ from pydantic import SecretStr
 
 from ...agents.registry.registry import Registry
 from ...client import Client, installation_of
-from ...config.settings import METRICS_PORT, Settings, child_environment
-from ...factories.broker import broker_url_in_use, check_broker
-from ...factories.connection import (
+from ...client.building.broker import broker_url_in_use, check_broker
+from ...client.building.connection import (
     ServerRecord,
     find_embedded_server,
     server_folder,
 )
+from ...client.embedded import EmbeddedServer, open_private, reap_detached, try_lock
+from ...config.settings import METRICS_PORT, Settings, child_environment
 from ...models.errors import EmbeddedServerError
 from ...models.sessions.submission import Submission
 from ...models.text.paths import make_private_folder
 from ...state.presence import SILENT_MS
 from ...state.redis.connect import check_reachable, connect
-from .embedded import EmbeddedServer, open_private, reap_detached, try_lock
 from .services import LocalModelService, ProcessService, worker_command
 from .supervisor import Interrupts, ShutdownFlag, SupervisedService, Supervisor
 

@@ -17,10 +17,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...agents.local_model.server import LocalModelServer, find_local_model
-from ...factories.connection import find_embedded_server as find_server
+from ...client.building.connection import find_embedded_server as find_server
+from ...client.embedded import EmbeddedServer
+from ...client.processes import end_with_parent
 from ..logs import redact_line
-from .embedded import EmbeddedServer
-from .processes import end_with_parent
 from .supervisor import ShutdownFlag
 
 #: Lines of a program's output that are kept to report why it ended.

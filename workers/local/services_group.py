@@ -15,8 +15,10 @@ from functools import partial
 
 from ...agents.local_model.server import missing_part
 from ...agents.registry.registry import Registry
+from ...client.building.runtime import agents_file_of, load_registry
+from ...client.embedded import EmbeddedServer
+from ...client.processes import free_port
 from ...config.settings import Settings, child_environment
-from ...factories.runtime import agents_file_of, load_registry
 from ...models.errors import InvalidInput, RedisUnavailable
 from ...models.extras import check_installed
 from ...models.text.redact import without_password
@@ -25,9 +27,7 @@ from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .code_check import check_code
 from .code_probe import CodeReport
-from .embedded import EmbeddedServer
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
-from .processes import free_port
 from .reload import CodeReloader
 from .services import (
     FLOWER_HOST,

@@ -13,8 +13,8 @@ from prometheus_client.metrics_core import Metric as MetricFamily
 from prometheus_client.registry import Collector
 from redis import Redis
 
+from ...client.building.connection import redis_url_in_use
 from ...config.settings import load_settings
-from ...factories.connection import redis_url_in_use
 from ...models.errors import InvalidInput
 from ...models.metrics import AGE, COUNTED, GAUGES, Metric
 from ...state.metrics import split_field

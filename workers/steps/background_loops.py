@@ -16,7 +16,7 @@ from typing import Any, ClassVar, NoReturn
 from celery import bootsteps
 from redis.exceptions import RedisError
 
-from ...factories.workspace import OVERDUE_CHECK_INTERVAL_S
+from ...client.building.workspace import OVERDUE_CHECK_INTERVAL_S
 from ...models.errors import ArchiveError, SymposiaError
 from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
 from ...patches.celery_consumer import BAD_CONFIGURATION

@@ -10,7 +10,7 @@ from typing import Any
 from celery import Celery, bootsteps
 from celery.signals import worker_process_shutdown, worker_shutdown
 
-from ...factories.runtime import per_process
+from ...client.building.runtime import per_process
 from ...tasks.runtime.held_sessions import install_held_sessions
 from ...tasks.runtime.runtime import runtime_of
 from ...tasks.sessions.lost_workers import take_over_lost_workers

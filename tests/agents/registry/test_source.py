@@ -9,8 +9,8 @@ import pytest
 
 from live import until
 from symposia.agents.registry import source as source_module
+from symposia.client.building.runtime import registry_source
 from symposia.config.settings import load_settings
-from symposia.factories.runtime import registry_source
 from symposia.models.errors import RegistryError
 from symposia.models.sessions.options import AgentBinding
 

@@ -13,9 +13,9 @@ from live import LiveWorker, until
 from processes.terminal import Terminal
 from scaling import patient
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
 from symposia.models.protocol.collab import CollabStatus
-from symposia.workers.local.embedded import EmbeddedServer
 
 pytestmark = [pytest.mark.timeout(300), pytest.mark.long]
 

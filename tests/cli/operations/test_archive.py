@@ -12,10 +12,10 @@ from live import REGISTRY, LiveWorker, until
 from processes.terminal import Terminal
 from servers.ports import HOST
 from servers.postgres import Postgres
+from symposia.client.embedded import EmbeddedServer
+from symposia.client.processes import free_port
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.processes import free_port
 
 PAIR = """
 title: A line above the door

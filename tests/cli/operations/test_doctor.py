@@ -13,6 +13,7 @@ from redis import Redis
 
 from live import until
 from processes.terminal import Terminal
+from symposia.client.embedded import EmbeddedServer
 from symposia.models.text.ids import new_id
 from symposia.reviews.state.queues import DeliveryQueue
 from symposia.reviews.values.runs import DeliveryJob
@@ -22,7 +23,6 @@ from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.redis.readers import server_ms
 from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.index import SessionIndex
-from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.steps.health import health_file
 
 

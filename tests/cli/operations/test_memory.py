@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 
 from processes.terminal import Terminal
 from symposia.cli.app import build_app
+from symposia.client.building.memory import dialog_memory, memory_rules, memory_url
 from symposia.config.settings import load_settings
 from symposia.config.sources import ALTERNATIVE_NAMES
-from symposia.factories.memory import dialog_memory, memory_rules, memory_url
 from symposia.memory.rooms import DialogMemory
 from symposia.models.errors import InvalidInput
 from symposia.state.redis.connect import connect

@@ -13,9 +13,9 @@ import pytest
 from processes.terminal import Terminal
 from scaling import patient
 from symposia import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
 from symposia.models.errors import NoRedis
-from symposia.workers.local.embedded import EmbeddedServer
 
 UP = ("up", "--no-flower", "--no-beat", "--no-local-model", "--workers", "1")
 CURE = "is not running: start it with `symposia up`, or set redis_url (SYMPOSIA_REDIS_URL)\n"

@@ -14,10 +14,10 @@ from processes.terminal import Said, Terminal
 from sessions.task_room import NOTHING
 from symposia.archive.archive import Archive
 from symposia.cli.common.exit_codes import ExitCode
+from symposia.client.embedded import EmbeddedServer
 from symposia.models.text.ids import new_id
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workspace.values.task import TaskRequest
 
 pytestmark = pytest.mark.long

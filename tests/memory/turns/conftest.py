@@ -24,7 +24,7 @@ def client(redis_url: str) -> Iterator[Redis]:
 def by_hand(redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ByHand:
     """Sessions whose turns a test runs one by one."""
     monkeypatch.syspath_prepend(str(SUPPORT))
-    monkeypatch.setattr("symposia.factories.memory._MEMORY_TIMEOUT_S", LONG_S)
+    monkeypatch.setattr("symposia.client.building.memory._MEMORY_TIMEOUT_S", LONG_S)
     return ByHand.on(redis_url, tmp_path)
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from dialog_memory.room import Room, open_room
 from live import result_of, until
+from symposia.client.embedded import EmbeddedServer
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 
 pytestmark = pytest.mark.long
 

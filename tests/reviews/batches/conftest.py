@@ -11,7 +11,7 @@ import pytest
 from checks.expiry import wrong_keys
 from live import until
 from review_tools.fixture import AGENTS, ReviewFixture
-from symposia.workers.local.embedded import EmbeddedServer
+from symposia.client.embedded import EmbeddedServer
 
 
 @pytest.fixture

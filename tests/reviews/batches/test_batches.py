@@ -9,6 +9,7 @@ import pytest
 
 from live import result_of, until
 from review_tools.fixture import ReviewFixture, panel, read
+from symposia.cli.reviews import local_review as reviewing_here
 from symposia.models.errors import InvalidInput, ReviewNotFound, SessionNotFound
 from symposia.models.text.ids import new_id
 from symposia.models.turns.turn import Usage
@@ -18,7 +19,6 @@ from symposia.reviews.state.queues import ReviewIndex
 from symposia.reviews.values.runs import ItemState, RunState
 from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.store import SessionStore
-from symposia.workers.local import local_review as reviewing_here
 from symposia.workers.local.supervisor import ShutdownFlag
 
 DEADLINE_S = 50

@@ -14,8 +14,8 @@ from live import until
 from review_tools.values import a_finding, a_run
 from servers.remote_system import SECRET, RemoteSystem
 from symposia.agents.registry import source
+from symposia.client.building.app import build_deliverer
 from symposia.config.settings import load_settings
-from symposia.factories.app import build_deliverer
 from symposia.models.errors import ReviewNotFound
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.text.ids import new_id

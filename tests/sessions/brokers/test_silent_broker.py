@@ -11,8 +11,8 @@ import pytest
 from live import result_of, until
 from servers.half_open import Wire, half_open_wire
 from servers.ports import own_port
+from symposia.client.embedded import EmbeddedServer
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.workers.local.embedded import EmbeddedServer
 
 # A machine that is loaded takes its time to start workers.
 pytestmark = pytest.mark.timeout(180)

@@ -17,9 +17,9 @@ from live import SUPPORT, result_of, until
 from monitoring.scraping import Scrape, scrape_http
 from scaling import patient
 from servers.ports import own_port
+from symposia.client.embedded import EmbeddedServer
+from symposia.client.processes import end_with_parent
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.processes import end_with_parent
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long

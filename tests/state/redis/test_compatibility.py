@@ -11,6 +11,7 @@ import pytest
 
 from checks import ledger
 from sessions.table import Table, turn, until
+from symposia.client.embedded import EmbeddedServer
 from symposia.models.sessions.plan import BoardEntry, Step
 from symposia.models.turns.items import WorkItem
 from symposia.models.turns.turn import Usage
@@ -20,7 +21,6 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SESSIONS
 from symposia.state.redis.readers import StreamReader
 from symposia.state.sessions.index import SessionIndex
-from symposia.workers.local.embedded import EmbeddedServer
 
 INSTALL = "redis-server is not installed: `apt-get install redis-server`, or `make debian-packages`"
 

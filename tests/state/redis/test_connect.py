@@ -15,6 +15,7 @@ from redis import Redis
 
 from scaling import patient
 from servers.ports import own_port
+from symposia.client.embedded import EmbeddedServer
 from symposia.models.errors import RedisUnavailable
 from symposia.models.text.ids import new_id
 from symposia.state.following.event_follower import follow
@@ -25,7 +26,6 @@ from symposia.state.redis.readers import StreamReader
 from symposia.state.redis.scripts import evaluate, load_script
 from symposia.state.sessions.index import SessionIndex
 from symposia.state.sessions.store import SessionStore
-from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture(scope="module")

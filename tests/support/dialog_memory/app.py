@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 
-from symposia.factories import memory
+from symposia.client.building import memory
 from symposia.workers.app import app
 
 __all__ = ["app"]

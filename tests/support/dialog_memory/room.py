@@ -11,11 +11,11 @@ from live import LiveWorker
 from scaling import patient
 from stub_agents.memory import REGISTRY
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.workers.local.embedded import EmbeddedServer
 
 #: Seconds for which no turn goes on without its memory, whatever else the machine does.
 LONG_S = patient(20)

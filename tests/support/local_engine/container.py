@@ -18,7 +18,7 @@ from typing import IO, Any
 from local_engine.programs import HOST, listening, local_command
 from scaling import patient
 from servers.ports import own_port
-from symposia.workers.local.processes import end_with_parent
+from symposia.client.processes import end_with_parent
 
 #: All that a container sees of the environment of the tests.
 INHERITED = ("PATH", "LANG", "LC_ALL", "TZ")

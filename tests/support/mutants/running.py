@@ -21,7 +21,7 @@ import pytest
 
 import symposia.agents.llm.calls
 import symposia.client
-import symposia.workers.local.embedded  # noqa: F401
+import symposia.client.embedded  # noqa: F401
 from mutants.plugin import Mutants, Ready, Recorder, Verdict
 from scaling import patient
 

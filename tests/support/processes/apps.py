@@ -12,9 +12,9 @@ from typing import Any
 
 from celery import Celery, bootsteps
 
+from symposia.client.building.connection import redis_url_in_use
+from symposia.client.building.runtime import build_runtime, per_process
 from symposia.config.settings import load_settings
-from symposia.factories.connection import redis_url_in_use
-from symposia.factories.runtime import build_runtime, per_process
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
 from symposia.tasks.runtime.runtime import Boundary, Runtime, install_runtime
 from symposia.workers.worker_app import create_worker_app

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from live import LiveWorker, until
 from processes.terminal import Terminal
+from symposia.client.embedded import EmbeddedServer
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from redis import Redis
 
+from symposia.client.embedded import EmbeddedServer
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 
 from .catalogue import SCENARIOS, scenario_named, with_faults
 from .defects import DEFECTS, defect_named

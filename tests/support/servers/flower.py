@@ -23,7 +23,7 @@ from processes.flower import IMPORTED
 from processes.fork_server import ForkedProcess, start_module
 from scaling import patient
 from servers.ports import own_port
-from symposia.workers.local.processes import end_with_parent
+from symposia.client.processes import end_with_parent
 
 #: The command as a person types it.
 COMMAND = (str(Path(sys.executable).with_name("symposia")), "flower")

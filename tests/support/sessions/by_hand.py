@@ -10,8 +10,8 @@ from celery import Celery
 
 from stub_agents.memory import REGISTRY
 from symposia.client import Client
+from symposia.client.building.runtime import build_runtime
 from symposia.config.settings import load_settings
-from symposia.factories.runtime import build_runtime
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns

@@ -16,9 +16,9 @@ from celery import Celery
 
 from live import until
 from symposia.client import Client
+from symposia.client.building.runtime import build_runtime
+from symposia.client.building.sessions import open_session
 from symposia.config.settings import load_settings
-from symposia.factories.runtime import build_runtime
-from symposia.factories.sessions import open_session
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id

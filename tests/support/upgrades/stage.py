@@ -17,9 +17,9 @@ from live import SUPPORT, LiveWorker
 from processes.beats import LiveBeat
 from review_tools.fixture import AGENTS as REVIEWERS
 from symposia.client import Client
+from symposia.client.embedded import EmbeddedServer
 from symposia.config.settings import Settings, child_environment, load_settings
 from symposia.config.sources import FILE_VARIABLE, PREFIX, variable_of
-from symposia.workers.local.embedded import EmbeddedServer
 from upgrades.clients import ClientProcess
 
 #: `stepped` waits for the file of its turn, or for that of all turns.

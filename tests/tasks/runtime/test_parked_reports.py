@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from servers.ports import own_port
+from symposia.client.building.app import create_app
 from symposia.config.settings import load_settings
-from symposia.factories.app import create_app
 from symposia.state.sessions.turn_records import ParkedBy
 from symposia.tasks.runtime.graph import TaskGraph
 

@@ -14,8 +14,8 @@ from live import until
 from servers.killing import kill_server
 from servers.ports import own_port
 from sessions.inline_runtime import InlineRuntime
+from symposia.client.embedded import EmbeddedServer
 from symposia.tasks.runtime.runtime import Boundary
-from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ import pytest
 
 from live import until
 from servers.ports import keep_port
-from symposia.factories.connection import Health, ServerRecord, check_health, find_embedded_server
+from symposia.client.building.connection import Health, ServerRecord, check_health, find_embedded_server
+from symposia.client.embedded import EmbeddedServer
 from symposia.models.errors import EmbeddedServerError
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 from symposia.workers.local.local_runtime import shared_server, using_server
 
 

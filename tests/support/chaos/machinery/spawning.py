@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
 
-from symposia.workers.local.processes import end_with_parent
+from symposia.client.processes import end_with_parent
 
 T = TypeVar("T")
 _NAME = "chaos-spawn"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from redis import Redis
 
-from ..config.project import is_default_data_dir
-from ..config.settings import Settings
-from ..models.extras import Needed
-from ..tasks.runtime.archiving import Archiver, ArchivingTimes
+from ...config.project import is_default_data_dir
+from ...config.settings import Settings
+from ...models.extras import Needed
+from ...tasks.runtime.archiving import Archiver, ArchivingTimes
 
 if TYPE_CHECKING:
-    from ..archive.archive import Archive
+    from ...archive.archive import Archive
 
 
 def archive_url(settings: Settings) -> str | None:
@@ -30,7 +30,7 @@ def open_archive(settings: Settings) -> Archive | None:
     if url is None:
         return None
     with Needed("the archive (SYMPOSIA_ARCHIVE=false: none)"):
-        from ..archive.archive import Archive
+        from ...archive.archive import Archive
 
     # The folder of any other file may contain files that other users need.
     owns_folder = settings.database_url is None and is_default_data_dir(settings.data_dir)

@@ -7,16 +7,16 @@ from contextlib import ExitStack
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings
-from ..models.errors import ArchiveError
-from ..workspace.notifications import NotificationStreams
-from ..workspace.service import WorkspaceService
-from ..workspace.task_requests import GRACE_MS
+from ...config.settings import Settings
+from ...models.errors import ArchiveError
+from ...workspace.notifications import NotificationStreams
+from ...workspace.service import WorkspaceService
+from ...workspace.task_requests import GRACE_MS
 from .connection import connect_in_use
 
 if TYPE_CHECKING:
-    from ..archive.archive import Archive
-    from ..workspace.task_managers import AgentVerdicts
+    from ...archive.archive import Archive
+    from ...workspace.task_managers import AgentVerdicts
 
 #: Timeout of publishing a notification in seconds.
 _NOTIFY_TIMEOUT_S = 2.0
@@ -38,8 +38,8 @@ def open_conversations(settings: Settings, archive: Archive | None, *, opened: E
     @cache
     def judge() -> AgentVerdicts:
         # Imported here: only a request for a task needs agents.
-        from ..agents.execution.runner import AgentRunner
-        from ..workspace.task_managers import AgentVerdicts
+        from ...agents.execution.runner import AgentRunner
+        from ...workspace.task_managers import AgentVerdicts
         from .broker import secrets_in_use
         from .runtime import load_registry
 

@@ -17,17 +17,17 @@ import pytest
 from live import until
 from processes.gone import is_gone
 from servers.ports import own_port
-from symposia.config.settings import load_settings
-from symposia.factories.connection import (
+from symposia.client.building.connection import (
     Health,
     ServerRecord,
     check_health,
     find_embedded_server,
     resolve_redis_url,
 )
+from symposia.client.embedded import EmbeddedServer
+from symposia.config.settings import load_settings
 from symposia.models.errors import EmbeddedServerError, PortTaken, RedisUnavailable
 from symposia.state.redis.connect import connect
-from symposia.workers.local.embedded import EmbeddedServer
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def port_of(url: str) -> int:
 
 
 def test_server_is_found_by_the_data_folder(server: EmbeddedServer, tmp_path: Path) -> None:
-    script = "import sys, pathlib; from symposia.factories.connection import find_embedded_server; print(find_embedded_server(pathlib.Path(sys.argv[1])))"
+    script = "import sys, pathlib; from symposia.client.building.connection import find_embedded_server; print(find_embedded_server(pathlib.Path(sys.argv[1])))"
     found = subprocess.run(
         [sys.executable, "-c", script, tmp_path], capture_output=True, text=True, check=True
     )
@@ -175,7 +175,7 @@ def test_url_before_the_start_raises(tmp_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a child with its parent")
 def test_server_ends_with_a_killed_parent(tmp_path: Path) -> None:
     script = (
-        "import sys, pathlib, time; from symposia.workers.local.embedded import EmbeddedServer;"
+        "import sys, pathlib, time; from symposia.client.embedded import EmbeddedServer;"
         "server = EmbeddedServer(pathlib.Path(sys.argv[1]), bound=True); server.start();"
         "print(server.pid, flush=True); time.sleep(60)"
     )

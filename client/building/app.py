@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, cast
 
 from celery import Celery
 
-from ..agents.registry.source import FileKind, FileSource
-from ..config.celery import celery_settings
-from ..config.settings import Settings, read_variable
-from ..models.errors import InvalidInput
-from ..patches.broker_messages import read_headers_safely
-from ..patches.control_messages import BoundedClock
-from ..reviews.batches.context import install_review_context, review_context_of
-from ..reviews.delivery.celery_tasks import install_deliverer
-from ..reviews.delivery.deliverer import Deliverer
-from ..reviews.delivery.destinations import DEFAULT_FILE, Destinations
-from ..reviews.job import ReviewJob
-from ..reviews.state.queues import DeliveryQueue
-from ..reviews.values.runs import ReviewRun
-from ..state.redis.connect import connect
+from ...agents.registry.source import FileKind, FileSource
+from ...config.celery import celery_settings
+from ...config.settings import Settings, read_variable
+from ...models.errors import InvalidInput
+from ...patches.broker_messages import read_headers_safely
+from ...patches.control_messages import BoundedClock
+from ...reviews.batches.context import install_review_context, review_context_of
+from ...reviews.delivery.celery_tasks import install_deliverer
+from ...reviews.delivery.deliverer import Deliverer
+from ...reviews.delivery.destinations import DEFAULT_FILE, Destinations
+from ...reviews.job import ReviewJob
+from ...reviews.state.queues import DeliveryQueue
+from ...reviews.values.runs import ReviewRun
+from ...state.redis.connect import connect
 from .broker import broker_url_in_use
 from .connection import redis_url_in_use
 from .reviews import build_review_context
@@ -35,7 +35,7 @@ from .sessions import Sessions
 from .storage import open_archive
 
 if TYPE_CHECKING:
-    from ..patches.kombu_transport import OwnPoolMessages
+    from ...patches.kombu_transport import OwnPoolMessages
 
 
 def load_deliveries(settings: Settings) -> Destinations:

@@ -20,7 +20,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from ...client.sessions import read_session
 from ...config.settings import load_settings
 from ...jobs.collab import CollabJob
 from ...jobs.kernel import is_notebook
@@ -30,6 +29,7 @@ from ...models.errors import InvalidInput, ResultTimeout, SymposiaError
 from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.sessions.options import AgentBinding
+from ..sessions import read_session
 from .client import THREADS, LocalClient, check_agent_names
 
 log = logging.getLogger(__name__)

@@ -14,35 +14,35 @@ from typing import TypeVar
 from celery import Celery
 from pydantic import SecretStr
 
-from ..agents.execution.runner import AgentRunner
-from ..agents.execution.threads import DaemonThreadPool
-from ..agents.local_model.server import recorded_local_model
-from ..agents.registry.registry import DEFAULT_FILE, Registry
-from ..agents.registry.source import FileKind, FileSource, OnRead
-from ..agents.sessions import SessionFiles
-from ..config.settings import Settings, read_variable
-from ..jobs.session_file import ignore_path, read_session_document
-from ..models.errors import RegistryError
-from ..models.sessions.limits import DailyLimits
-from ..reviews.batches.context import ReviewQueue
-from ..state.metrics import MetricCounts
-from ..state.presence import WorkerPresence
-from ..state.redis.connect import connect
-from ..state.sessions.index import SessionIndex
-from ..state.sessions.queue_progress import QueueProgress
-from ..state.sessions.store import SessionStore
-from ..state.worker_routes import WorkerRoutes
-from ..tasks.runtime.agent_times import AgentTimes
-from ..tasks.runtime.graph import TaskGraph
-from ..tasks.runtime.held_sessions import held_sessions_of
-from ..tasks.runtime.history import HistoryReader, no_archive
-from ..tasks.runtime.leases import LeaseRenewer
-from ..tasks.runtime.metrics import MetricBuffer
-from ..tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits, ignore_ended
-from ..tasks.runtime.tracing import Tracing
-from ..tasks.runtime.turn_services import GrantServicesFactory
-from ..tasks.views.session_views import SessionFacts
-from ..tasks.waiting.subsessions.ending import ParentsAndChildren
+from ...agents.execution.runner import AgentRunner
+from ...agents.execution.threads import DaemonThreadPool
+from ...agents.local_model.server import recorded_local_model
+from ...agents.registry.registry import DEFAULT_FILE, Registry
+from ...agents.registry.source import FileKind, FileSource, OnRead
+from ...agents.sessions import SessionFiles
+from ...config.settings import Settings, read_variable
+from ...jobs.session_file import ignore_path, read_session_document
+from ...models.errors import RegistryError
+from ...models.sessions.limits import DailyLimits
+from ...reviews.batches.context import ReviewQueue
+from ...state.metrics import MetricCounts
+from ...state.presence import WorkerPresence
+from ...state.redis.connect import connect
+from ...state.sessions.index import SessionIndex
+from ...state.sessions.queue_progress import QueueProgress
+from ...state.sessions.store import SessionStore
+from ...state.worker_routes import WorkerRoutes
+from ...tasks.runtime.agent_times import AgentTimes
+from ...tasks.runtime.graph import TaskGraph
+from ...tasks.runtime.held_sessions import held_sessions_of
+from ...tasks.runtime.history import HistoryReader, no_archive
+from ...tasks.runtime.leases import LeaseRenewer
+from ...tasks.runtime.metrics import MetricBuffer
+from ...tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits, ignore_ended
+from ...tasks.runtime.tracing import Tracing
+from ...tasks.runtime.turn_services import GrantServicesFactory
+from ...tasks.views.session_views import SessionFacts
+from ...tasks.waiting.subsessions.ending import ParentsAndChildren
 from .broker import check_servers, secrets_in_use
 from .memory import turn_memory
 from .sessions import session_opener

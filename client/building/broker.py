@@ -12,13 +12,13 @@ from kombu import Connection
 from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
-from ..config.celery import QUEUE, broker_tls, to_celery_url, transport_options
-from ..config.secrets import KnownSecrets
-from ..config.settings import Settings
-from ..config.urls import is_redis
-from ..models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableQueue, UnsuitableRedis
-from ..models.text.server_sources import source_of
-from ..state.redis.connect import check_reachable, connect
+from ...config.celery import QUEUE, broker_tls, to_celery_url, transport_options
+from ...config.secrets import KnownSecrets
+from ...config.settings import Settings
+from ...config.urls import is_redis
+from ...models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableQueue, UnsuitableRedis
+from ...models.text.server_sources import source_of
+from ...state.redis.connect import check_reachable, connect
 from .connection import redis_url_in_use, resolve_redis_url
 
 #: Timeout in seconds for a server to report its kind.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import subprocess
 
-from ...agents.programs.process import end_with_parent
+from ..agents.programs.process import end_with_parent
 
 __all__ = ["end_process", "end_with_parent", "free_port"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from scaling import patient
 from servers.ports import own_port
-from symposia.workers.local.processes import end_process, free_port
+from symposia.client.processes import end_process, free_port
 
 
 def test_listening_process_is_asked_to_stop() -> None:

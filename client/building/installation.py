@@ -11,18 +11,18 @@ from contextlib import ExitStack
 from functools import cache, cached_property, partial
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings
-from ..state.redis.connect import connect
+from ...config.settings import Settings
+from ...state.redis.connect import connect
 from .sessions import Sessions
 
 if TYPE_CHECKING:
     from celery import Celery
 
-    from ..memory.rooms import DialogMemory
-    from ..reviews.batches.context import ReviewContext
-    from ..schedules.schedules import Schedules
-    from ..tasks.runtime.graph import TaskGraph
-    from ..workspace.service import WorkspaceService
+    from ...memory.rooms import DialogMemory
+    from ...reviews.batches.context import ReviewContext
+    from ...schedules.schedules import Schedules
+    from ...tasks.runtime.graph import TaskGraph
+    from ...workspace.service import WorkspaceService
 
 
 class Installation:
@@ -53,9 +53,9 @@ class Installation:
     @cached_property
     def schedules(self) -> Schedules:
         """The schedules."""
-        from ..schedules.schedules import Schedules, check_names
-        from ..schedules.sending import send_schedule_task
-        from ..schedules.store import ScheduleStore
+        from ...schedules.schedules import Schedules, check_names
+        from ...schedules.sending import send_schedule_task
+        from ...schedules.store import ScheduleStore
 
         return Schedules(
             ScheduleStore(self.redis),

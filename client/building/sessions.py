@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings
-from ..jobs.collab import CollabJob, live_job, submit_session
-from ..jobs.reading import Connections
-from ..models.errors import (
+from ...config.settings import Settings
+from ...jobs.collab import CollabJob, live_job, submit_session
+from ...jobs.reading import Connections
+from ...models.errors import (
     AmbiguousId,
     InvalidInput,
     MissingPackage,
@@ -23,15 +23,15 @@ from ..models.errors import (
     SessionNotFound,
     SymposiaError,
 )
-from ..models.sessions.submission import Submission
-from ..models.text.ids import is_uuid4
-from ..state.presence import WorkerPresence, WorkerWatch, all_agents
-from ..state.redis.unreadable import Unreadable, read_record
-from ..state.sessions.index import SessionIndex
-from ..state.sessions.store import SessionStore
-from ..tasks.runtime.graph import TaskGraph
-from ..tasks.views.session_views import SessionFacts
-from ..workspace.placement import TaskPlacement
+from ...models.sessions.submission import Submission
+from ...models.text.ids import is_uuid4
+from ...state.presence import WorkerPresence, WorkerWatch, all_agents
+from ...state.redis.unreadable import Unreadable, read_record
+from ...state.sessions.index import SessionIndex
+from ...state.sessions.store import SessionStore
+from ...tasks.runtime.graph import TaskGraph
+from ...tasks.views.session_views import SessionFacts
+from ...workspace.placement import TaskPlacement
 from .connection import connect_in_use, redis_url_in_use
 from .storage import open_archive
 
@@ -39,11 +39,11 @@ if TYPE_CHECKING:
     from celery import Celery
     from pydantic import BaseModel
 
-    from ..archive.archive import Archive
-    from ..archive.results import SessionFilter
-    from ..archive.sessions.reader import ArchiveReader
-    from ..tasks.sessions.opening import SessionOpener
-    from ..tasks.sessions.opening_many import NameInErrors
+    from ...archive.archive import Archive
+    from ...archive.results import SessionFilter
+    from ...archive.sessions.reader import ArchiveReader
+    from ...tasks.sessions.opening import SessionOpener
+    from ...tasks.sessions.opening_many import NameInErrors
 
 #: Minimum characters of a shortened id.
 SHORTEST_ID = 8
@@ -175,7 +175,7 @@ class Sessions:
         """Return the submission with the session that it continues, if it names one."""
         if submission.continues is None:
             return submission
-        from ..jobs.continuing import continue_submission
+        from ...jobs.continuing import continue_submission
 
         return continue_submission(self.get(self.find_id(submission.continues)), submission)
 
@@ -196,8 +196,8 @@ class Sessions:
             PartlySubmitted: Some sessions were submitted, others not.
             RedisUnavailable: Nothing was written.
         """
-        from ..tasks.sessions.opening import prepare
-        from ..tasks.sessions.opening_many import open_many
+        from ...tasks.sessions.opening import prepare
+        from ...tasks.sessions.opening_many import open_many
 
         limit = self._settings.max_message_bytes
         try:
@@ -243,7 +243,7 @@ class Sessions:
             reader, _ = self._find_reader()
             if reader is None or not reader.has_ended(session_id):
                 raise
-        from ..jobs.archived import ArchivedJob
+        from ...jobs.archived import ArchivedJob
 
         return ArchivedJob(session_id, reader, self.connections)
 
@@ -328,7 +328,7 @@ def session_opener(
     placing: Callable[[Submission], Submission],
 ) -> SessionOpener:
     """Return an opener of sessions with the options of the settings."""
-    from ..tasks.sessions.opening import SessionOpener
+    from ...tasks.sessions.opening import SessionOpener
 
     return SessionOpener(
         store=store,
@@ -352,7 +352,7 @@ def open_session(
     submission: Submission,
 ) -> tuple[SessionFacts | None, bool]:
     """Open a session; return its facts (None: it exists with the same content), and whether a worker is running."""
-    from ..tasks.sessions.opening import prepare
+    from ...tasks.sessions.opening import prepare
 
     try:
         workers = presence.list_alive()

@@ -8,26 +8,26 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings
-from ..reviews.batches.context import ReviewContext, ReviewQueue
-from ..reviews.state.queues import ReviewIndex
-from ..reviews.state.readable_files import ReadableFiles
-from ..reviews.state.store import ReviewStore
-from ..state.presence import WorkerPresence
-from ..state.redis.readers import StreamReader
-from ..state.sessions.index import SessionIndex
-from ..state.sessions.store import SessionStore
-from ..tasks.runtime.graph import TaskGraph
-from ..workspace.placement import TaskPlacement
+from ...config.settings import Settings
+from ...reviews.batches.context import ReviewContext, ReviewQueue
+from ...reviews.state.queues import ReviewIndex
+from ...reviews.state.readable_files import ReadableFiles
+from ...reviews.state.store import ReviewStore
+from ...state.presence import WorkerPresence
+from ...state.redis.readers import StreamReader
+from ...state.sessions.index import SessionIndex
+from ...state.sessions.store import SessionStore
+from ...tasks.runtime.graph import TaskGraph
+from ...workspace.placement import TaskPlacement
 from .sessions import session_opener
 
 if TYPE_CHECKING:
     from celery import Celery
     from redis import Redis
 
-    from ..archive.archive import Archive
-    from ..reviews.state.records import BatchHead
-    from ..reviews.values.runs import ReviewRun
+    from ...archive.archive import Archive
+    from ...reviews.state.records import BatchHead
+    from ...reviews.values.runs import ReviewRun
 
 
 def build_review_context(
@@ -43,7 +43,7 @@ def build_review_context(
     """
 
     def queue_deliveries(run: ReviewRun, head: BatchHead) -> None:
-        from ..reviews.delivery.celery_tasks import deliverer_of
+        from ...reviews.delivery.celery_tasks import deliverer_of
 
         deliverer_of(find_app()).queue_deliveries(run, head)
 

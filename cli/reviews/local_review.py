@@ -13,8 +13,8 @@ from ...agents.llm.factory import LOCAL_MODEL
 from ...agents.registry.registry import Registry
 from ...agents.sessions import SessionFiles
 from ...client import installation_of
+from ...client.building.storage import open_archive
 from ...config.settings import Settings, load_settings, read_variable
-from ...factories.storage import open_archive
 from ...jobs.session_file import read_session_document
 from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ...models.text.paths import make_private_folder
@@ -27,8 +27,8 @@ from ...reviews.state.records import BatchView
 from ...reviews.values.panels import BatchLimits, Panel
 from ...reviews.values.runs import ReviewRun, RunState
 from ...state.redis.connect import connect
-from .code_check import registered_names
-from .local_runtime import LocalRuntime, start_local_runtime
+from ...workers.local.code_check import registered_names
+from ...workers.local.local_runtime import LocalRuntime, start_local_runtime
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive

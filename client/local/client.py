@@ -13,16 +13,16 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
-from ...client.client import Client
 from ...config.settings import load_settings
-from ...factories.runtime import build_runtime, load_registry
 from ...jobs.collab import CollabJob
 from ...models.errors import InvalidInput, SymposiaError
 from ...models.sessions.submission import Submission
 from ...state.presence import WorkerPresence
 from ...tasks.runtime.runtime import Runtime
 from ...tasks.sessions.sweep import sweep
-from ..local.embedded import EmbeddedServer
+from ..building.runtime import build_runtime, load_registry
+from ..client import Client
+from ..embedded import EmbeddedServer
 from .dispatch import ThreadDispatch
 
 log = logging.getLogger(__name__)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from redis import Redis
 
-from ..config.settings import Settings
-from ..memory.rooms import DialogMemory
-from ..memory.store import MemoryStore
-from ..memory.turn_memory import TurnMemory
-from ..memory.unstored import UnstoredStatements
-from ..memory.values import MemoryRules
-from ..state.redis.connect import connect
+from ...config.settings import Settings
+from ...memory.rooms import DialogMemory
+from ...memory.store import MemoryStore
+from ...memory.turn_memory import TurnMemory
+from ...memory.unstored import UnstoredStatements
+from ...memory.values import MemoryRules
+from ...state.redis.connect import connect
 from .connection import connect_in_use, redis_url_in_use
 
 #: Seconds that a turn waits for the memory; then the turn runs without it.

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..config.settings import Settings, read_variable
-from ..replay.replaying import replay_job
+from ...config.settings import Settings, read_variable
+from ...replay.replaying import replay_job
 from .broker import secrets_in_use
 from .runtime import load_registry
 from .sessions import Sessions
 
 if TYPE_CHECKING:
-    from ..jobs.reading import ReadableJob
-    from ..replay.replay import ReplayResult
+    from ...jobs.reading import ReadableJob
+    from ...replay.replay import ReplayResult
 
 #: Value of a variable that is not set: a replay needs no API key. No text contains it by chance.
 _PLACEHOLDER = "symposia-unset-variable"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Literal
 
-from ..archive.results import ResultPage, decode_cursor, encode_cursor
-from ..models.errors import InvalidInput, SessionNotFound
-from ..models.turns.waiting import Pending
-from ..state.redis.unreadable import read_record
-from ..state.turns.parked import Inbox, InboxEntry
+from ...archive.results import ResultPage, decode_cursor, encode_cursor
+from ...models.errors import InvalidInput, SessionNotFound
+from ...models.turns.waiting import Pending
+from ...state.redis.unreadable import read_record
+from ...state.turns.parked import Inbox, InboxEntry
 from .sessions import Sessions
 
 

@@ -7,18 +7,18 @@ from functools import cached_property, partial
 
 from celery import Celery
 
-from ..config.settings import Settings
-from ..jobs.session_file import SessionFile
-from ..models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
-from ..models.protocol.collab import CollabStatus
-from ..models.text.ids import timestamp_from_ms
-from ..reviews.batches.context import review_context_of
-from ..reviews.scheduled_reviews import ScheduledReview
-from ..schedules.runner import ScheduleRunner
-from ..schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
-from ..schedules.store import ScheduleStore
-from ..state.redis.connect import connect
-from ..state.sessions.records import SessionState
+from ...config.settings import Settings
+from ...jobs.session_file import SessionFile
+from ...models.errors import InvalidInput, LifecycleError, SessionConflict, SessionNotFound
+from ...models.protocol.collab import CollabStatus
+from ...models.text.ids import timestamp_from_ms
+from ...reviews.batches.context import review_context_of
+from ...reviews.scheduled_reviews import ScheduledReview
+from ...schedules.runner import ScheduleRunner
+from ...schedules.schedule import RunOutcome, Schedule, ScheduleRun, ScheduleRunProgress
+from ...schedules.store import ScheduleStore
+from ...state.redis.connect import connect
+from ...state.sessions.records import SessionState
 from .sessions import Sessions
 
 #: Reasons of cancelled sessions that count as failed: errors, and limits reached before a turn was completed.
