@@ -8,8 +8,8 @@ from __future__ import annotations
 from pydantic_ai import FunctionToolset, RunContext
 
 from ...models.text.numbered_lines import split_lines
+from ...models.text.paths import MAX_PATH
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext
-from ...reviews.values.findings import MAX_PATH
 from ..agent import ReviewFilesPort
 from .tools import ToolContext, Toolset
 

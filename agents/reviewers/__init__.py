@@ -1,1 +1,1 @@
-"""Built-in reviewers that need no model."""
+"""The built-in reviewers of `symposia.reviews.reviewers`, under the names that agents files use."""

@@ -9,6 +9,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+#: Characters of a path: what Linux takes.
+MAX_PATH = 4_096
+
 
 def _expanded(path: Path) -> Path:
     try:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from ...agents.reviewers.code import fenced_blocks
 from ...models.protocol.collab import CollabMode, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
@@ -20,6 +19,7 @@ from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import shown_lines
 from ..chunks.planner import ORCHESTRATOR, panel_of_part
 from ..inline_ignores import with_ignores
+from ..reviewers.code import fenced_blocks
 from ..sources.archived_sessions import REVIEW_TAG
 from ..state.records import BatchHead, ItemRecord
 from ..values.answers import ReviewerAnswer, parse_reviewer_answer

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from ...agents.reviewers.code import fence_text, fenced_blocks
 from ...models.text.numbered_lines import (
     CONTEXT,
     NUMBERED,
@@ -21,6 +20,7 @@ from ...models.text.numbered_lines import (
     format_ranges,
     read_numbered_lines,
 )
+from ..reviewers.code import fence_text, fenced_blocks
 from ..values.runs import Item, ItemPart
 from .splitter import Chunk
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from ...models.errors import InvalidInput
-from ..values.findings import MAX_PATH
+from ...models.text.paths import MAX_PATH
 from ..values.runs import SkippedItem
 
 #: Maximum depth of folders.

@@ -22,9 +22,10 @@ from pydantic import Field, model_validator
 from ...models.errors import InvalidInput
 from ...models.protocol.base import NonBlank
 from ...models.text.numbered_lines import split_lines
+from ...models.text.paths import MAX_PATH
 from ...models.turns.frozen import Frozen
 from .defect_set import DefectSet
-from .findings import MAX_PATH, Finding
+from .findings import Finding
 
 Kind = Annotated[NonBlank, Field(max_length=100)]
 Word = Annotated[NonBlank, Field(max_length=100)]

@@ -18,6 +18,7 @@ from pydantic import Field, model_validator
 from ...models.protocol.base import NonBlank, Text
 from ...models.severity import Severity
 from ...models.text.numbered_lines import split_lines
+from ...models.text.paths import MAX_PATH
 from ...models.turns.frozen import Frozen
 
 #: Characters of a rule's name, of what is said of a finding, and of what is put in place of it.
@@ -29,8 +30,6 @@ MAX_QUOTE = 500
 #: Lines of an excerpt before and after the flagged lines, and in all.
 EXCERPT_MARGIN = 3
 MAX_EXCERPT = 15
-#: Characters of a path: what Linux takes.
-MAX_PATH = 4_096
 #: Lines of an item are counted no further.
 MAX_LINE = 10**9
 

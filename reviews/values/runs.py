@@ -14,11 +14,12 @@ from ...models.protocol.base import NonBlank, Text
 from ...models.severity import Severity
 from ...models.text.ids import Id, ResourceName, Timestamp
 from ...models.text.numbered_lines import format_ranges
+from ...models.text.paths import MAX_PATH
 from ...models.text.redact import one_line
 from ...models.turns.frozen import Frozen
 from ...models.turns.turn import Usage
 from .documents.facts import RepositoryFacts
-from .findings import MAX_PATH, Finding, FindingStatus, format_counts, summarise_findings
+from .findings import Finding, FindingStatus, format_counts, summarise_findings
 
 
 class ItemKind(StrEnum):

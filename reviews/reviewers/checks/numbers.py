@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from ....reviews.values.documents.document import Document
+from ...values.documents.document import Document
 from .remark import Remark, line_at
 
 _VALUE = r"(?P<value>\d[\d,_]*(?:\.\d+)?)\s*(?P<unit>%|[A-Za-z\u00b5]{1,12})?"

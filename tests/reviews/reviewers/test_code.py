@@ -9,11 +9,11 @@ import pytest
 
 from scaling import patient
 from symposia.agents.registry.registry import Registry
-from symposia.agents.reviewers.code import extract_code, fence_text, review_turn
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.items import WorkItem
 from symposia.models.turns.turn import Expects
+from symposia.reviews.reviewers.code import extract_code, fence_text, review_turn
 
 CLEAN = "Here it is:\n```python app.py\nprint('hello')\n```\nAll done."
 WASTEFUL = "```python app.py\nimport os\n\nprint('hello')\n```"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.reviewers.workspace import bandit_options, is_safe_path, to_toml, workspace
+from symposia.reviews.reviewers.workspace import bandit_options, is_safe_path, to_toml, workspace
 
 _TEXTS = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
 _VALUES = st.recursive(

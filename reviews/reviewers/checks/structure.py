@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ....reviews.values.documents.document import Document, sections
+from ...values.documents.document import Document, sections
 from .remark import Remark
 
 #: Headings that may have nothing below them.

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from symposia.agents.reviewers.judge import judge
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.turns.turn import Expects
+from symposia.reviews.reviewers.judge import judge
 
 FOUND = json.dumps(
     {

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.agents.reviewers.code import fence_text, fenced_blocks
+from symposia.reviews.reviewers.code import fence_text, fenced_blocks
 
 lines = st.text(alphabet=st.sampled_from("`~ax \t\n"), max_size=60)
 

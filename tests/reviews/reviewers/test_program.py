@@ -13,10 +13,10 @@ from scaling import patient
 from symposia.agents.programs.agent import CommandEntry
 from symposia.agents.registry.agents_file import AgentsFile
 from symposia.agents.registry.registry import Registry
-from symposia.agents.reviewers.code import fence_text
-from symposia.agents.reviewers.program import run_on_item
 from symposia.models.errors import AgentFailed
 from symposia.models.sessions.options import AgentBinding
+from symposia.reviews.reviewers.code import fence_text
+from symposia.reviews.reviewers.program import run_on_item
 from symposia.reviews.values.answers import parse_reviewer_answer
 
 #: A program that reports each line with TODO, as SARIF.

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from ....reviews.values.documents.document import Document, Passage
+from ...values.documents.document import Document, Passage
 from .remark import Remark, line_at
 
 #: Maximum words of a sentence.

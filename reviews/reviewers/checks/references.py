@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ....reviews.values.documents.document import Document
-from ....reviews.values.documents.facts import RepositoryFacts
+from ...values.documents.document import Document
+from ...values.documents.facts import RepositoryFacts
 from .remark import Remark, line_at
 
 _REFERENCE = re.compile(r"(?<![\w\]!\\])\[[^\[\]\n]+\]\[([^\[\]\n]+)\]")

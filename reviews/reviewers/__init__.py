@@ -1,0 +1,1 @@
+"""Built-in reviewers that need no model."""
