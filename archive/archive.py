@@ -1,15 +1,14 @@
-"""The archive: one database with its readers, writers, pruners and workspace transactions.
+"""The archive: one database, with the reader, writer and pruner of sessions. Features keep rows of their own in it.
 
 Its schema is checked with one query and upgraded where it is older. Alembic is imported only for an upgrade,
 because its import would slow down the start of every reader. A part is imported when it is first used: a program that
-lists sessions needs neither the writers nor the tables of tasks and reviews.
+lists sessions does not need the writer.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -19,10 +18,10 @@ from ..models.errors import ArchiveError
 from .engine import Database
 
 if TYPE_CHECKING:
-    from ..reviews.archive.store import ReviewReader, ReviewWriter
-    from ..workspace.sql.changes import WorkspaceChanges
-    from ..workspace.sql.listing import WorkspaceQueries
-    from .pruners import ArchivePruner, ReviewPruner, TaskPruner
+    from sqlalchemy import Connection
+
+    from ..models.sessions.archived import ArchivePage
+    from .pruner import ArchivePruner
     from .sessions.reader import ArchiveReader
     from .sessions.writer import ArchiveWriter
 
@@ -56,42 +55,24 @@ def _revision(database: Database) -> str | None:
         return revision
 
 
-class WorkspaceStore:
-    """Tasks and conversations in a database. Every method may raise ArchiveUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @contextmanager
-    def changing(self) -> Iterator[WorkspaceChanges]:
-        """Open a write transaction, which writes all changes or none."""
-        from ..workspace.sql.changes import WorkspaceChanges
-
-        with self._database.writing() as connection:
-            yield WorkspaceChanges(connection)
-
-    @contextmanager
-    def reading(self) -> Iterator[WorkspaceQueries]:
-        """Open a read transaction with a snapshot of one instant."""
-        from ..workspace.sql.listing import WorkspaceQueries
-
-        with self._database.reading() as connection:
-            if not self._database.is_sqlite:  # a SQLite transaction always has a snapshot
-                connection.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
-            yield WorkspaceQueries(connection)
-
-
 class Archive:
-    """Sessions, tasks and conversations in the database at `url`. The constructor does not connect.
+    """Sessions in the database at `url`. The constructor does not connect.
 
     Args:
         url: As in `Database`.
         owns_folder: As in `Database`.
+        deliver: Function that is called for each page of entries, in the transaction that archives it.
     """
 
-    def __init__(self, url: str, *, owns_folder: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        owns_folder: bool = False,
+        deliver: Callable[[Connection, ArchivePage], None] = lambda *_: None,
+    ) -> None:
         self.database = Database(url, owns_folder=owns_folder)
-        self.tasks = WorkspaceStore(self.database)
+        self._deliver = deliver
         self._is_ready = False
         self._lock = threading.Lock()
 
@@ -100,7 +81,7 @@ class Archive:
         """The writer of sessions."""
         from .sessions.writer import ArchiveWriter
 
-        return ArchiveWriter(self.database)
+        return ArchiveWriter(self.database, self._deliver)
 
     @cached_property
     def reader(self) -> ArchiveReader:
@@ -112,37 +93,9 @@ class Archive:
     @cached_property
     def pruner(self) -> ArchivePruner:
         """The pruner of sessions."""
-        from .pruners import ArchivePruner
+        from .pruner import ArchivePruner
 
         return ArchivePruner(self.database)
-
-    @cached_property
-    def task_pruner(self) -> TaskPruner:
-        """The pruner of tasks."""
-        from .pruners import TaskPruner
-
-        return TaskPruner(self.database)
-
-    @cached_property
-    def review_writer(self) -> ReviewWriter:
-        """The writer of reviews."""
-        from ..reviews.archive.store import ReviewWriter
-
-        return ReviewWriter(self.database)
-
-    @cached_property
-    def review_reader(self) -> ReviewReader:
-        """The reader of reviews."""
-        from ..reviews.archive.store import ReviewReader
-
-        return ReviewReader(self.database)
-
-    @cached_property
-    def review_pruner(self) -> ReviewPruner:
-        """The pruner of reviews."""
-        from .pruners import ReviewPruner
-
-        return ReviewPruner(self.database)
 
     def prepare(self) -> None:
         """Upgrade the database to the newest revision, once.

@@ -10,7 +10,6 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..models.errors import InvalidInput
 from ..models.sessions.archived import Documents
-from ..reviews.values.findings import Finding
 
 T = TypeVar("T")
 
@@ -88,53 +87,6 @@ class PagePosition(NamedTuple):
             InvalidInput: The cursor is not valid.
         """
         return cls(*decode_cursor(cursor, int, int))
-
-
-class CachedResult(NamedTuple):
-    """An earlier result of a panel for an item."""
-
-    findings: tuple[Finding, ...]
-    summary: str
-    session_id: str | None
-    #: Files that models read, with their digests.
-    reads: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class TrendPoint:
-    """Findings of one review run, in the trend of its root."""
-
-    run_id: str
-    root_name: str
-    panel: str
-    branch: str
-    revision: str
-    #: One of `RunState`.
-    state: str
-    started_ms: int
-    #: Number of open findings by severity, the most severe first.
-    findings: Mapping[str, int]
-    new: int
-    gone: int
-    suppressed: int
-
-
-@dataclass(frozen=True, slots=True)
-class ListedRun:
-    """A review run in a listing of the archive."""
-
-    run_id: str
-    root_name: str
-    panel: str
-    #: One of `RunState`.
-    state: str
-    started_ms: int
-    ended_ms: int | None
-    #: Number of items by state, and number of findings by status.
-    items: Mapping[str, int]
-    findings: Mapping[str, int]
-    tokens: int
-    cost_micros: int
 
 
 def encode_cursor(*parts: int | str) -> str:

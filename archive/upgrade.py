@@ -8,9 +8,6 @@ from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from ..reviews.archive import tables as _reviews  # noqa: F401 - adds its tables to METADATA
-from ..workspace.sql import indexes as _indexes  # noqa: F401 - adds its index to METADATA
-from ..workspace.sql import tables as _conversations  # noqa: F401 - adds its tables to METADATA
 from .engine import Database
 from .tables import METADATA
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..models.errors import RedisUnavailable, ReviewNotFound
+from ..reviews.archive.access import review_reader
 from .base import BaseClient
 from .building.sessions import find_id
 
@@ -13,7 +14,8 @@ from .building.sessions import find_id
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ..archive.results import ResultPage, TrendPoint
+    from ..archive.results import ResultPage
+    from ..reviews.archive.results import TrendPoint
     from ..reviews.batches.request import ReviewRequest
     from ..reviews.job import ReviewJob
     from ..reviews.review_list import ListedReview
@@ -200,7 +202,7 @@ class ReviewMethods(BaseClient):
         archive = self._parts.sessions.archive
         if archive is None or archive.open_reader() is None:
             return []
-        return archive.review_reader.trend(root, panel, branch=branch, limit=limit)
+        return review_reader(archive).trend(root, panel, branch=branch, limit=limit)
 
     def get_review(self, batch_id: str) -> ReviewJob:
         """Return a review that was started before, in any process. With a whole id, nothing is read yet.
@@ -226,7 +228,7 @@ class ReviewMethods(BaseClient):
 
         archive = self._parts.sessions.archive
         is_readable = archive is not None and archive.open_reader() is not None
-        archived = archive.review_reader.ids(prefix) if archive is not None and is_readable else []
+        archived = review_reader(archive).ids(prefix) if archive is not None and is_readable else []
         try:
             listed = self._parts.reviews.index.newest(count=LISTED)
         except RedisUnavailable:

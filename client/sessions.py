@@ -402,7 +402,7 @@ class SessionMethods(BaseClient):
             ArchiveUnavailable: The archive does not answer.
             RedisUnavailable: Redis does not answer.
         """
-        from ..tasks.sessions.restore_prune import restore
+        from ..tasks.sessions.restore import restore
 
         sessions = self._parts.sessions
         if sessions.archive is None:

@@ -9,6 +9,7 @@ from redis.exceptions import RedisError
 
 from ..models.errors import InvalidInput, ReviewNotFound, StateError
 from ..state.presence import WorkerWatch
+from .archive.access import review_reader
 from .batches.batch import advance_batch, stop_batch
 from .batches.completion import read_run
 from .batches.context import ReviewContext
@@ -54,9 +55,9 @@ class ReviewJob:
             return read_run(self._context, self.id)
         except (ReviewNotFound, StateError, RedisError):
             archive = self._context.archive
-            if archive is None or archive.open_reader() is None or not archive.review_reader.ids(self.id):
+            if archive is None or archive.open_reader() is None or not review_reader(archive).ids(self.id):
                 raise
-            return archive.review_reader.run(self.id)
+            return review_reader(archive).run(self.id)
 
     def follow(self, timeout: float | None = None) -> Iterator[BatchView]:
         """Yield the progress until the review has ended; log a warning when no worker is running.

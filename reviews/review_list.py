@@ -10,10 +10,12 @@ from typing import Any
 
 from redis.exceptions import RedisError
 
-from ..archive.results import MAX_PAGE_SIZE, ListedRun, PagePosition, ResultPage, decode_cursor, encode_cursor
+from ..archive.results import MAX_PAGE_SIZE, PagePosition, ResultPage, decode_cursor, encode_cursor
 from ..models.errors import ReviewNotFound, StateError
 from ..models.text.ids import timestamp_from_ms
 from ..state.redis.unreadable import Unreadable, read_record
+from .archive.access import review_reader
+from .archive.results import ListedRun
 from .batches.context import ReviewContext
 from .state.records import BatchView
 
@@ -88,7 +90,7 @@ def _read_cursor(cursor: str) -> _Key:
 
 def _reader(context: ReviewContext) -> Any:
     archive = context.archive
-    return None if archive is None or archive.open_reader() is None else archive.review_reader
+    return None if archive is None or archive.open_reader() is None else review_reader(archive)
 
 
 def _archived(context: ReviewContext, limit: int, last: _Key | None) -> list[tuple[_Key, ListedReview]]:

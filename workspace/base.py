@@ -16,6 +16,7 @@ from ..models.errors import (
 )
 from ..models.text.ids import new_id, normalize_id
 from .notifications import NotificationStreams
+from .sql.store import WorkspaceStore
 from .values.conversation import MAX_MEMBERS, MAX_PAGE_SIZE, Conversation, Metadata
 from .values.task import Notification, NotificationKind, Task, TaskStatus
 
@@ -51,7 +52,7 @@ class WorkspaceMethods:
     @property
     def _book(self) -> WorkspaceStore:
         self._archive.prepare()
-        return self._archive.tasks
+        return WorkspaceStore(self._archive.database)
 
     def _notify(
         self,

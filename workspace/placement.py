@@ -18,6 +18,7 @@ from ..models.sessions.spec import SessionSpec
 from ..models.sessions.submission import Submission
 from ..models.text.ids import normalize_id
 from .base import check_active
+from .sql.store import WorkspaceStore
 from .values.conversation import read_agent
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class TaskPlacement:
         if archive is None:
             raise InvalidInput(field, value, "requires the archive, which is disabled (SYMPOSIA_ARCHIVE)")
         archive.prepare()
-        with archive.tasks.reading() as pages:
+        with WorkspaceStore(archive.database).reading() as pages:
             yield pages
 
 

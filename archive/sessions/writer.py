@@ -16,7 +16,6 @@ from typing import Protocol, TypeAlias
 from sqlalchemy import Connection, select
 
 from ...models.sessions.archived import STREAM_STARTS, ArchivePage, ArchiveProgress, Snapshot, StreamPositions
-from ...workspace.sql.messages import deliver_session_messages
 from ..engine import Database
 from ..tables import ATTACHMENT, BLOB, COLLAB
 from . import rows
@@ -54,10 +53,16 @@ _Sessions: TypeAlias = Sequence[tuple[_Session, ArchivePage]]
 
 
 class ArchiveWriter:
-    """Writer of sessions. Every method may raise ArchiveUnavailable."""
+    """Writer of sessions. Every method may raise ArchiveUnavailable.
 
-    def __init__(self, database: Database) -> None:
+    Args:
+        database: The database.
+        deliver: As in `Archive`.
+    """
+
+    def __init__(self, database: Database, deliver: Callable[[Connection, ArchivePage], None]) -> None:
         self._database = database
+        self._deliver = deliver
 
     def progress(self, session_ids: Sequence[str]) -> dict[str, ArchiveProgress]:
         """Return the archived progress of the newest session of each id; sessions not archived are left out."""
@@ -87,7 +92,7 @@ class ArchiveWriter:
                 page = read_on(session.progress)
             while True:
                 _insert_entries(connection, [(session, page)])
-                deliver_session_messages(connection, page)
+                self._deliver(connection, page)
                 if page.snapshot is not None:
                     break
                 page = read_on(ArchiveProgress(page.opened_ms, 0, page.until))

@@ -10,7 +10,7 @@ from ...models.text.words import count_of
 from ..common.options import AsJson, SessionId
 
 if TYPE_CHECKING:
-    from ...tasks.sessions.restore_prune import Pruned
+    from ...client.pruning import Pruned
 
 
 def add_to(app: typer.Typer) -> None:
@@ -65,11 +65,11 @@ def prune(
     Example: [bold]symposia prune --older-than 90d --dry-run[/bold]
     """
     from ...client import Client
+    from ...client.pruning import Pruned, prune
     from ...config.settings import load_settings
     from ...models.errors import InvalidInput
     from ...state.redis.connect import connect
     from ...state.sessions.index import SessionIndex
-    from ...tasks.sessions.restore_prune import Pruned, prune
     from ..common.arguments import age_ms
     from ..common.screen import console, print_json
 

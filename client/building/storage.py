@@ -10,6 +10,7 @@ from ...config.project import is_default_data_dir
 from ...config.settings import Settings
 from ...models.extras import Needed
 from ...tasks.runtime.archiving import Archiver, ArchivingTimes
+from ...workspace.sql.store import deliver_to_conversation
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -34,7 +35,7 @@ def open_archive(settings: Settings) -> Archive | None:
 
     # The folder of any other file may contain files that other users need.
     owns_folder = settings.database_url is None and is_default_data_dir(settings.data_dir)
-    return Archive(url, owns_folder=owns_folder)
+    return Archive(url, owns_folder=owns_folder, deliver=deliver_to_conversation)
 
 
 def build_archiver(settings: Settings, client: Redis) -> Archiver | None:

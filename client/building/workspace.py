@@ -11,6 +11,7 @@ from ...config.settings import Settings
 from ...models.errors import ArchiveError
 from ...workspace.notifications import NotificationStreams
 from ...workspace.service import WorkspaceService
+from ...workspace.sql.store import WorkspaceStore
 from ...workspace.task_requests import GRACE_MS
 from .connection import connect_in_use
 
@@ -56,5 +57,5 @@ def count_overdue_tasks(archive: Archive) -> int:
         ArchiveError: The archive cannot be read.
     """
     late_ms = GRACE_MS + int(3 * OVERDUE_CHECK_INTERVAL_S * 1000)
-    with archive.tasks.reading() as pages:
+    with WorkspaceStore(archive.database).reading() as pages:
         return pages.count_overdue_tasks(before_ms=time.time_ns() // 1_000_000 - late_ms)

@@ -14,10 +14,11 @@ from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, or
 
 from ...archive.engine import Database
 from ...archive.inserts import insert_into
-from ...archive.results import MAX_PAGE_SIZE, CachedResult, ListedRun, PagePosition, ResultPage, TrendPoint
+from ...archive.results import MAX_PAGE_SIZE, PagePosition, ResultPage
 from ...models.errors import InvalidInput, ReviewNotFound
 from ..values.findings import Finding, FindingStatus
 from ..values.runs import Item, ItemState, ReviewRun, RunState
+from .results import CachedResult, ListedRun, TrendPoint
 from .tables import (
     FINDING,
     REVIEW_ITEM,

@@ -7,9 +7,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, or_, select
 
-from ...archive.results import TrendPoint
 from ...models.severity import Severity
 from ..values.findings import FindingStatus
+from .results import TrendPoint
 from .tables import FINDING, REVIEW_RUN
 
 _CLOSED = (FindingStatus.GONE.value, FindingStatus.SUPPRESSED.value)

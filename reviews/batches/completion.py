@@ -12,6 +12,7 @@ from ...models.text.ids import moment_from_ms, new_id
 from ...models.text.words import count_of
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
+from ..archive.access import review_reader, review_writer
 from ..comparing import compare_run
 from ..state.records import BatchHead, BatchView, ItemRecord
 from ..state.store import ReviewStore
@@ -51,7 +52,7 @@ def finish_batch(review_context: ReviewContext, batch_id: str) -> bool:
     if review_context.archive is not None:
         try:
             review_context.archive.prepare()
-            review_context.archive.review_writer.write(run)
+            review_writer(review_context.archive).write(run)
         except ArchiveUnavailable:
             if not _archive_timed_out(review_context, view):
                 raise
@@ -80,8 +81,8 @@ def read_run(review_context: ReviewContext, batch_id: str) -> ReviewRun:
     view = review_context.store.view(batch_id)
     if view.has_ended and review_context.archive is not None:
         reader = review_context.archive.open_reader()
-        if reader is not None and review_context.archive.review_reader.ids(batch_id, limit=1):
-            return review_context.archive.review_reader.run(batch_id)
+        if reader is not None and review_reader(review_context.archive).ids(batch_id, limit=1):
+            return review_reader(review_context.archive).run(batch_id)
     head = review_context.store.head(batch_id)
     return compare_run(run_of(review_context.store, head, view), is_whole=head.is_whole)
 
@@ -143,7 +144,7 @@ def _previous(review_context: ReviewContext, head: BatchHead, view: BatchView) -
     try:
         review_context.archive.prepare()
         root = head.root or head.root_name
-        return review_context.archive.review_reader.previous_findings(
+        return review_reader(review_context.archive).previous_findings(
             root, head.panel.name, branch=head.against or None, without=head.batch_id
         )
     except ArchiveUnavailable:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..archive.access import review_reader
 from ..chunks.planner import ItemPlan, SessionPlanner
 from ..chunks.project import Project
 from ..state.readable_files import file_digest
@@ -127,7 +128,7 @@ def known_results(
         return {}
     archive.prepare()
     by_key = {item.key: item for item in items}
-    found = archive.review_reader.cached_results(sha, by_key.values())
+    found = review_reader(archive).cached_results(sha, by_key.values())
     return {
         key: ItemResult(
             item=by_key[key],

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...models.errors import InvalidInput
+from ..archive.access import review_reader
 from ..sources.git import Git
 from ..sources.repository import Repository
 
@@ -91,5 +92,5 @@ def last_revision(
         rule = "must be a git revision: `last` requires the archive, which is disabled (SYMPOSIA_ARCHIVE)"
         raise InvalidInput("since", LAST, rule)
     archive.prepare()
-    revision = archive.review_reader.last_revision(root, panel, scope)
+    revision = review_reader(archive).last_revision(root, panel, scope)
     return revision if revision and repository is not None and repository.has_commit(revision) else None

@@ -25,8 +25,16 @@ from symposia.archive.engine import Database
 from symposia.archive.tables import METADATA
 from symposia.archive.upgrade import LOCK, migrate, newest_revision, revision_of
 from symposia.models.errors import ArchiveError
+from symposia.reviews.archive import tables as review_tables
+from symposia.workspace.sql import indexes as workspace_indexes
+from symposia.workspace.sql import tables as workspace_tables
+from symposia.workspace.sql.store import deliver_to_conversation
 
 pytestmark = pytest.mark.leaves_keys
+
+
+#: Modules whose tables the archive has.
+TABLES = (review_tables, workspace_tables, workspace_indexes)
 
 
 def is_ours(_item: object, name: str | None, *_more: object) -> bool:
@@ -113,7 +121,7 @@ def test_upgrade_keeps_sessions_searchable(database_url: str, table: Table) -> N
 
 
 def test_downgrade_keeps_sessions_searchable(database_url: str, client: Redis) -> None:
-    archive = Archive(database_url)
+    archive = Archive(database_url, deliver=deliver_to_conversation)
     archive.prepare()
     conversation = TaskRoom(archive).conversation()
     table = Table(client, opened=False)

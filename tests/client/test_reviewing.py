@@ -18,6 +18,7 @@ from symposia.models.errors import (
     ReviewNotFound,
     UnknownAgent,
 )
+from symposia.reviews.archive.store import ReviewWriter
 
 IDS = [f"0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d1{i}" for i in range(3)]
 #: Nothing listens there.
@@ -127,7 +128,7 @@ def test_archived_review_is_found_by_a_short_id(redis_url: str, tmp_path: Path):
         settings = load_settings(redis_url=url, data_dir=tmp_path, archive=True)
         with Client(settings) as client:
             client.archive.prepare()
-            client.archive.review_writer.write(a_run().model_copy(update={"id": IDS[0]}))
+            ReviewWriter(client.archive.database).write(a_run().model_copy(update={"id": IDS[0]}))
             assert client.get_review(IDS[0][:8]).id == IDS[0]
 
 

@@ -12,6 +12,7 @@ from review_tools.git_tree import GitTree
 from review_tools.values import a_run
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
+from symposia.reviews.archive.store import ReviewReader, ReviewWriter
 from symposia.reviews.batches.request import ReviewRequest
 from symposia.reviews.requests.files import HowToReview, request_for_files
 from symposia.reviews.requests.roots import LAST
@@ -41,7 +42,7 @@ def ran(tree: GitTree, archive: Archive, revision: str, state: RunState = RunSta
 
 def record(asked: ReviewRequest, archive: Archive, **values: Any) -> None:
     values = {"panel": "code", "scope": asked.scope, "revision": asked.revision} | values
-    archive.review_writer.write(a_run(root_name=asked.root_name, root=asked.root, **values))
+    ReviewWriter(archive.database).write(a_run(root_name=asked.root_name, root=asked.root, **values))
 
 
 def order(tree: GitTree, archive: Archive | None, **how: Unpack[HowToReview]) -> ReviewRequest:
@@ -119,8 +120,8 @@ def test_folders_of_the_same_name_are_not_compared(tree, archive, tmp_path):
     assert mine.root_name == theirs.root_name == "shop"
     assert mine.root == request_for_files([tree.folder / "a.py"]).root
     assert mine.root != theirs.root
-    assert archive.review_reader.last_revision(theirs.root, "code", theirs.scope) is None
-    assert archive.review_reader.last_revision(mine.root, "code", mine.scope) == mine.revision
+    assert ReviewReader(archive.database).last_revision(theirs.root, "code", theirs.scope) is None
+    assert ReviewReader(archive.database).last_revision(mine.root, "code", mine.scope) == mine.revision
     assert str(tmp_path) not in mine.root
 
 

@@ -12,8 +12,8 @@ from redis import Redis
 from live import result_of
 from symposia.archive.sessions.reader import ArchiveReader
 from symposia.archive.upgrade import newest_revision, revision_of
+from symposia.client.pruning import prune
 from symposia.models.protocol.collab import CollabStatus
-from symposia.tasks.sessions.restore_prune import prune
 from upgrades.releases import load_release
 from upgrades.stage import UpgradeStage, empty_stage
 

@@ -11,6 +11,7 @@ from servers.databases import postgres, postgres_url
 from servers.postgres import own_database
 from sessions.task_room import TaskRoom
 from symposia.archive.archive import Archive
+from symposia.workspace.sql.store import deliver_to_conversation
 
 __all__ = ["postgres", "postgres_url"]
 
@@ -20,13 +21,16 @@ def shared_archive(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Archive]:
     if request.param == "sqlite":
-        archive = Archive(f"sqlite:///{tmp_path_factory.mktemp('archive') / 'archive.sqlite3'}")
+        archive = Archive(
+            f"sqlite:///{tmp_path_factory.mktemp('archive') / 'archive.sqlite3'}",
+            deliver=deliver_to_conversation,
+        )
         archive.prepare()
         yield archive
         archive.close()
         return
     with own_database(request.getfixturevalue("postgres_url")) as url:
-        archive = Archive(url)
+        archive = Archive(url, deliver=deliver_to_conversation)
         archive.prepare()
         yield archive
         archive.close()

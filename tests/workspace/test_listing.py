@@ -10,6 +10,7 @@ from scaling import scaled_examples
 from sessions.task_room import ANN, BEN, CHAIR, TaskRoom
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.text.ids import new_id
+from symposia.workspace.sql.store import WorkspaceStore
 from symposia.workspace.values.conversation import IncomingMessage
 
 #: What happens: between two pages, and before the first one.
@@ -91,7 +92,7 @@ def test_late_message_moves_no_conversation_back(room: TaskRoom) -> None:
         room.clock.now_ms += 1
         room.desk.send(ANN, it.id, "x")
     said = Message(role=Role.AGENT, content="said long ago")
-    with room.archive.tasks.changing() as changes:
+    with WorkspaceStore(room.archive.database).changing() as changes:
         changes.append(changes.lock_conversation(late.id), IncomingMessage(new_id(), said, 1))
     page = room.desk.conversation_list(BEN, limit=1)
     seen = [it.id for it in page.items]

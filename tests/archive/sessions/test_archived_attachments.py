@@ -9,11 +9,11 @@ import pytest
 
 from sessions.inline_runtime import InlineRuntime
 from stub_agents.files import PICTURE
+from symposia.client.pruning import prune
 from symposia.models.attachments.attachment import Attachment
 from symposia.models.sessions.archived import ArchiveProgress
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.keys import attachments_key
-from symposia.tasks.sessions.restore_prune import prune
 
 AGENTS = "\n".join(
     f'[agents.{name}]\nkind = "python"\ncallable = "stub_agents.files:{name}"'

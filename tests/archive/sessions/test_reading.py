@@ -11,10 +11,10 @@ from sessions.table import Table
 from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
 from symposia.archive.tables import METADATA
+from symposia.client.pruning import prune
 from symposia.models.errors import InvalidInput, SessionNotFound
 from symposia.models.text.ids import new_id
 from symposia.state.redis.readers import StreamReader
-from symposia.tasks.sessions.restore_prune import prune
 
 pytestmark = pytest.mark.leaves_keys
 

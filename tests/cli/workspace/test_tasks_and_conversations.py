@@ -18,6 +18,7 @@ from symposia.client.embedded import EmbeddedServer
 from symposia.models.text.ids import new_id
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
+from symposia.workspace.sql.store import WorkspaceStore
 from symposia.workspace.values.task import TaskRequest
 
 pytestmark = pytest.mark.long
@@ -75,7 +76,7 @@ def leave_waiting(data_dir: Path) -> None:
     archive.prepare()
     request = TaskRequest(task_id=new_id(), app="chair", initiator="zoe")
     now_ms = time.time_ns() // 1_000_000
-    with archive.tasks.changing() as changes:
+    with WorkspaceStore(archive.database).changing() as changes:
         changes.add_task(request, task_manager="chair", now_ms=now_ms, decide_by_ms=now_ms - LATE_MS)
     archive.close()
 

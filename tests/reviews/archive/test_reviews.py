@@ -14,21 +14,23 @@ from redis import Redis
 from review_tools.values import a_finding, a_result, a_run, an_item, findings
 from scaling import scaled_examples
 from symposia.archive.archive import Archive
+from symposia.client.pruning import prune
 from symposia.models.errors import InvalidInput, ReviewNotFound
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
+from symposia.reviews.archive.pruner import ReviewPruner
+from symposia.reviews.archive.store import ReviewReader, ReviewWriter
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.values.documents.facts import RepositoryFacts
 from symposia.reviews.values.findings import Finding
 from symposia.reviews.values.runs import ItemKind, ItemState, ReviewRun, RunState, SkippedItem
-from symposia.tasks.sessions.restore_prune import prune
 
 ODD = "naïve 日本語 🎭 \n ' \\ ; DROP TABLE finding; --"
 
 
 def written(archive: Archive, run: ReviewRun) -> ReviewRun:
-    archive.review_writer.write(run)
-    return archive.review_reader.run(run.id)
+    ReviewWriter(archive.database).write(run)
+    return ReviewReader(archive.database).run(run.id)
 
 
 def test_run_is_read_back_unchanged(archive: Archive) -> None:
@@ -74,19 +76,19 @@ def test_running_run_is_replaced_by_its_newer_state(archive: Archive) -> None:
     assert written(archive, first) == first
     last = compare_run(first.model_copy(update={"results": (a_result(a_finding()),), "ended_at": utcnow()}))
     assert written(archive, last) == last
-    assert len(archive.review_reader.page().items) == 1
+    assert len(ReviewReader(archive.database).page().items) == 1
 
 
 def test_concurrent_writers_of_a_run_write_it_once(archive: Archive) -> None:
     run = compare_run(a_run(a_result(a_finding(), a_finding(line=4))))
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(archive.review_writer.write, [run] * 24))
-    assert archive.review_reader.run(run.id) == run
+        list(pool.map(ReviewWriter(archive.database).write, [run] * 24))
+    assert ReviewReader(archive.database).run(run.id) == run
 
 
 def test_unknown_run_is_not_found(archive: Archive) -> None:
     with pytest.raises(ReviewNotFound, match="review 'x' not found"):
-        archive.review_reader.run("x")
+        ReviewReader(archive.database).run("x")
 
 
 # -- what need not be looked at again ----------------------------------------------------------
@@ -95,8 +97,8 @@ def test_unknown_run_is_not_found(archive: Archive) -> None:
 def test_reviewed_text_is_a_known_item(archive: Archive) -> None:
     reads = (("b.py", "d1"), ("c\x00.py", ""))
     result = a_result(a_finding(), summary="fine", session_id=new_id(), reads=reads)
-    archive.review_writer.write(a_run(result))
-    known = archive.review_reader.cached_results("p1", [result.item, an_item("b.py")])
+    ReviewWriter(archive.database).write(a_run(result))
+    known = ReviewReader(archive.database).cached_results("p1", [result.item, an_item("b.py")])
     assert known == {"app.py": (result.findings, "fine", result.session_id, reads)}
 
 
@@ -112,27 +114,29 @@ def test_reviewed_text_is_a_known_item(archive: Archive) -> None:
     ids=["another panel", "another text", "another path", "other lines", "other facts"],
 )
 def test_changed_panel_or_item_is_unknown(archive: Archive, panel_sha: str, changes: dict[str, Any]) -> None:
-    archive.review_writer.write(a_run(a_result(a_finding())))
-    assert archive.review_reader.cached_results(panel_sha, [an_item(**changes)]) == {}
+    ReviewWriter(archive.database).write(a_run(a_result(a_finding())))
+    assert ReviewReader(archive.database).cached_results(panel_sha, [an_item(**changes)]) == {}
 
 
 @pytest.mark.parametrize("state", sorted(set(ItemState) - {ItemState.DONE, ItemState.UNCHANGED}))
 def test_incomplete_review_is_unknown(archive: Archive, state: ItemState) -> None:
-    archive.review_writer.write(a_run(a_result(a_finding(), state=state)))
-    assert archive.review_reader.cached_results("p1", [an_item()]) == {}
+    ReviewWriter(archive.database).write(a_run(a_result(a_finding(), state=state)))
+    assert ReviewReader(archive.database).cached_results("p1", [an_item()]) == {}
 
 
 def test_newest_review_of_a_text_is_used(archive: Archive) -> None:
     for message in ("old", "new"):
-        archive.review_writer.write(a_run(a_result(a_finding(message=message), state=ItemState.UNCHANGED)))
-    (finding,) = archive.review_reader.cached_results("p1", [an_item()])["app.py"].findings
+        ReviewWriter(archive.database).write(
+            a_run(a_result(a_finding(message=message), state=ItemState.UNCHANGED))
+        )
+    (finding,) = ReviewReader(archive.database).cached_results("p1", [an_item()])["app.py"].findings
     assert finding.message == "new"
 
 
 def test_many_items_are_read_at_once(archive: Archive) -> None:
     results = [a_result(path=f"{number}.py") for number in range(1_200)]
-    archive.review_writer.write(a_run(*results))
-    assert len(archive.review_reader.cached_results("p1", [it.item for it in results])) == 1_200
+    ReviewWriter(archive.database).write(a_run(*results))
+    assert len(ReviewReader(archive.database).cached_results("p1", [it.item for it in results])) == 1_200
 
 
 # -- what was found before ---------------------------------------------------------------------
@@ -140,49 +144,49 @@ def test_many_items_are_read_at_once(archive: Archive) -> None:
 
 def previous(archive: Archive, **more: Any) -> list[tuple[str, str]]:
     return sorted(
-        (it.path, it.rule) for it in archive.review_reader.previous_findings("shop", "code", **more)
+        (it.path, it.rule) for it in ReviewReader(archive.database).previous_findings("shop", "code", **more)
     )
 
 
 def test_latest_review_of_a_path_counts(archive: Archive) -> None:
     a_old, b_old = (a_result(a_finding(path=path, rule="OLD"), path=path) for path in ("a.py", "b.py"))
-    archive.review_writer.write(a_run(a_old, b_old))
-    archive.review_writer.write(a_run(a_result(a_finding(path="a.py", rule="NEW"), path="a.py")))
-    archive.review_writer.write(a_run(a_result(path="b.py", state=ItemState.FAILED)))
-    archive.review_writer.write(
+    ReviewWriter(archive.database).write(a_run(a_old, b_old))
+    ReviewWriter(archive.database).write(a_run(a_result(a_finding(path="a.py", rule="NEW"), path="a.py")))
+    ReviewWriter(archive.database).write(a_run(a_result(path="b.py", state=ItemState.FAILED)))
+    ReviewWriter(archive.database).write(
         a_run(a_result(a_finding(path="a.py", rule="ELSE"), path="a.py"), panel="other")
     )
-    archive.review_writer.write(
+    ReviewWriter(archive.database).write(
         a_run(a_result(a_finding(path="a.py", rule="ELSE"), path="a.py"), root_name="x")
     )
     assert previous(archive) == [("a.py", "NEW"), ("b.py", "OLD")]
 
 
 def test_findings_of_a_deleted_file_are_gone_once(archive: Archive) -> None:
-    archive.review_writer.write(compare_run(a_run(a_result(a_finding(path="a.py"), path="a.py"))))
-    before = archive.review_reader.previous_findings("shop", "code")
+    ReviewWriter(archive.database).write(compare_run(a_run(a_result(a_finding(path="a.py"), path="a.py"))))
+    before = ReviewReader(archive.database).previous_findings("shop", "code")
     deleted = compare_run(a_run(), previous=before, is_whole=True)
     assert [it.status for it in deleted.findings] == ["gone"]
-    archive.review_writer.write(deleted)
+    ReviewWriter(archive.database).write(deleted)
     assert previous(archive) == []
 
 
 def test_repeated_run_is_not_compared_with_itself(archive: Archive) -> None:
     run = a_run(a_result(a_finding()))
-    archive.review_writer.write(run)
+    ReviewWriter(archive.database).write(run)
     assert previous(archive) == [("app.py", "F401")]
     assert previous(archive, without=run.id) == []
 
 
 def test_last_revision_is_of_the_newest_completed_run(archive: Archive) -> None:
-    assert archive.review_reader.last_revision("shop", "code", "s") is None
+    assert ReviewReader(archive.database).last_revision("shop", "code", "s") is None
     began = utcnow()
     for minutes, revision, state in ((0, "r1", "completed"), (1, "r2", "partial"), (2, "", "completed")):
         at = began + timedelta(minutes=minutes)
         run = a_run(revision=revision, state=RunState(state), started_at=at, scope="s")
-        archive.review_writer.write(run)
-    assert archive.review_reader.last_revision("shop", "code", "s") == "r1"
-    assert archive.review_reader.last_revision("shop", "code", "") is None
+        ReviewWriter(archive.database).write(run)
+    assert ReviewReader(archive.database).last_revision("shop", "code", "s") == "r1"
+    assert ReviewReader(archive.database).last_revision("shop", "code", "") is None
 
 
 # -- lists, and what is forgotten --------------------------------------------------------------
@@ -197,47 +201,47 @@ def test_runs_are_listed_newest_first_with_counts(archive: Archive) -> None:
         for at in (began + timedelta(seconds=number) for number in range(5))
     ]
     for run in runs:
-        archive.review_writer.write(run)
-    page = archive.review_reader.page(limit=3)
-    rest = archive.review_reader.page(limit=3, after=page.cursor, root_name="shop", panel="code")
+        ReviewWriter(archive.database).write(run)
+    page = ReviewReader(archive.database).page(limit=3)
+    rest = ReviewReader(archive.database).page(limit=3, after=page.cursor, root_name="shop", panel="code")
     assert [it.run_id for it in (*page.items, *rest.items)] == [it.id for it in reversed(runs)]
     assert rest.cursor is None
     assert page.items[0].items == {"done": 1, "failed": 1}
     assert page.items[0].findings == {"new": 1}
-    assert archive.review_reader.page(root_name="x").items == ()
+    assert ReviewReader(archive.database).page(root_name="x").items == ()
     with pytest.raises(InvalidInput, match="cursor: must be a cursor"):
-        archive.review_reader.page(after="x")
+        ReviewReader(archive.database).page(after="x")
     with pytest.raises(InvalidInput, match="limit: must be from 1"):
-        archive.review_reader.page(limit=0)
+        ReviewReader(archive.database).page(limit=0)
 
 
 def test_run_is_found_by_a_short_id(archive: Archive) -> None:
     run = a_run()
-    archive.review_writer.write(run)
-    assert archive.review_reader.ids(run.id[:6]) == [run.id]
-    assert archive.review_reader.ids("%") == []
+    ReviewWriter(archive.database).write(run)
+    assert ReviewReader(archive.database).ids(run.id[:6]) == [run.id]
+    assert ReviewReader(archive.database).ids("%") == []
 
 
 def test_pruning_removes_old_runs_but_the_newest(client: Redis, archive: Archive) -> None:
     long_ago = utcnow() - timedelta(days=100)
     old, newest = (a_run(a_result(a_finding()), started_at=long_ago, ended_at=long_ago) for _ in range(2))
     for run in (old, newest):
-        archive.review_writer.write(compare_run(run))
+        ReviewWriter(archive.database).write(compare_run(run))
     before_ms = round(utcnow().timestamp() * 1000)
     assert prune(archive, client, before_ms=before_ms, dry_run=True).reviews == 1
     assert prune(archive, client, user="42").reviews == 0
     assert prune(archive, client, before_ms=before_ms).reviews == 1
-    assert [it.run_id for it in archive.review_reader.page().items] == [newest.id]
-    assert archive.review_reader.ids(old.id) == []
-    assert len(archive.review_reader.run(newest.id).findings) == 1
+    assert [it.run_id for it in ReviewReader(archive.database).page().items] == [newest.id]
+    assert ReviewReader(archive.database).ids(old.id) == []
+    assert len(ReviewReader(archive.database).run(newest.id).findings) == 1
 
 
 def test_pruning_a_session_removes_its_findings(archive: Archive) -> None:
     keys = [f"session:{new_id()}" for _ in range(2)]
     results = [a_result(a_finding(path=key), item=an_item(key, kind=ItemKind.SESSION)) for key in keys]
     run = compare_run(a_run(*results))
-    archive.review_writer.write(run)
-    archive.review_pruner.delete_session_results([keys[0].removeprefix("session:")])
-    left = archive.review_reader.run(run.id)
+    ReviewWriter(archive.database).write(run)
+    ReviewPruner(archive.database).delete_session_results([keys[0].removeprefix("session:")])
+    left = ReviewReader(archive.database).run(run.id)
     assert [it.item.key for it in left.results] == keys[1:]
     assert [it.path for it in left.findings] == keys[1:]

@@ -10,6 +10,7 @@ import pytest
 
 from servers.postgres import MISSING, NAMED, Postgres, own_database, own_postgres, programs
 from symposia.archive.archive import Archive
+from symposia.workspace.sql.store import deliver_to_conversation
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +43,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def archive(database_url: str) -> Iterator[Archive]:
-    archive = Archive(database_url)
+    archive = Archive(database_url, deliver=deliver_to_conversation)
     archive.prepare()
     yield archive
     archive.close()

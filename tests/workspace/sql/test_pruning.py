@@ -11,9 +11,10 @@ from sqlalchemy import func, select
 from sessions.task_room import ANN, APP, BEN, CHAIR, TaskRoom
 from symposia.archive.archive import Archive
 from symposia.archive.tables import DIALOG, MESSAGE
+from symposia.client.pruning import Pruned, prune
 from symposia.models.errors import NotAMember, TaskRejectedError
 from symposia.state.redis.connect import connect
-from symposia.tasks.sessions.restore_prune import Pruned, prune
+from symposia.workspace.sql.pruner import TaskPruner
 from symposia.workspace.sql.tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 
 TABLES = (TASK, TASK_PARTICIPANT, CONVERSATION, MEMBER, DIALOG, MESSAGE)
@@ -67,7 +68,7 @@ def test_open_and_later_tasks_are_kept(room: TaskRoom, client: Redis) -> None:
 def test_more_tasks_than_one_batch_are_pruned(room: TaskRoom, client: Redis) -> None:
     for _ in range(5):
         room.desk.task_close(CHAIR, room.task(BEN).id)
-    some = room.archive.task_pruner.find(before_ms=room.clock.now_ms + 1, limit=2)
-    rest = room.archive.task_pruner.find(before_ms=room.clock.now_ms + 1, after_row=some[-1].task_id)
+    some = TaskPruner(room.archive.database).find(before_ms=room.clock.now_ms + 1, limit=2)
+    rest = TaskPruner(room.archive.database).find(before_ms=room.clock.now_ms + 1, after_row=some[-1].task_id)
     assert (len(some), len(rest)) == (2, 3)
     assert prune(room.archive, client, before_ms=room.clock.now_ms + 1).tasks == 5

@@ -1,12 +1,8 @@
-"""Restoring of archived sessions that Redis lost, and deletion of old entries of the archive.
-
-Live sessions are not deleted, because they would be archived again.
-"""
+"""Restoring of archived sessions that Redis lost."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from redis import Redis
@@ -15,7 +11,7 @@ from ...models.errors import NotRestorable, SessionNotFound
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchiveProgress
 from ...models.text.ids import new_id
-from ...state.sessions.archiving import Restorer, is_live
+from ...state.sessions.archiving import Restorer
 from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.family import read_children
 from ...state.sessions.index import SessionIndex
@@ -29,81 +25,6 @@ from ..waiting.parked_turn import read_all_questions
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
-
-
-@dataclass(slots=True)
-class Pruned:
-    """Numbers of deleted entries; in a dry run, of entries that would be deleted."""
-
-    sessions: int = 0
-    messages: int = 0
-    #: Number of sessions that were not deleted because they are still in Redis.
-    live: int = 0
-    #: Number of runs of batch reviews.
-    reviews: int = 0
-    #: Number of ended tasks, with their conversations.
-    tasks: int = 0
-
-
-def prune(
-    archive: Archive,
-    client: Redis,
-    *,
-    before_ms: int | None = None,
-    user: str | None = None,
-    dry_run: bool = False,
-) -> Pruned:
-    """Delete sessions that ended, or last changed, before `before_ms`.
-
-    Without `user`, delete also old review runs and ended tasks.
-
-    Args:
-        archive: The archive.
-        client: A Redis client, to find live sessions.
-        before_ms: Time in milliseconds since the epoch.
-        user: Only sessions that used the memory of this user.
-        dry_run: Count, but delete nothing.
-
-    Raises:
-        ArchiveUnavailable, RedisUnavailable: Some entries may be deleted; the call may be repeated.
-    """
-    archive.prepare()
-    done, after_row = Pruned(), 0
-    while found := archive.pruner.find(before_ms=before_ms, user=user, after_row=after_row):
-        after_row = found[-1].row
-        gone = [it for it in found if not is_live(client, it.session_id, it.opened_ms)]
-        done.sessions += len(gone)
-        done.messages += sum(it.messages for it in gone)
-        done.live += len(found) - len(gone)
-        if gone and not dry_run:
-            archive.review_pruner.delete_session_results([it.session_id for it in gone])
-            archive.pruner.delete([it.row for it in gone])
-    if not dry_run:  # also what an earlier call left
-        archive.pruner.delete_unused_attachments()
-    if before_ms is not None and user is None:
-        done.reviews = _prune_reviews(archive, before_ms, dry_run=dry_run)
-        _prune_tasks(archive, before_ms, done, dry_run=dry_run)
-    return done
-
-
-def _prune_reviews(archive: Archive, before_ms: int, *, dry_run: bool) -> int:
-    count, after_row = 0, 0
-    while rows := archive.review_pruner.find(before_ms=before_ms, after_row=after_row):
-        after_row = rows[-1]
-        count += len(rows)
-        if not dry_run:
-            archive.review_pruner.delete(rows)
-    return count
-
-
-def _prune_tasks(archive: Archive, before_ms: int, done: Pruned, *, dry_run: bool) -> None:
-    after_row = ""
-    while found := archive.task_pruner.find(before_ms=before_ms, after_row=after_row):
-        after_row = found[-1].task_id
-        done.tasks += len(found)
-        done.messages += sum(it.messages for it in found)
-        if not dry_run:
-            archive.task_pruner.delete([it.task_id for it in found])
 
 
 _STREAMS: tuple[Literal["dialog", "events", "journal"], ...] = ("dialog", "events", "journal")

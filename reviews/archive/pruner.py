@@ -1,0 +1,47 @@
+"""Deletion of old review runs from the archive in batches, with their items and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import delete, func, select, tuple_
+
+from ...archive.engine import Database
+from ..values.runs import ItemKind
+from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
+
+
+class ReviewPruner:
+    """Finder and deleter of old review runs. Every method may raise ArchiveUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def find(self, *, before_ms: int, after_row: int = 0, limit: int = 100) -> list[int]:
+        """Return the rows of runs that ended (or began, if they never ended) before a time, after the row `after_row`.
+
+        The newest run of a root and a panel is kept at any age, because the next run is compared with it.
+        """
+        newest = select(func.max(REVIEW_RUN.c.id)).group_by(REVIEW_RUN.c.root, REVIEW_RUN.c.panel)
+        query = (
+            select(REVIEW_RUN.c.id)
+            .where(REVIEW_RUN.c.id > after_row, REVIEW_RUN.c.id.not_in(newest))
+            .where(func.coalesce(REVIEW_RUN.c.ended_ms, REVIEW_RUN.c.started_ms) < before_ms)
+        )
+        with self._database.reading() as connection:
+            return list(connection.execute(query.order_by(REVIEW_RUN.c.id).limit(limit)).scalars())
+
+    def delete(self, rows: Sequence[int]) -> None:
+        """Delete runs with their items and findings."""
+        with self._database.writing() as connection:
+            connection.execute(delete(REVIEW_RUN).where(REVIEW_RUN.c.id.in_(rows)))
+
+    def delete_session_results(self, session_ids: Sequence[str]) -> None:
+        """Delete the results of reviews of archived sessions, in all runs with these sessions as items."""
+        item = REVIEW_ITEM.c
+        keys = [f"session:{session_id}" for session_id in session_ids]
+        about_them = (item.kind == ItemKind.SESSION.value) & item.item_key.in_(keys)
+        places = select(item.run, item.path).where(about_them)
+        with self._database.writing() as connection:
+            connection.execute(delete(FINDING).where(tuple_(FINDING.c.run, FINDING.c.path).in_(places)))
+            connection.execute(delete(REVIEW_ITEM).where(about_them))
