@@ -16,11 +16,10 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
 
 from ..models.errors import InvalidInput
 from ..models.memory.learned import Learned, MemoryOptions, MemoryUpdate
-from ..models.memory.recall import MemoryView, RecallContext, recall
+from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, recall
 from ..models.memory.services import Service, find_service
 from ..models.memory.state import MemoryState
 from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
@@ -46,20 +45,6 @@ log = logging.getLogger(__name__)
 
 #: Seconds without another attempt after a failed request to Redis.
 AWAY_S = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class RecalledMemory:
-    """The memory as read by one turn."""
-
-    #: The part shown to the turn.
-    view: MemoryView
-    #: The timestamp of all statements of this turn.
-    at_ms: int
-    #: True if the session has a user to whom the memory belongs.
-    has_owner: bool
-    #: The service of the session's own message; None: unknown.
-    service: str | None = None
 
 
 def _read_result(session_id: str, text: str) -> TurnResult | Unreadable:

@@ -20,7 +20,6 @@ from typing import Any
 from ..models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
 from ..models.text.ids import moment_from_ms, new_id
 from ..models.text.nearest import nearest_names
-from ..reviews.reports.formats import format_of
 from ..state.presence import WorkerPresence
 from ..state.redis.unreadable import Unreadable, read_record
 from ..tasks.runtime.graph import broker_error
@@ -157,8 +156,6 @@ class Schedules:
             InvalidInput: The first field that breaks a rule; nothing was written.
             RedisUnavailable: The call may be repeated with `replace`.
         """
-        for name in () if schedule.review is None else schedule.review.formats:
-            format_of(name, field="review.formats")
         self._check_names(schedule)
         self._store.put(schedule, mode="replace" if replace else "new")
         return self.get(schedule.name)

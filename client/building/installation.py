@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
     from ...memory.rooms import DialogMemory
     from ...reviews.batches.context import ReviewContext
+    from ...schedules.schedule import Schedule
     from ...schedules.schedules import Schedules
+    from ...state.presence import WorkerPresence
     from ...tasks.runtime.graph import TaskGraph
     from ...workspace.service import WorkspaceService
 
@@ -53,14 +55,14 @@ class Installation:
     @cached_property
     def schedules(self) -> Schedules:
         """The schedules."""
-        from ...schedules.schedules import Schedules, check_names
+        from ...schedules.schedules import Schedules
         from ...schedules.sending import send_schedule_task
         from ...schedules.store import ScheduleStore
 
         return Schedules(
             ScheduleStore(self.redis),
             partial(send_schedule_task, self._find_app),
-            partial(check_names, workers=self.sessions.workers),
+            partial(_check_schedule, workers=self.sessions.workers),
         )
 
     @cached_property
@@ -89,6 +91,16 @@ class Installation:
     def close(self) -> None:
         """Close all connections that were opened here. A second call does nothing."""
         self._opened.close()
+
+
+def _check_schedule(schedule: Schedule, workers: WorkerPresence) -> None:
+    """Refuse a schedule with names that are not known. Raises InvalidInput, UnknownAgent."""
+    from ...reviews.reports.formats import format_of
+    from ...schedules.schedules import check_names
+
+    for name in () if schedule.review is None else schedule.review.formats:
+        format_of(name, field="review.formats")
+    check_names(schedule, workers)
 
 
 def _app_finder(settings: Settings, opened: ExitStack) -> Callable[[], Celery]:

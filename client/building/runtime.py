@@ -25,6 +25,7 @@ from ...jobs.session_file import ignore_path, read_session_document
 from ...models.errors import RegistryError
 from ...models.sessions.limits import DailyLimits
 from ...reviews.batches.context import ReviewQueue
+from ...reviews.state.readable_files import StoredReviewFiles
 from ...state.metrics import MetricCounts
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
@@ -201,6 +202,7 @@ def build_runtime(
         leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
         turn_services=GrantServicesFactory(
             client,
+            review_files=StoredReviewFiles(client),
             model_instrumentation=tracing.model_instrumentation if tracing else None,
             secrets=secrets,
             renew=partial(store.renew, lease_ms=limits.lease_ms),

@@ -68,6 +68,20 @@ class RecallContext:
     ask_below: float = 0.5
 
 
+@dataclass(frozen=True, slots=True)
+class RecalledMemory:
+    """The memory as read by one turn."""
+
+    #: The part shown to the turn.
+    view: MemoryView
+    #: The timestamp of all statements of this turn.
+    at_ms: int
+    #: True if the session has a user to whom the memory belongs.
+    has_owner: bool
+    #: The service of the session's own message; None: unknown.
+    service: str | None = None
+
+
 def recall(
     state: MemoryState,
     service: Service | None,

@@ -5,16 +5,22 @@ Each read is recorded with a digest of the file, so that a later run knows what 
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hashlib
+import logging
 import zlib
 from collections.abc import Mapping
 from itertools import islice
 from typing import cast
 
 from redis import Redis
+from redis.exceptions import RedisError
 
+from ...models.errors import StateError
 from ...state.redis.keys import review_key
+
+log = logging.getLogger(__name__)
 
 #: Number of files written at once.
 _PAGE = 100
@@ -58,3 +64,18 @@ class ReadableFiles:
     def reads(self, batch_id: str, number: int) -> dict[str, str]:
         """Return the digests of the files that were read for an item, by path."""
         return cast("dict[str, str]", self._client.hgetall(review_key(batch_id, f"reads:{number}")))
+
+
+class StoredReviewFiles:
+    """Files of reviewed projects: part of the turn services of agents. `client`: Redis that decodes responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._files = ReadableFiles(client)
+
+    async def read_file(self, batch_id: str, item: int, path: str) -> str | None:
+        """As in ReviewFilesPort; during a Redis outage no file can be read."""
+        try:
+            return await asyncio.to_thread(self._files.read, batch_id, item, path)
+        except (RedisError, StateError) as error:
+            log.warning("reading a file of review %s failed: %s", batch_id, error)
+            return None

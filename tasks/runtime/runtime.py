@@ -18,7 +18,6 @@ from celery import Celery
 
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
-from ...memory.turn_memory import TurnMemory
 from ...models.attachments.limits import DEFAULT_BYTES
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
@@ -27,6 +26,7 @@ from ...state.sessions.index import SessionIndex
 from ...state.sessions.queue_progress import QueueProgress
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
+from ..ports import MemoryPort
 from ..views.session_views import SessionFacts, read_facts
 from .agent_times import AgentTimes
 from .archiving import Archiver
@@ -211,7 +211,7 @@ class Runtime:
     leases: LeaseRenewer
     turn_services: GrantServicesFactory
     limits: WorkerLimits
-    memory: TurnMemory
+    memory: MemoryPort
     opener: SessionOpening
     tree: SessionTree
     #: Messages of earlier sessions.

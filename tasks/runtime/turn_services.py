@@ -17,12 +17,11 @@ from dataclasses import dataclass, field
 from redis import Redis
 from redis.exceptions import RedisError
 
-from ...agents.agent import USAGE_KEY_PREFIX, TurnServices
+from ...agents.agent import USAGE_KEY_PREFIX, ReviewFilesPort, TurnServices
 from ...models.errors import AgentFailed, LeaseLost, StateError
 from ...models.sessions.limits import Rate
 from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import Usage
-from ...reviews.state.readable_files import ReadableFiles
 from ...state.redis.readers import read_stored
 from ...state.sessions.records import Grant
 from ...state.turns.deltas import DeltaPublisher
@@ -83,26 +82,12 @@ class ModelRateLimiter:
         return answer / 1000 if isinstance(answer, int) else None
 
 
-class StoredReviewFiles:
-    """Files of reviewed projects: part of the agent's turn services. `client`: Redis that decodes responses."""
-
-    def __init__(self, client: Redis) -> None:
-        self._files = ReadableFiles(client)
-
-    async def read_file(self, batch_id: str, item: int, path: str) -> str | None:
-        """As in ReviewFilesPort; during a Redis outage no file can be read."""
-        try:
-            return await asyncio.to_thread(self._files.read, batch_id, item, path)
-        except (RedisError, StateError) as error:
-            log.warning("reading a file of review %s failed: %s", batch_id, error)
-            return None
-
-
 class GrantServicesFactory:
     """Factory of the turn services of a process.
 
     Args:
         client: Redis client that decodes responses.
+        review_files: Files that models of reviews may read.
         model_instrumentation: Function that returns pydantic-ai's settings of traces; None: no traces.
         secrets: Texts that records of turns must not contain.
         renew: Function that renews the lease of a turn, and returns whether this worker still has it.
@@ -112,6 +97,7 @@ class GrantServicesFactory:
         self,
         client: Redis,
         *,
+        review_files: ReviewFilesPort,
         model_instrumentation: Callable[[], object] | None = None,
         secrets: Iterable[str] = (),
         renew: Callable[[str, Grant], bool],
@@ -120,7 +106,7 @@ class GrantServicesFactory:
         self.renew = renew
         self.secrets = secrets
         self.publisher = DeltaPublisher(client)
-        self.review_files = StoredReviewFiles(client)
+        self.review_files = review_files
         self.model_instrumentation = model_instrumentation
 
     def create(

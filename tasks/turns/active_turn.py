@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from ...memory.turn_memory import RecalledMemory
 from ...models.errors import RedisUnavailable
+from ...models.memory.recall import RecalledMemory
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import FailurePolicy
 from ...models.sessions.plan import PlannedTurn
