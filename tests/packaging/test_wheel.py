@@ -12,17 +12,25 @@ pytestmark = pytest.mark.long
 
 PACKAGES = (
     "agents",
+    "alignment",
+    "archive",
+    "cli",
     "client",
     "config",
-    "client/building",
+    "dashboard",
+    "evaluation",
     "jobs",
+    "memory",
     "models",
     "patches",
+    "replay",
     "reviews",
+    "schedules",
     "state",
     "tasks",
     "testing",
     "workers",
+    "workspace",
 )
 
 
