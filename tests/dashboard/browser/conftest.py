@@ -24,6 +24,7 @@ from servers.dashboard_place import AGENTS, CREDENTIALS
 from servers.model_stub import StubModel
 from servers.ports import own_port
 from symposia.client import Client
+from symposia.client.pruning import prune
 from symposia.config.settings import Settings, load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, CollabStatus, Participant
@@ -31,7 +32,6 @@ from symposia.reviews.job import ReviewJob
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SESSIONS, session_key
 from symposia.state.sessions.index import SessionIndex
-from symposia.tasks.sessions.restore_prune import prune
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -11,15 +11,15 @@ import runpy
 import sys
 from typing import NoReturn
 
-from symposia.workers.cli import main
+from symposia.cli import main
 
 #: What Flower and its command import, except the app, which reads the settings.
 IMPORTED = (
     "celery.bin.celery",
     "flower.command",
-    "symposia.workers.cli.app",
-    "symposia.workers.cli.common.exit_codes",
-    "symposia.workers.cli.operations.serve",
+    "symposia.cli.app",
+    "symposia.cli.common.exit_codes",
+    "symposia.cli.operations.serve",
     "symposia.workers.dashboard.installer",
 )
 

@@ -41,20 +41,20 @@ _IMPORTED = (
     "celery.worker.consumer",
     "kombu.transport.redis",
     "rich.progress",
+    "symposia.alignment.document",
     "symposia.archive.archive",
-    "symposia.client",
-    "symposia.jobs.comparing",
-    "symposia.jobs.evaluation.cases_file",
-    "symposia.jobs.evaluation.report",
-    "symposia.jobs.evaluation.runner",
-    "symposia.models.alignment.document",
+    "symposia.cli.doctor.checks",
+    "symposia.client.client",
+    "symposia.evaluation.cases_file",
+    "symposia.evaluation.report",
+    "symposia.evaluation.runner",
+    "symposia.replay.comparing",
+    "symposia.replay.replay",
     "symposia.reviews.batches.celery_tasks",
     "symposia.reviews.delivery.celery_tasks",
     "symposia.schedules.celery_tasks",
     "symposia.tasks.celery_tasks",
-    "symposia.tasks.replay.replay",
     "symposia.workers.callbacks_server",
-    "symposia.workers.doctor.checks",
     "symposia.workers.local.services_group",
     "symposia.workers.program",
     "symposia.workers.worker_app",
@@ -319,9 +319,10 @@ def main(descriptor: int) -> None:
     for name in _IMPORTED:
         with suppress(ModuleNotFoundError):  # an earlier release may lack it
             import_module(name)
-    commands = import_module("symposia.workers.cli")
-    for module in pkgutil.walk_packages(commands.__path__, f"{commands.__name__}."):
-        import_module(module.name)
+    with suppress(ModuleNotFoundError):
+        commands = import_module("symposia.cli")
+        for module in pkgutil.walk_packages(commands.__path__, f"{commands.__name__}."):
+            import_module(module.name)
     gc.freeze()
     with socket.socket(fileno=descriptor) as orders:
         order = _serve(orders)
