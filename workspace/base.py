@@ -21,7 +21,7 @@ from .values.conversation import MAX_MEMBERS, MAX_PAGE_SIZE, Conversation, Metad
 from .values.task import Notification, NotificationKind, Task, TaskStatus
 
 if TYPE_CHECKING:
-    from ..archive.archive import Archive, WorkspaceStore
+    from ..archive.archive import Archive
     from .sql.changes import WorkspaceChanges
 
 
