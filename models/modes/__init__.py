@@ -1,6 +1,6 @@
 """Planners, one per mode: pure functions from a session view to a step.
 
-To add a mode, add a module here that defines `MODE`, and add its name to the list in `registry.py`.
+A program adds a mode of its own with `add_mode`.
 """
 
 from .mode import Demo, Mode
