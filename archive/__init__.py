@@ -1,1 +1,1 @@
-"""The archive in SQL. Only this package imports sqlmodel, sqlalchemy and alembic."""
+"""The archive in SQL: the database, and the sessions in it. Reviews and workspaces have their tables there, too."""

@@ -1,4 +1,4 @@
-"""The archive: one database, with the reader, writer and pruner of sessions. Features keep rows of their own in it.
+"""The archive: one database, with the reader, writer and pruner of sessions. Features store rows in it, too.
 
 Its schema is checked with one query and upgraded where it is older. Alembic is imported only for an upgrade,
 because its import would slow down the start of every reader. A part is imported when it is first used: a program that
@@ -60,16 +60,17 @@ class Archive:
 
     Args:
         url: As in `Database`.
+        deliver: Returns the function that writes the messages of a page into a conversation, in the transaction that
+            archives the page; called when the first session is written.
         owns_folder: As in `Database`.
-        deliver: Function that is called for each page of entries, in the transaction that archives it.
     """
 
     def __init__(
         self,
         url: str,
+        deliver: Callable[[], Callable[[Connection, ArchivePage], None]],
         *,
         owns_folder: bool = False,
-        deliver: Callable[[Connection, ArchivePage], None] = lambda *_: None,
     ) -> None:
         self.database = Database(url, owns_folder=owns_folder)
         self._deliver = deliver
@@ -81,7 +82,7 @@ class Archive:
         """The writer of sessions."""
         from .sessions.writer import ArchiveWriter
 
-        return ArchiveWriter(self.database, self._deliver)
+        return ArchiveWriter(self.database, self._deliver())
 
     @cached_property
     def reader(self) -> ArchiveReader:

@@ -18,6 +18,7 @@ from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
 from symposia.models.text.ids import new_id, utcnow
+from symposia.workspace.sql.store import deliver_to_conversation
 
 #: Messages of one session.
 EACH = 100
@@ -30,7 +31,9 @@ def main() -> None:
     parser.add_argument("--url", help="a database other than a SQLite file in a temporary folder")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        archive = Archive(chosen.url or f"sqlite:///{Path(folder) / 'archive.sqlite3'}")
+        archive = Archive(
+            chosen.url or f"sqlite:///{Path(folder) / 'archive.sqlite3'}", deliver_to_conversation
+        )
         archive.prepare()
         began = time.perf_counter()
         for number in range(chosen.messages // EACH):

@@ -17,6 +17,7 @@ from symposia.models.protocol.dialog import Role, build_turn_message
 from symposia.models.text.ids import new_id, utcnow
 from symposia.workspace.service import WorkspaceService
 from symposia.workspace.sql.messages import append_messages, lock_conversation_row
+from symposia.workspace.sql.store import deliver_to_conversation
 from symposia.workspace.task_managers import TaskManagers
 from symposia.workspace.values.conversation import IncomingMessage
 
@@ -32,7 +33,9 @@ def main() -> None:
     parser.add_argument("--url", help="a database other than a SQLite file in a temporary folder")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        archive = Archive(chosen.url or f"sqlite:///{Path(folder) / 'archive.sqlite3'}")
+        archive = Archive(
+            chosen.url or f"sqlite:///{Path(folder) / 'archive.sqlite3'}", deliver_to_conversation
+        )
         desk, ids = filled(archive, chosen.messages)
         measure(desk, ids)
         archive.close()

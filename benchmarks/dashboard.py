@@ -36,6 +36,7 @@ from symposia.client.processes import free_port
 from symposia.config.settings import Settings, child_environment, load_settings
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
+from symposia.workspace.sql.store import deliver_to_conversation
 
 #: Load of a machine that does nothing else.
 IDLE_LOAD = 0.5
@@ -80,7 +81,7 @@ def collab(title: str) -> Collab:
 
 
 def fill_archive(url: str, sessions: int) -> None:
-    archive = Archive(url)
+    archive = Archive(url, deliver_to_conversation)
     archive.prepare()
     for number in range(sessions):
         document, at_ms = collab(f"Old {number}"), 1_700_000_000_000 + number * 1_000

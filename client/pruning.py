@@ -6,13 +6,16 @@ Live sessions are not deleted, because they would be archived again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from redis import Redis
 
-from ..archive.archive import Archive
-from ..reviews.archive.pruner import ReviewPruner
 from ..state.sessions.archiving import is_live
-from ..workspace.sql.pruner import TaskPruner
+
+if TYPE_CHECKING:
+    from ..archive.archive import Archive
+    from ..reviews.archive.pruner import ReviewPruner
+    from ..workspace.sql.pruner import TaskPruner
 
 
 @dataclass(slots=True)
@@ -52,6 +55,9 @@ def prune(
         ArchiveUnavailable, RedisUnavailable: Some entries may be deleted; the call may be repeated.
     """
     archive.prepare()
+    from ..reviews.archive.pruner import ReviewPruner
+    from ..workspace.sql.pruner import TaskPruner
+
     reviews = ReviewPruner(archive.database)
     done, after_row = Pruned(), 0
     while found := archive.pruner.find(before_ms=before_ms, user=user, after_row=after_row):

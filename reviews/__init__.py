@@ -1,1 +1,1 @@
-"""Batch reviews: sources, panels, findings, reports, deliveries and schedules."""
+"""Batch reviews: values, stores, sources, panels, built-in reviewers, findings, reports and deliveries."""

@@ -1,1 +1,1 @@
-"""Work of the workers on sessions: Celery tasks, turns, planners, the sweep, workspaces."""
+"""Work of the workers on sessions: Celery tasks, turns, planning, questions, the sweep."""

@@ -1,4 +1,4 @@
-"""What the engine asks of features above it: the builder of the runtime hands them over."""
+"""Protocols of the services that features provide to the engine."""
 
 from __future__ import annotations
 

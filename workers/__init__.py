@@ -1,4 +1,4 @@
-"""Processes of Symposia: Celery app, bootsteps of workers, beat, embedded server, command line.
+"""Processes of Symposia: Celery app, bootsteps of workers, beat, callbacks, local services.
 
 `celery -A symposia.workers worker` finds the app here. It is created on first access, so that importing a
 part of this package does not read the settings.

@@ -2,6 +2,12 @@
 
 import sys
 from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
 
 reviewer = import_module("symposia.reviews.reviewers.code")  # by name: it is above this package
 if __name__ == "__main__":

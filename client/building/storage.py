@@ -35,7 +35,7 @@ def open_archive(settings: Settings) -> Archive | None:
 
     # The folder of any other file may contain files that other users need.
     owns_folder = settings.database_url is None and is_default_data_dir(settings.data_dir)
-    return Archive(url, owns_folder=owns_folder, deliver=deliver_to_conversation)
+    return Archive(url, deliver_to_conversation, owns_folder=owns_folder)
 
 
 def build_archiver(settings: Settings, client: Redis) -> Archiver | None:

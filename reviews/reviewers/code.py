@@ -8,7 +8,7 @@ of the tool, one per line. Without findings, a pair's review begins with `APPROV
 output is `PASS`. Only the text of the dialog is reviewed: no file of the machine, no configuration of it.
 
 In a batch review (the session's parameter `review`) the code is that of the reviewed item, with its path and
-the settings of its project, and the findings are printed as JSON: see `models.review.answers`.
+the settings of its project, and the findings are printed as JSON: see `reviews.values.answers`.
 
 Fenced blocks of Markdown carry text unchanged inside a message, even if it contains fences; the reviewers of
 documents read them with the same functions.
@@ -88,7 +88,7 @@ class ToolFinding:
         return f"{self.file}:{self.line}: {self.rule} {' '.join(self.text.split())} ({self.severity})"
 
     def to_json(self) -> dict[str, object]:
-        """Return the finding in the form that reviews read (`models.review.answers`)."""
+        """Return the finding in the form that reviews read (`reviews.values.answers`)."""
         return {
             "line": self.line,
             "end_line": self.end_line,

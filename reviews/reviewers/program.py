@@ -6,7 +6,7 @@
 
 The item is written to a temporary folder at its path below the root, and the program is run there without a
 shell; `{file}` becomes that path, with `./` in front, so that no name of a file is an option. Its output may be SARIF, the JSON of ESLint or ShellCheck, or findings in the
-form of `models.review.answers`. Exit codes from 0 to 2 are accepted if the output can be read.
+form of `reviews.values.answers`. Exit codes from 0 to 2 are accepted if the output can be read.
 
 Each turn starts a process, so this module imports nothing that is slow to import.
 """

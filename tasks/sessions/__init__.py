@@ -1,1 +1,1 @@
-"""Sessions as a whole: opening, steering, sweep, restoring, pruning, rendering."""
+"""Sessions as a whole: opening, steering, sweep, restoring, rendering."""

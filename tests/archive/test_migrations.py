@@ -69,7 +69,8 @@ def test_new_database_has_the_tables_of_the_code(database_url: str) -> None:
 LOADED = """
 import sys
 from symposia.archive.archive import Archive
-archive = Archive(sys.argv[1])
+from symposia.workspace.sql.store import deliver_to_conversation
+archive = Archive(sys.argv[1], deliver_to_conversation)
 archive.prepare()
 assert archive.reader.page().items == ()
 print("alembic" in sys.modules)
@@ -95,11 +96,11 @@ def test_current_schema_loads_no_migration(database_url: str) -> None:
 
 
 def test_newer_schema_is_refused_unchanged(database_url: str) -> None:
-    archive = Archive(database_url)
+    archive = Archive(database_url, deliver_to_conversation)
     archive.prepare()
     with archive.database.writing() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    newcomer = Archive(database_url)
+    newcomer = Archive(database_url, deliver_to_conversation)
     with pytest.raises(ArchiveError, match=rf"has a newer schema \(9999, supported: {REVISION}\)"):
         newcomer.prepare()
     for it in (archive, newcomer):
@@ -107,7 +108,7 @@ def test_newer_schema_is_refused_unchanged(database_url: str) -> None:
 
 
 def test_upgrade_keeps_sessions_searchable(database_url: str, table: Table) -> None:
-    archive = Archive(database_url)
+    archive = Archive(database_url, deliver_to_conversation)
     migrate(archive.database, "0001")
     table.speak(table.plan_one(), "a blue door")
     archive_now(archive, table)
@@ -121,7 +122,7 @@ def test_upgrade_keeps_sessions_searchable(database_url: str, table: Table) -> N
 
 
 def test_downgrade_keeps_sessions_searchable(database_url: str, client: Redis) -> None:
-    archive = Archive(database_url, deliver=deliver_to_conversation)
+    archive = Archive(database_url, deliver_to_conversation)
     archive.prepare()
     conversation = TaskRoom(archive).conversation()
     table = Table(client, opened=False)
@@ -151,7 +152,7 @@ def test_full_downgrade_leaves_no_tables(database_url: str) -> None:
 
 
 def test_concurrent_archives_migrate_once(database_url: str) -> None:
-    archives = [Archive(database_url) for _ in range(4)]
+    archives = [Archive(database_url, deliver_to_conversation) for _ in range(4)]
     errors: list[BaseException] = []
 
     def prepare(archive: Archive) -> None:

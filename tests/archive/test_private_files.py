@@ -20,6 +20,7 @@ from symposia.archive.archive import Archive
 from symposia.client.building.storage import open_archive
 from symposia.config.settings import Settings, load_settings
 from symposia.models.errors import ArchiveUnavailable, InvalidInput
+from symposia.workspace.sql.store import deliver_to_conversation
 
 NAME = "archive.sqlite3"
 SIDE_FILES = (f"{NAME}-wal", f"{NAME}-shm")
@@ -50,7 +51,7 @@ def private(folder: Path, *, folder_mode: int = 0o700) -> dict[str, int]:
 
 def test_new_archive_is_private(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "data"
-    assert fill(Archive(f"sqlite:///{folder / NAME}"), folder) == private(folder)
+    assert fill(Archive(f"sqlite:///{folder / NAME}", deliver_to_conversation), folder) == private(folder)
     assert modes(folder.parent)["new"] == 0o700
 
 
@@ -61,7 +62,9 @@ def test_archive_with_wider_rights_becomes_private(tmp_path: Path) -> None:
         other.execute("PRAGMA journal_mode = WAL")
         other.execute("CREATE TABLE other (it)")
         assert set(modes(folder).values()) == {0o755, 0o644}
-        assert fill(Archive(f"sqlite:///{folder / NAME}"), folder) == private(folder, folder_mode=0o755)
+        assert fill(Archive(f"sqlite:///{folder / NAME}", deliver_to_conversation), folder) == private(
+            folder, folder_mode=0o755
+        )
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -95,7 +98,7 @@ def test_file_is_private_before_sqlite_opens_it(tmp_path: Path) -> None:
         found = Path(arguments[0]).stat()
         seen.append((stat.S_IMODE(found.st_mode), found.st_size))
 
-    with closing(Archive(f"sqlite:///{tmp_path / NAME}")) as archive:
+    with closing(Archive(f"sqlite:///{tmp_path / NAME}", deliver_to_conversation)) as archive:
         event.listen(archive.database._engine, "do_connect", look)
         archive.prepare()
     assert seen[0] == (0o600, 0), "created empty and private"
@@ -104,7 +107,7 @@ def test_file_is_private_before_sqlite_opens_it(tmp_path: Path) -> None:
 def test_link_is_followed_to_a_private_file(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / NAME).symlink_to(tmp_path / "there" / "real.sqlite3")
-    with closing(Archive(f"sqlite:///{tmp_path / NAME}")) as archive:
+    with closing(Archive(f"sqlite:///{tmp_path / NAME}", deliver_to_conversation)) as archive:
         archive.prepare()
         there = modes(tmp_path / "there")
     del there["there"]
@@ -117,7 +120,7 @@ def test_threads_may_create_one_file_at_once(tmp_path: Path) -> None:
     barrier = Barrier(number)
 
     def create(_: int) -> None:
-        with closing(Archive(f"sqlite:///{tmp_path / NAME}")) as archive:
+        with closing(Archive(f"sqlite:///{tmp_path / NAME}", deliver_to_conversation)) as archive:
             barrier.wait(patient(30))
             with archive.database.writing() as connection:
                 connection.execute(text("CREATE TABLE IF NOT EXISTS written (it)"))
@@ -132,7 +135,7 @@ def test_threads_may_create_one_file_at_once(tmp_path: Path) -> None:
 
 def test_impossible_folder_is_an_archive_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    archive = Archive(f"sqlite:///{tmp_path / 'file' / 'below' / NAME}")
+    archive = Archive(f"sqlite:///{tmp_path / 'file' / 'below' / NAME}", deliver_to_conversation)
     with closing(archive), pytest.raises(ArchiveUnavailable):
         archive.prepare()
 

@@ -17,6 +17,7 @@ from symposia.archive.archive import Archive
 from symposia.models.sessions.archived import ArchivePage, ArchiveProgress
 from symposia.state.sessions.archiving import SnapshotReader
 from symposia.tasks.runtime.runtime import Boundary
+from symposia.workspace.sql.store import deliver_to_conversation
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180), pytest.mark.long]
 
@@ -28,7 +29,7 @@ def archived(arena, tmp_path_factory):
     outcome = arena.run([play])
     assert not outcome.findings
     file = tmp_path_factory.mktemp("archive") / FILE
-    archive = Archive(f"sqlite:///{file}")
+    archive = Archive(f"sqlite:///{file}", deliver_to_conversation)
     archive.prepare()
     reader = SnapshotReader(arena.server.client)
 

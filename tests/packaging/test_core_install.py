@@ -133,10 +133,11 @@ def test_installed_package_passes_the_check() -> None:
 
 def test_postgresql_without_its_driver_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     from symposia.archive.archive import Archive
+    from symposia.workspace.sql.store import deliver_to_conversation
 
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingPackage, match=r"psycopg: pip install 'symposia\[postgres\]'"):
-        Archive("postgresql://127.0.0.1:1/none").open_reader()
+        Archive("postgresql://127.0.0.1:1/none", deliver_to_conversation).open_reader()
 
 
 @pytest.mark.long

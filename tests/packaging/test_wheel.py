@@ -71,7 +71,7 @@ def test_wheel_holds_every_example(wheel: set[str]) -> None:
 def test_wheel_holds_nothing_else(wheel: set[str]) -> None:
     inside = {name.removeprefix("symposia/") for name in wheel if name.startswith("symposia/")}
     outside = {name.partition("/")[0] for name in wheel} - {"symposia"}
-    assert {name.partition("/")[0] for name in inside if "/" in name} <= {*PACKAGES, "archive", "examples"}
+    assert {name.partition("/")[0] for name in inside if "/" in name} <= {*PACKAGES, "examples"}
     assert inside.isdisjoint({"pyproject.toml", "setup.py"})
     assert not [name for name in inside if name.endswith(".pyc")]
     assert all(name.endswith(".dist-info") for name in outside)

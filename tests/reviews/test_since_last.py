@@ -17,11 +17,12 @@ from symposia.reviews.batches.request import ReviewRequest
 from symposia.reviews.requests.files import HowToReview, request_for_files
 from symposia.reviews.requests.roots import LAST
 from symposia.reviews.values.runs import ReadItem, RunState
+from symposia.workspace.sql.store import deliver_to_conversation
 
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Iterator[Archive]:
-    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
+    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}", deliver_to_conversation)
     archive.prepare()
     yield archive
     archive.close()

@@ -76,14 +76,14 @@ STORED = {
         number=3, token="t", binding=AgentBinding(agent="echo"), planned=PLANNED, result=RESULT
     ),
 }
-#: Modules that documents, agents files or settings of users name.
+#: Modules that documents, agents files or settings of users name; after a colon, a name that is in it.
 MODULES = [
     "symposia.agents.llm.tools",
-    "symposia.agents.reviewers.code",
-    "symposia.agents.reviewers.documents",
-    "symposia.agents.reviewers.judge",
-    "symposia.agents.reviewers.program",
-    "symposia.models.alignment.document",
+    "symposia.agents.reviewers.code:review_turn",
+    "symposia.agents.reviewers.documents:clarity",
+    "symposia.agents.reviewers.judge:judge",
+    "symposia.agents.reviewers.program:run_on_item",
+    "symposia.models.alignment.document:parse",
     "symposia.models.turns.message_lists",
     "symposia.models.turns.turn",
     "symposia.reviews.findings",
@@ -92,7 +92,9 @@ MODULES = [
     "symposia.testing.conformance",
     "symposia.testing.plugin",
     "symposia.workers",
-    "symposia.workers.dashboard",
+    "symposia.workers.cli:main",
+    "symposia.workers.dashboard:install",
+    "symposia.workers.local.embedded:EmbeddedServer",
 ]
 
 
@@ -131,4 +133,5 @@ def test_reviewers_keep_their_identity() -> None:
 
 @pytest.mark.parametrize("name", MODULES)
 def test_documented_modules_exist(name: str) -> None:
-    assert importlib.import_module(name)
+    module, _, member = name.partition(":")
+    assert getattr(importlib.import_module(module), member or "__doc__")

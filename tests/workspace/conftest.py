@@ -23,14 +23,14 @@ def shared_archive(
     if request.param == "sqlite":
         archive = Archive(
             f"sqlite:///{tmp_path_factory.mktemp('archive') / 'archive.sqlite3'}",
-            deliver=deliver_to_conversation,
+            deliver_to_conversation,
         )
         archive.prepare()
         yield archive
         archive.close()
         return
     with own_database(request.getfixturevalue("postgres_url")) as url:
-        archive = Archive(url, deliver=deliver_to_conversation)
+        archive = Archive(url, deliver_to_conversation)
         archive.prepare()
         yield archive
         archive.close()

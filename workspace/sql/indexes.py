@@ -1,6 +1,7 @@
 """Index for the count of a reader's own messages after its position.
 
-Its condition imports the dialects, so only migrations import this module: programs that read do not need it.
+The migrations create it. Its condition imports the dialects, so programs that read do not import this module; a test
+compares it with the database.
 """
 
 from __future__ import annotations

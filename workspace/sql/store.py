@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -42,8 +42,8 @@ class WorkspaceStore:
             yield WorkspaceQueries(connection)
 
 
-def deliver_to_conversation(connection: Connection, page: ArchivePage) -> None:
-    """Write the messages of an archived session into its conversation, if it has one."""
+def deliver_to_conversation() -> Callable[[Connection, ArchivePage], None]:
+    """Return the function that writes the messages of a page into the conversation of the session, if it has one."""
     from .messages import deliver_session_messages
 
-    deliver_session_messages(connection, page)
+    return deliver_session_messages

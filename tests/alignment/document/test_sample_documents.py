@@ -16,7 +16,7 @@ import pytest
 from symposia.alignment.document import LintSeverity, fix, lint, parse, render, scan, summary
 
 HERE = Path(__file__).parent
-SAMPLES = HERE.parents[3].parent / "shared" / "dialogues"
+SAMPLES = HERE.parents[2].parent / "shared" / "dialogues"
 FACTS = json.loads((HERE / "sample_facts.json").read_text())
 
 pytestmark = pytest.mark.skipif(

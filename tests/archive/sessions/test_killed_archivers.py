@@ -73,7 +73,7 @@ def archived_of(archive: Archive, session_id: str) -> dict[str, list[Any]]:
 def test_killed_archiver_on_sqlite_loses_nothing(
     redis_url: str, tmp_path: Path, moves: list[Any], ends: bool
 ) -> None:
-    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}", deliver=deliver_to_conversation)
+    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}", deliver_to_conversation)
     archive.prepare()
     with connect(redis_url) as client:
         play(client, archive, moves, ends=ends)
@@ -87,7 +87,7 @@ def test_killed_archiver_on_postgresql_loses_nothing(
     redis_url: str, postgres_url: str, moves: list[Any], ends: bool
 ) -> None:
     with own_database(postgres_url) as url, connect(redis_url) as client:
-        archive = Archive(url, deliver=deliver_to_conversation)
+        archive = Archive(url, deliver_to_conversation)
         archive.prepare()
         play(client, archive, moves, ends=ends)
         archive.close()

@@ -27,6 +27,7 @@ from symposia.models.errors import ArchiveUnavailable
 from symposia.state.redis.keys import ARCHIVE_QUEUE, session_key
 from symposia.state.sessions.archiving import ArchiveQueue
 from symposia.state.sessions.index import SessionIndex
+from symposia.workspace.sql.store import deliver_to_conversation
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -94,7 +95,7 @@ def test_sessions_continue_with_postgresql_stopped(tmp_path: Path, postgres: Pos
         finally:
             postgres.start()
 
-    with own_database(postgres.url) as url, closing(Archive(url)) as archive:
+    with own_database(postgres.url) as url, closing(Archive(url, deliver_to_conversation)) as archive:
         archive.prepare()
         with Arena(tmp_path, database_url=url) as arena:
             survives(arena.with_workers(2), archive, stopped, away_s=away_s)
@@ -111,7 +112,7 @@ def test_sessions_continue_with_a_locked_archive(tmp_path: Path, away_s: float) 
             yield
             sql.execute("ROLLBACK")
 
-    with closing(Archive(f"sqlite:///{file}")) as archive:
+    with closing(Archive(f"sqlite:///{file}", deliver_to_conversation)) as archive:
         archive.prepare()
         with Arena(tmp_path) as arena:
             survives(arena.with_workers(2), archive, held, away_s=away_s)
@@ -121,7 +122,7 @@ def test_full_disk_leaves_a_session_unarchived(client: Redis, tmp_path: Path) ->
     table = Table(client, opened=False)
     SessionIndex(client).add_session(table.id, look_in_ms=0, archive_in_ms=0)
     table.open(archived=True)
-    with closing(Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")) as archive:
+    with closing(Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}", deliver_to_conversation)) as archive:
         table.speak(table.plan_one(), "it fits")
         archive_now(archive_ready(archive), table)
         before = archived(archive, table.id)

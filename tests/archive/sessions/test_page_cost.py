@@ -16,6 +16,7 @@ import symposia
 from checks.machine_steps import EVERY, steps
 from symposia.archive.archive import Archive
 from symposia.archive.results import SessionFilter
+from symposia.workspace.sql.store import deliver_to_conversation
 
 #: Messages of one session, as the benchmark writes them.
 EACH = 100
@@ -40,7 +41,7 @@ MADE = runpy.run_path(str(Path(symposia.__file__).parent / "benchmarks" / "archi
 
 
 def filled(file: Path, sessions: int) -> Archive:
-    archive = Archive(f"sqlite:///{file}")
+    archive = Archive(f"sqlite:///{file}", deliver_to_conversation)
     archive.prepare()
     for number in range(sessions):
         archive.writer.write(MADE["session"](number), None)  # type: ignore[arg-type]  # its one page is whole
@@ -74,7 +75,7 @@ def test_search_cost_grows_with_its_hits(
 def test_page_of_a_dialog_costs_the_same_anywhere(tmp_path: Path) -> None:
     page = MADE["session"](0)
     words = tuple((f"{page.opened_ms + it}-0", MADE["message"](0, it)) for it in range(2_000))
-    with closing(Archive(f"sqlite:///{tmp_path / 'long.db'}")) as archive:
+    with closing(Archive(f"sqlite:///{tmp_path / 'long.db'}", deliver_to_conversation)) as archive:
         archive.prepare()
         archive.writer.write(replace(page, dialog=words), None)  # type: ignore[arg-type]
         read = partial(archive.reader.newest_page, page.session_id, "dialog", count=10)

@@ -18,6 +18,7 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import ARCHIVE_QUEUE, session_key
 from symposia.state.sessions.archiving import SnapshotReader
 from symposia.state.sessions.index import SessionIndex
+from symposia.workspace.sql.store import deliver_to_conversation
 
 pytestmark = [pytest.mark.leaves_keys, pytest.mark.timeout(240)]
 
@@ -103,7 +104,7 @@ def test_concurrent_archivers_write_each_session_once(
 @settings(max_examples=scaled_examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(st.integers(1, STATEMENTS), min_size=1, max_size=5), ends=st.booleans())
 def test_killed_archiver_loses_nothing(redis_url: str, tmp_path: Path, steps: list[int], ends: bool) -> None:
-    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
+    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}", deliver_to_conversation)
     archive.prepare()
     with connect(redis_url) as client:
         tables = open_sessions(client, 3)

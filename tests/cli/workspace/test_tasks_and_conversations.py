@@ -18,7 +18,7 @@ from symposia.client.embedded import EmbeddedServer
 from symposia.models.text.ids import new_id
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.workspace.sql.store import WorkspaceStore
+from symposia.workspace.sql.store import WorkspaceStore, deliver_to_conversation
 from symposia.workspace.values.task import TaskRequest
 
 pytestmark = pytest.mark.long
@@ -72,7 +72,7 @@ class WorkspaceCommands:
 
 def leave_waiting(data_dir: Path) -> None:
     """What a request leaves that died before its verdict."""
-    archive = Archive(f"sqlite:///{data_dir / 'archive.sqlite3'}")
+    archive = Archive(f"sqlite:///{data_dir / 'archive.sqlite3'}", deliver_to_conversation)
     archive.prepare()
     request = TaskRequest(task_id=new_id(), app="chair", initiator="zoe")
     now_ms = time.time_ns() // 1_000_000

@@ -15,6 +15,7 @@ from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.workspace.sql.store import deliver_to_conversation
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 
@@ -51,7 +52,7 @@ def archived(services) -> CollabJob:
     job = submit_two(services.client, TITLE, mode="round_robin", stop=MaxTurns(2))
     result_of(job)
     services.expire(job)
-    archive = Archive(archive_url(services.settings))
+    archive = Archive(archive_url(services.settings), deliver_to_conversation)
     fill_archive(archive)
     archive.close()
     services.kill_flower()

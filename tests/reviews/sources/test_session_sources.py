@@ -20,6 +20,7 @@ from symposia.reviews.sources.archived_sessions import REVIEW_TAG, SessionSource
 from symposia.reviews.sources.source import SourceLimits
 from symposia.reviews.values.runs import ItemKind, ReadItem, SkippedItem
 from symposia.state.redis.connect import connect
+from symposia.workspace.sql.store import deliver_to_conversation
 
 pytestmark = pytest.mark.leaves_keys
 
@@ -32,7 +33,7 @@ def client(redis_url: str) -> Iterator[Redis]:
 
 @pytest.fixture
 def archive(tmp_path: Path) -> Iterator[Archive]:
-    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}")
+    archive = Archive(f"sqlite:///{tmp_path / 'archive.sqlite3'}", deliver_to_conversation)
     archive.prepare()
     yield archive
     archive.close()

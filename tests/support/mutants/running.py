@@ -34,7 +34,8 @@ RECORDED = ROOT / ".pytest_cache" / "lua-calls.json"
 FOLDERS = (
     "state",
     "archive",
-    "tasks/runtime/memory",
+    "memory",
+    "schedules",
     "tasks/waiting",
     "reviews",
     "workers/beat",

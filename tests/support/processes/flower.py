@@ -20,7 +20,7 @@ IMPORTED = (
     "symposia.cli.app",
     "symposia.cli.common.exit_codes",
     "symposia.cli.operations.serve",
-    "symposia.workers.dashboard.installer",
+    "symposia.dashboard.installer",
 )
 
 

@@ -25,6 +25,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
 
@@ -319,10 +320,11 @@ def main(descriptor: int) -> None:
     for name in _IMPORTED:
         with suppress(ModuleNotFoundError):  # an earlier release may lack it
             import_module(name)
-    with suppress(ModuleNotFoundError):
-        commands = import_module("symposia.cli")
-        for module in pkgutil.walk_packages(commands.__path__, f"{commands.__name__}."):
-            import_module(module.name)
+    place = (
+        "symposia.cli" if find_spec("symposia.cli") else "symposia.workers.cli"
+    )  # as in an earlier release
+    for module in pkgutil.walk_packages(import_module(place).__path__, f"{place}."):
+        import_module(module.name)
     gc.freeze()
     with socket.socket(fileno=descriptor) as orders:
         order = _serve(orders)

@@ -12,9 +12,9 @@ import pytest
 
 from programs import NODE_PACKAGES, find_node_file
 from scaling import patient
-from symposia import workers
+from symposia import dashboard
 
-STATIC = Path(workers.__file__).parent / "dashboard" / "static"
+STATIC = Path(dashboard.__file__).parent / "static"
 _SCRIPT = """
 const module = await import(process.argv[1]);
 let text = "";

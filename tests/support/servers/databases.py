@@ -43,7 +43,7 @@ def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str
 
 @pytest.fixture
 def archive(database_url: str) -> Iterator[Archive]:
-    archive = Archive(database_url, deliver=deliver_to_conversation)
+    archive = Archive(database_url, deliver_to_conversation)
     archive.prepare()
     yield archive
     archive.close()

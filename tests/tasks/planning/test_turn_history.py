@@ -22,7 +22,7 @@ from symposia.tasks.planning.moment import Moment
 from symposia.tasks.planning.past_turns import format_record, read_past_turns
 from symposia.tasks.planning.turn_history import state_before
 
-from ..planners.test_every_planner import play, sessions
+from ...models.modes.test_every_planner import play, sessions
 
 #: With all examples, those of swarms take more than a minute.
 pytestmark = pytest.mark.timeout(300)

@@ -14,6 +14,7 @@ from symposia.archive.archive import Archive
 from symposia.models.protocol.dialog import Message, Role
 from symposia.models.text.ids import new_id
 from symposia.workspace.sql.messages import append_messages, lock_conversation_row
+from symposia.workspace.sql.store import deliver_to_conversation
 from symposia.workspace.values.conversation import Conversation, IncomingMessage
 
 FEW, MANY = 200, 2_000
@@ -51,7 +52,9 @@ def fill(archive: Archive, conversation: Conversation, messages: int) -> None:
 def archives(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[tuple[Archive, dict[str, Page]]]]:
     """Few messages, and ten times as many."""
     folder = tmp_path_factory.mktemp("archives")
-    few, many = (Archive(f"sqlite:///{folder / name}") for name in ("few.db", "many.db"))
+    few, many = (
+        Archive(f"sqlite:///{folder / name}", deliver_to_conversation) for name in ("few.db", "many.db")
+    )
     with closing(few), closing(many):
         yield [(few, pages(few, FEW)), (many, pages(many, MANY))]
 
