@@ -17,7 +17,6 @@ from redis import Redis
 from processes.fork_server import start_module
 from scaling import patient
 from stub_agents import live as live_agents
-from symposia.client.processes import end_with_parent
 from symposia.state.presence import WorkerPresence
 
 T = TypeVar("T")
