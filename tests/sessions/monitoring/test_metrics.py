@@ -167,7 +167,8 @@ def test_a_worker_that_stops_writes_its_last_counts(stage):
     result_of(stage.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxTurns(2)))
     worker.ask_to_stop()
     worker.process.wait(patient(60))
-    assert scrape_redis(stage.redis_url).total("symposia_turns_total") == 2
+    scrape = scrape_redis(stage.redis_url)
+    assert scrape.total("symposia_turns_total") == 2, list(scrape.series("symposia_turns_total"))
 
 
 @pytest.mark.long
