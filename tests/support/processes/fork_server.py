@@ -2,7 +2,8 @@
 
     python -m processes.fork_server DESCRIPTOR
 
-The process runs until its end of a socket is closed, or the thread that started it has ended.
+The process runs until its end of a socket is closed, or the thread that started it has ended. Its code may be that of
+an earlier release, which lacks modules of today: this module imports what only the tests need in its functions.
 """
 
 from __future__ import annotations
@@ -28,9 +29,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, Any
-
-from chaos.machinery.spawning import from_the_staying_thread
-from symposia.agents.programs.process import end_with_parent
 
 #: What workers and commands import, except the app, which reads the settings.
 _IMPORTED = (
@@ -107,6 +105,8 @@ class ForkServer:
 
     def __init__(self, code: Path | None = None) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        from symposia.client.processes import end_with_parent
+
         command = [sys.executable, "-m", "processes.fork_server", str(theirs.fileno())]
         # Not the PYTHONPATH of the tests: each worker has its own.
         folders = os.pathsep.join(str(it) for it in (code, _SUPPORT) if it)
@@ -193,6 +193,8 @@ _SERVERS: dict[Path | None, ForkServer] = {}
 
 def fork_server(code: Path | None = None) -> ForkServer:
     """Return the fork server of these tests that has imported this code."""
+    from chaos.machinery.spawning import from_the_staying_thread
+
     if code not in _SERVERS:
         _SERVERS[code] = from_the_staying_thread(partial(ForkServer, code))
     return _SERVERS[code]
@@ -215,6 +217,8 @@ def start_module(
     """
     if sys.platform == "linux" and not as_installed:
         return fork_server(code).start(module, arguments, env=env, cwd=cwd, output=output, imported=imported)
+    from symposia.client.processes import end_with_parent
+
     return subprocess.Popen(
         end_with_parent([sys.executable, "-m", module, *arguments], signal.SIGKILL),
         env=env,
@@ -317,12 +321,14 @@ def _import(names: Sequence[str]) -> None:
 
 def main(descriptor: int) -> None:
     del sys.path[0]  # the folder in which the tests run
+    import_module("symposia")
+    # The finder of the editable installation would add packages of today to an earlier release.
+    sys.meta_path[:] = [it for it in sys.meta_path if not it.__module__.startswith("__editable__")]
     for name in _IMPORTED:
         with suppress(ModuleNotFoundError):  # an earlier release may lack it
             import_module(name)
-    place = (
-        "symposia.cli" if find_spec("symposia.cli") else "symposia.workers.cli"
-    )  # as in an earlier release
+    # In an earlier release the commands have another place.
+    place = "symposia.cli" if find_spec("symposia.cli") else "symposia.workers.cli"
     for module in pkgutil.walk_packages(import_module(place).__path__, f"{place}."):
         import_module(module.name)
     gc.freeze()
