@@ -276,7 +276,7 @@ def test_ledger_size_is_bounded():
     ]
     team = Simulation(CollabMode.ORCHESTRATED, roster, orchestrator="lead", stop=MaxTurns(10_000))
     names = [p.participant_id for p in roster[1:]]
-    for i in range(20):
+    for i in range(5):
         team.decide(*names, side_by_side=True, instruction=f"{i}" + "y" * 7_000)
         for name in team.waiting():
             team.say(name, hand_off=f"{long}{i}" if name != f"{long}{i}" else None)
