@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import IO, Protocol, TypeVar
 
+import psutil
 from redis import Redis
 
 from processes.fork_server import start_module
@@ -181,9 +182,18 @@ class LiveWorker:
         self.process.send_signal(signal.SIGTERM)
 
     def close(self) -> None:
-        """Ends it at once: a warm shutdown waits a second for the broker to have nothing more to say."""
+        """Ends it at once: a warm shutdown waits a second for the broker to have nothing more to say.
+
+        Its heartbeat process too, which would report the end to the server of the next test.
+        """
         if self.process.poll() is None:
+            children = []
+            with suppress(psutil.NoSuchProcess):
+                children = psutil.Process(self.process.pid).children()
             self.kill()
+            for child in children:
+                with suppress(psutil.NoSuchProcess):
+                    child.kill()
         self._output.close()
 
 
