@@ -12,21 +12,22 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from sqlalchemy import inspect, text
+from sqlalchemy import Connection, inspect, text
 
 from ..models.errors import ArchiveError
 from .engine import Database
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
     from ..models.sessions.archived import ArchivePage
     from .pruner import ArchivePruner
     from .sessions.reader import ArchiveReader
     from .sessions.writer import ArchiveWriter
 
-#: Newest revision in `migrations/versions`.
+#: Newest revision in `migrations/versions`, and the oldest one from which an archive can be upgraded.
 REVISION = "0011"
+OLDEST_REVISION = "0011"
+#: Key of the advisory lock: "sympos" in ASCII, so that no other program is likely to use it.
+LOCK = 0x73796D706F73
 
 
 def upgrade_schema(database: Database) -> None:
@@ -34,25 +35,52 @@ def upgrade_schema(database: Database) -> None:
 
     Raises:
         ArchiveUnavailable: The database does not answer.
-        ArchiveError: The database has a newer schema.
+        ArchiveError: The database has a newer schema, or one that is too old.
     """
-    revision = _revision(database) if database.exists else None
+    revision = None
+    if database.exists:
+        with database.reading() as connection:
+            revision = revision_of(connection)
     if revision == REVISION:
         return
     if revision is not None and revision > REVISION:
         line = "run the newer Symposia, or downgrade the schema with it"
         raise ArchiveError(f"the archive has a newer schema ({revision}, supported: {REVISION}): {line}")
-    from .upgrade import migrate
-
+    if revision is not None and revision < OLDEST_REVISION:
+        line = "upgrade it with Symposia 0.1.0 first"
+        raise ArchiveError(
+            f"the archive has an older schema ({revision}, supported: {OLDEST_REVISION}): {line}"
+        )
     migrate(database)
 
 
-def _revision(database: Database) -> str | None:
-    with database.reading() as connection:
-        if not inspect(connection).has_table("alembic_version"):
-            return None
-        revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
-        return revision
+def revision_of(connection: Connection) -> str | None:
+    """Return the revision of a database; None: the database is empty."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    revision: str | None = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    return revision
+
+
+def migrate(database: Database, revision: str = "head") -> None:
+    """Upgrade to the newest revision, or downgrade to an earlier one (such as `base`), completely or not at all.
+
+    Safe with concurrent migrations. No other process may use the database during a downgrade, because it may assume
+    that the schema is prepared.
+
+    Raises:
+        ArchiveUnavailable: The database does not answer.
+    """
+    from alembic import command
+    from alembic.config import Config
+
+    with database.writing() as connection:
+        if not database.is_sqlite:  # on SQLite, `writing` locks the whole file
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LOCK})
+        config = Config()
+        config.set_main_option("script_location", "symposia.archive:migrations")
+        config.attributes["connection"] = connection
+        (command.upgrade if revision == "head" else command.downgrade)(config, revision)
 
 
 class Archive:

@@ -15,7 +15,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import make_url
@@ -25,6 +25,10 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from ..models.errors import ArchiveError, ArchiveUnavailable, ClientClosed
 from ..models.extras import Needed
 from ..models.text.paths import make_private_folder
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+    from sqlalchemy.dialects import postgresql, sqlite
 
 #: Suffixes of SQLite's side files: the write-ahead log, its index, and the rollback journal.
 _SIDE_FILES = ("-wal", "-shm", "-journal")
@@ -180,6 +184,17 @@ class Database:
             if isinstance(error, OperationalError | InterfaceError | PoolTimeout):
                 raise ArchiveUnavailable(self.url, hint=str(cause)) from error
             raise ArchiveError(f"the database rejected a statement: {cause}") from error
+
+
+def insert_into(table: Table, dialect: str) -> sqlite.Insert | postgresql.Insert:
+    """Return an insertion with `ON CONFLICT` in the dialect `sqlite` or `postgresql`; the other is not imported."""
+    if dialect == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert as sqlite_insert
+
+        return sqlite_insert(table)
+    from sqlalchemy.dialects.postgresql import insert
+
+    return insert(table)
 
 
 def storable_text(text: str) -> str:

@@ -9,11 +9,6 @@ from alembic import context
 
 # Alembic runs this file with a config; a plain import does nothing.
 if (config := getattr(context, "config", None)) is not None:
-    context.configure(
-        connection=config.attributes["connection"],
-        target_metadata=config.attributes["metadata"],
-        transactional_ddl=True,
-        render_as_batch=True,
-    )
+    context.configure(connection=config.attributes["connection"], transactional_ddl=True)
     with context.begin_transaction():
         context.run_migrations()

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.selectable import TypedReturnsRows
 
-from ..inserts import insert_into
+from ..engine import insert_into
 from ..tables import (
     ATTACHMENT,
     BLOB,

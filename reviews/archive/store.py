@@ -12,8 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, or_, select, union
 
-from ...archive.engine import Database
-from ...archive.inserts import insert_into
+from ...archive.engine import Database, insert_into
 from ...archive.results import MAX_PAGE_SIZE, PagePosition, ResultPage
 from ...models.errors import InvalidInput, ReviewNotFound
 from ..values.findings import Finding, FindingStatus

@@ -1,8 +1,7 @@
-"""The schema: made fresh, brought up to date with what is in it, and taken back."""
+"""The schema of the archive: created, checked, and removed."""
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import subprocess
 import sys
@@ -13,17 +12,12 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
-from redis import Redis
 from sqlalchemy import Connection, inspect, text
 
 from scaling import patient
-from sessions.archiving import archive_now, archived, live
-from sessions.table import Table
-from sessions.task_room import ANN, BEN, TaskRoom
-from symposia.archive.archive import REVISION, Archive
+from symposia.archive.archive import LOCK, OLDEST_REVISION, REVISION, Archive, migrate, revision_of
 from symposia.archive.engine import Database
 from symposia.archive.tables import METADATA
-from symposia.archive.upgrade import LOCK, migrate, newest_revision, revision_of
 from symposia.models.errors import ArchiveError
 from symposia.reviews.archive import tables as review_tables
 from symposia.workspace.sql import indexes as workspace_indexes
@@ -47,22 +41,12 @@ def differences(connection: Connection) -> list[object]:
     return compare_metadata(MigrationContext.configure(connection, opts=options), METADATA)
 
 
-def there_and_back(archive: Archive, revision: str) -> None:
-    """Downgrades to a revision, whose messages are all of sessions, and upgrades again."""
-    migrate(archive.database, revision)
-    with archive.database.reading() as connection:
-        assert revision_of(connection) == revision
-        columns = {it["name"] for it in inspect(connection).get_columns("message")}
-        assert columns == {"id", "session", "at_ms", "seq", "role", "speaker", "turn", "content", "rest"}
-    migrate(archive.database)
-
-
 def test_new_database_has_the_tables_of_the_code(database_url: str) -> None:
     database = Database(database_url)
     migrate(database)
     with database.reading() as connection:
         assert differences(connection) == []
-        assert revision_of(connection) == newest_revision() == REVISION
+        assert revision_of(connection) == REVISION
     database.close()
 
 
@@ -95,50 +79,28 @@ def test_current_schema_loads_no_migration(database_url: str) -> None:
     database.close()
 
 
-def test_newer_schema_is_refused_unchanged(database_url: str) -> None:
+@pytest.mark.parametrize(
+    ("revision", "message"),
+    [
+        ("9999", rf"has a newer schema \(9999, supported: {REVISION}\): run the newer Symposia"),
+        (
+            "0010",
+            rf"has an older schema \(0010, supported: {OLDEST_REVISION}\): upgrade it with Symposia 0.1.0 first",
+        ),
+    ],
+)
+def test_unknown_schema_is_refused_unchanged(database_url: str, revision: str, message: str) -> None:
     archive = Archive(database_url, deliver_to_conversation)
     archive.prepare()
     with archive.database.writing() as connection:
-        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    newcomer = Archive(database_url, deliver_to_conversation)
-    with pytest.raises(ArchiveError, match=rf"has a newer schema \(9999, supported: {REVISION}\)"):
-        newcomer.prepare()
-    for it in (archive, newcomer):
+        connection.execute(text("UPDATE alembic_version SET version_num = :it"), {"it": revision})
+    other = Archive(database_url, deliver_to_conversation)
+    with pytest.raises(ArchiveError, match=message):
+        other.prepare()
+    with archive.database.reading() as connection:
+        assert revision_of(connection) == revision
+    for it in (archive, other):
         it.close()
-
-
-def test_upgrade_keeps_sessions_searchable(database_url: str, table: Table) -> None:
-    archive = Archive(database_url, deliver_to_conversation)
-    migrate(archive.database, "0001")
-    table.speak(table.plan_one(), "a blue door")
-    archive_now(archive, table)
-    migrate(archive.database)
-    assert archived(archive, table.id) == live(table.client, table.id)
-    assert [it.content for it in archive.reader.search("door").items] == ["a blue door"]
-    there_and_back(archive, "0001")
-    assert archived(archive, table.id) == live(table.client, table.id)
-    assert [it.content for it in archive.reader.search("door").items] == ["a blue door"]
-    archive.close()
-
-
-def test_downgrade_keeps_sessions_searchable(database_url: str, client: Redis) -> None:
-    archive = Archive(database_url, deliver_to_conversation)
-    archive.prepare()
-    conversation = TaskRoom(archive).conversation()
-    table = Table(client, opened=False)
-    table.open(spec=json.dumps({"conversation": conversation.id}), archived=True)
-    table.speak(table.plan_one(), "a blue door")
-    archive_now(archive, table)
-    TaskRoom(archive).desk.send(BEN, conversation.id, "a green door")
-    there_and_back(archive, "0002")
-    assert [it.content for it in archive.reader.search("door").items] == ["a blue door"]
-    assert archived(archive, table.id) == live(client, table.id)
-    table.speak(table.plan_one(), "a red door")
-    archive_now(archive, table)
-    assert [it.content for it in archive.reader.search("door").items] == ["a red door", "a blue door"]
-    assert TaskRoom(archive).desk.task_list(BEN).items == ()
-    assert TaskRoom(archive).conversation().agents == (ANN, BEN)
-    archive.close()
 
 
 def test_full_downgrade_leaves_no_tables(database_url: str) -> None:

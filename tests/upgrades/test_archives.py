@@ -10,8 +10,8 @@ import pytest
 from redis import Redis
 
 from live import result_of
+from symposia.archive.archive import REVISION, revision_of
 from symposia.archive.sessions.reader import ArchiveReader
-from symposia.archive.upgrade import newest_revision, revision_of
 from symposia.client.pruning import prune
 from symposia.models.protocol.collab import CollabStatus
 from upgrades.releases import load_release
@@ -42,7 +42,7 @@ def reader(stage: UpgradeStage, ids: Ids) -> ArchiveReader:
 def test_archive_of_an_earlier_release_is_upgraded(stage: UpgradeStage, reader: ArchiveReader) -> None:
     assert stage.client.archive is not None
     with stage.client.archive.database.reading() as connection:
-        assert revision_of(connection) == newest_revision()
+        assert revision_of(connection) == REVISION
 
 
 def test_archived_sessions_are_listed_and_shown(stage: UpgradeStage, reader: ArchiveReader, ids: Ids) -> None:

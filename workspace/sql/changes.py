@@ -12,8 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 from sqlalchemy.sql.elements import ColumnElement
 
-from ...archive.engine import storable_text
-from ...archive.inserts import insert_into
+from ...archive.engine import insert_into, storable_text
 from ...archive.tables import DIALOG, MESSAGE
 from ...models.protocol.dialog import DialogStatus
 from ..values.conversation import Conversation, IncomingMessage, Metadata
