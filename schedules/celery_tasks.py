@@ -9,8 +9,7 @@ from celery import Celery, shared_task
 
 from ..models.errors import NewerFormat
 from .runner import ScheduleRunner
-from .sending import send_schedule_task
-from .store import SCHEDULE_RUN_TASK
+from .store import SCHEDULE_RUN_TASK, send_schedule_task
 
 if TYPE_CHECKING:
     from celery import Task

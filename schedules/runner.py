@@ -203,8 +203,7 @@ class ScheduleRunner:
 
     def _next_check_ms(self, state: ScheduleState) -> int:
         """Return the time of the sweep's next check, unless a message arrives before."""
-        due = state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
-        look_ms = ms_from_moment(due) + self._grace_ms
+        look_ms = ms_from_moment(state.next_due) + self._grace_ms
         if state.running is not None:
             age_ms = state.now_ms - (state.running.started_ms or state.now_ms)
             look_ms = min(look_ms, state.now_ms + min(max(age_ms // 10, _SOONEST_MS), _LATEST_MS))

@@ -32,7 +32,7 @@ from .schedule import (
     ScheduleRunRecord,
     schedule_run_id,
 )
-from .store import ScheduleState, ScheduleStore
+from .store import ScheduleStore
 
 log = logging.getLogger(__name__)
 
@@ -223,7 +223,7 @@ class Schedules:
             schedule=state.schedule,
             paused=state.paused,
             from_settings=state.source == FROM_SETTINGS,
-            next_due=None if state.paused else _next_due(state),
+            next_due=None if state.paused else state.next_due,
             running=None if state.running is None else state.running.id,
             queued=state.queued,
             last=last,
@@ -302,10 +302,6 @@ class Schedules:
         """
         self._store.get(name)
         return self._store.history(name, count=count)
-
-
-def _next_due(state: ScheduleState) -> datetime:
-    return state.schedule.when.after(moment_from_ms(state.now_ms), origin=moment_from_ms(state.origin_ms))
 
 
 def read_schedules(document: Mapping[str, Any]) -> list[Schedule]:

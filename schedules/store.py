@@ -16,20 +16,25 @@ only send messages. Due times are claimed in order, so the number `last_ms` reco
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import cast
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
 
 from redis import Redis
 
 from ..models.errors import CorruptSchedule, InvalidInput, ScheduleNotFound
-from ..models.text.ids import moment_from_ms, ms_from_moment
+from ..models.text.ids import moment_from_ms, ms_from_moment, new_id
 from ..state.redis.due_index import DueIndex
 from ..state.redis.formats import FORMATS, check_format
 from ..state.redis.keys import SCHEDULES_LOOK, schedule_keys
 from ..state.redis.readers import server_ms
 from ..state.redis.scripts import ScriptValue, call_script, load_script
 from .schedule import Schedule, ScheduleRun, ScheduleRunRecord
+
+if TYPE_CHECKING:
+    from celery import Celery
+
 
 #: Celery task that a beat sends; its only argument is the name of the schedule.
 SCHEDULE_RUN_TASK = "symposia.occurrence"
@@ -52,6 +57,11 @@ class ScheduleState:
     #: Number of queued runs.
     queued: int
     now_ms: int
+
+    @property
+    def next_due(self) -> datetime:
+        """The first due time after now."""
+        return self.schedule.when.after(moment_from_ms(self.now_ms), origin=moment_from_ms(self.origin_ms))
 
 
 class ScheduleIndex(DueIndex):
@@ -244,3 +254,16 @@ def _records(name: str, texts: Iterable[str]) -> list[ScheduleRunRecord]:
         return [ScheduleRunRecord.model_validate_json(text) for text in texts]
     except ValueError as error:
         raise CorruptSchedule(name) from error
+
+
+def send_schedule_task(find_app: Callable[[], Celery], schedule: str) -> None:
+    """Send the Celery task of a schedule, which starts its due runs in a worker."""
+    find_app().send_task(
+        SCHEDULE_RUN_TASK,
+        kwargs={"schedule": schedule},
+        task_id=new_id(),
+        argsrepr="",
+        kwargsrepr=f"schedule={schedule}",
+        add_to_parent=False,
+        ignore_result=True,
+    )

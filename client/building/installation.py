@@ -56,8 +56,7 @@ class Installation:
     def schedules(self) -> Schedules:
         """The schedules."""
         from ...schedules.schedules import Schedules
-        from ...schedules.sending import send_schedule_task
-        from ...schedules.store import ScheduleStore
+        from ...schedules.store import ScheduleStore, send_schedule_task
 
         return Schedules(
             ScheduleStore(self.redis),

@@ -28,8 +28,7 @@ from ...models.text.ids import moment_from_ms
 from ...models.text.redact import without_password
 from ...schedules.recurrence import Recurrence
 from ...schedules.schedules import Schedules
-from ...schedules.sending import send_schedule_task
-from ...schedules.store import ScheduleStore
+from ...schedules.store import ScheduleStore, send_schedule_task
 from ...state.presence import BeatPresence
 from ...state.redis.connect import connect
 from ...state.redis.keys import SCHEDULES, SCHEDULES_BEAT
