@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import chain, zip_longest
 from typing import TYPE_CHECKING
 
@@ -36,18 +36,7 @@ class SessionFigures:
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the figures as JSON data."""
-        return {
-            "id": self.id,
-            "title": self.title,
-            "mode": self.mode,
-            "status": self.status.value,
-            "reason": self.reason,
-            "detail": self.detail,
-            "turns": self.turns,
-            "rounds": self.rounds,
-            "messages": self.messages,
-            "usage": self.usage.to_json_data(),
-        }
+        return {**asdict(self), "status": self.status.value, "usage": self.usage.to_json_data()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +84,7 @@ class SessionComparison:
 
 
 def compare_jobs(first: ReadableJob, second: ReadableJob, reader: ArchiveReader | None) -> SessionComparison:
-    """Compare two sessions, live or archived, as they are now, with the messages of their histories.
-
-    Args:
-        first: A session.
-        second: Another one.
-        reader: Reader of the archive; None: there is none.
-    """
+    """Compare two sessions, live or archived, as they are now, with the messages of their histories."""
     figures = _figures(first), _figures(second)
     said = (chain(earlier_messages(job, reader), job.messages()) for job in (first, second))
     return SessionComparison(*figures, find_difference(*said))

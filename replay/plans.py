@@ -17,7 +17,7 @@ from ..tasks.planning.decide import PlanDecision, decide
 from ..tasks.planning.moment import Moment
 from ..tasks.views.session_views import SessionFacts, initial_view
 from .differences import data_differences, value_difference
-from .timeline import Timeline
+from .recorded import Timeline
 
 #: Maximum number of steps without turns in a row.
 _MOST_EMPTY_STEPS = 100

@@ -7,23 +7,33 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ..models.errors import ReplayDiffers
+from ..agents.execution.runner import AgentRunner
+from ..jobs.history import attachments_in_turns, earlier_messages, start_of
+from ..jobs.reading import ReadableJob, connections_of, facts_of
+from ..models.errors import InvalidInput, NotRecorded, ReplayDiffers, SessionNotFound
 from ..models.sessions.plan import PlannedTurn
 from ..models.sessions.recorded import RecordedTurn
 from ..models.turns.directives import read_directives
 from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, TurnResult
+from ..state.redis.readers import read_stored
 from ..state.sessions.records import SessionState
-from ..tasks.planning.moment import Moment
+from ..state.turns.recording import RecordingStore
 from ..tasks.turns.results import MessageBuilder
 from ..tasks.views.session_views import SessionFacts
-from .dialog import RecordedDialog
 from .differences import value_difference
 from .plans import PlanReplay
-from .timeline import ClosedTurn, Timeline
+from .recorded import ClosedTurn, RecordedDialog, RecordedSession, read_timeline
 from .turns import ReplayedTurn, TurnReplay
+
+if TYPE_CHECKING:
+    from ..agents.registry.registry import Registry
+    from ..archive.sessions.reader import ArchiveReader
+
 
 #: Reasons of an end that no planner repeats: they came from outside, or depend on time or on prices.
 _OUTSIDE_REASONS = ("stop_requested", "deadline", "token_budget", "cost_budget")
@@ -50,35 +60,8 @@ class ReplayResult:
     plan_compared: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSession:
-    """All that a replay reads."""
-
-    facts: SessionFacts
-    state: SessionState
-    timeline: Timeline
-    dialog: RecordedDialog
-    #: Records by token.
-    records: Mapping[str, RecordedTurn]
-    #: The roster was changed while the session ran.
-    has_other_roster: bool = False
-    #: State in which it began.
-    start: Moment = field(default_factory=Moment)
-
-    @property
-    def by_number(self) -> dict[int, RecordedTurn]:
-        """Return the records of the written turns by number."""
-        found = (self.records.get(it.token) for it in self.timeline.closed)
-        return {it.number: it for it in found if it is not None}
-
-
 class SessionReplay:
-    """Replay of one session.
-
-    Args:
-        session: The recorded session.
-        turns: Replay of its turns.
-    """
+    """Replay of one session."""
 
     def __init__(self, session: RecordedSession, turns: TurnReplay) -> None:
         self._session = session
@@ -177,3 +160,76 @@ def _plain_context(facts: SessionFacts, planned: PlannedTurn, number: int) -> Tu
         expects=planned.expects,
         item=planned.item,
     )
+
+
+def replay_job(
+    job: ReadableJob,
+    reader: ArchiveReader | None,
+    registry: Registry,
+    *,
+    secrets: Iterable[str],
+    rerun: Collection[str] = (),
+) -> ReplayResult:
+    """Replay the session of a job in this process.
+
+    `secrets` are texts that records do not contain. The agents of the participants in `rerun` run again, whatever
+    their kind.
+
+    Raises:
+        NotRecorded: The calls of the session were not recorded.
+        InvalidInput: `rerun` contains a name that is no participant.
+        ReplayDiffers: The replay differs from the record.
+    """
+    session = _read_session(job, reader)
+    for name in rerun:
+        if name not in session.facts.roster:
+            known = ", ".join(session.facts.roster)
+            raise InvalidInput("rerun", name, f"must be the id of a participant: {known}")
+    runner = AgentRunner(secrets=secrets)
+    try:
+        turns = TurnReplay(
+            session.facts,
+            registry,
+            runner,
+            session.dialog,
+            tuple(secrets),
+            frozenset(rerun),
+            attachments_in_turns(job, reader),
+        )
+        return SessionReplay(session, turns).run()
+    finally:
+        runner.close()
+
+
+def _read_session(job: ReadableJob, reader: ArchiveReader | None) -> RecordedSession:
+    state = job.state()
+    facts = facts_of(job)
+    if not facts.spec.record:
+        raise NotRecorded(job.id)
+    # The messages before the records: the record of a turn is older than its messages.
+    timeline = read_timeline(job.events())
+    messages = (*earlier_messages(job, reader), *job.messages())
+    journal = job.collab().events or ()
+    return RecordedSession(
+        facts=facts,
+        state=state,
+        timeline=timeline,
+        dialog=RecordedDialog(messages),
+        records=_read_records(job, reader),
+        start=start_of(job),
+        has_other_roster=any(it.event_type == "roster.changed" for it in journal),
+    )
+
+
+def _read_records(job: ReadableJob, reader: ArchiveReader | None) -> dict[str, RecordedTurn]:
+    """Return the records by token: those in Redis, and those that the archive has."""
+    found: dict[str, str] = {}
+    if job.is_live:
+        found |= RecordingStore(connections_of(job).redis).read_all(job.id)
+    if reader is not None:
+        with suppress(SessionNotFound):  # it is not archived yet
+            found |= reader.records(job.id)
+    return {
+        token: read_stored(RecordedTurn, text, session_id=job.id, part="the record of a turn")
+        for token, text in found.items()
+    }

@@ -27,8 +27,8 @@ from ..models.turns.directives import read_directives
 from ..models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome
 from ..tasks.views.session_views import SessionFacts
 from .calls import ReplayedCalls
-from .dialog import RecordedDialog
 from .differences import data_differences, text_differences, value_difference
+from .recorded import RecordedDialog
 
 #: Fields of an outcome that are not compared: prices may have changed.
 _NOT_COMPARED = frozenset({"usage", "messages"})
@@ -85,8 +85,9 @@ class TurnReplay:
         if not (uses_services or self._runs_again(agent, record.planned.participant)):
             return ReplayedTurn()
         replayed = ReplayedTurn(has_run=True)
+        without_delay = agent.script if isinstance(agent, SlowScriptedAgent) else agent
         for ask in asks:
-            replayed = replayed.plus(self._run(_without_delay(agent), ask))
+            replayed = replayed.plus(self._run(without_delay, ask))
         return replayed
 
     def _runs_again(self, agent: AnyAgent, participant: str) -> bool:
@@ -129,7 +130,3 @@ class TurnReplay:
         for before, after in zip(recorded.messages, now.messages, strict=False):
             lines += text_differences("message", before.content, after.content)
         return (*lines, *data_differences(recorded, now, without=_NOT_COMPARED))
-
-
-def _without_delay(agent: AnyAgent) -> AnyAgent:
-    return agent.script if isinstance(agent, SlowScriptedAgent) else agent

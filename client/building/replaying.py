@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...config.settings import Settings, read_variable
-from ...replay.replaying import replay_job
+from ...replay.replay import replay_job
 from .broker import secrets_in_use
 from .runtime import load_registry
 from .sessions import Sessions

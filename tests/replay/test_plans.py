@@ -14,7 +14,7 @@ from symposia.models.sessions.spec import SessionSpec
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.turns.turn import OutcomeKind
 from symposia.replay.plans import PlanReplay
-from symposia.replay.timeline import ClosedTurn, Timeline
+from symposia.replay.recorded import ClosedTurn, Timeline
 from symposia.tasks.views.session_views import SessionFacts
 
 ROSTER = people("ann", "bob", "cid")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import pytest
@@ -79,13 +80,21 @@ def test_tools_of_servers_are_answered_without_the_server(make_office, model, tm
     assert replay(office, job).tool_calls == 1
 
 
-def test_continued_session_is_replayed_with_its_history(office, model, recorded):
-    first = recorded(turns=2)
-    model.answers(completion("Three."), completion("Four."))
-    second = office.client.get_job(first.id).continue_with("And now?")
+@pytest.mark.parametrize(
+    ("turns", "follow", "seen"),
+    [
+        (2, lambda job: job.continue_with("And now?"), "Two."),
+        (3, lambda job: job.fork(at_turn=2), "One."),
+    ],
+    ids=["continued", "forked"],
+)
+def test_following_session_is_replayed_with_its_history(office, model, recorded, turns, follow, seen):
+    first = recorded(turns=turns)
+    model.answers(completion("Other."), completion("Other."))
+    second = follow(office.client.get_job(first.id))
     office.work()
     asked = len(model.asked)
-    assert "Two." in str(model.asked[-1])
+    assert seen in str(model.asked[-1])
     assert (replay(office, second).requests, len(model.asked)) == (2, asked)
 
 
@@ -96,16 +105,6 @@ def test_replay_reads_an_agents_file_with_sessions(make_office, model, agents, t
     job = office.submit("round_robin", PAIR, stop=MaxTurns(1))
     office.work()
     assert replay(office, job).requests == 1
-
-
-def test_fork_is_replayed_with_its_history(office, model, recorded):
-    first = recorded(turns=3)
-    model.answers(completion("Other."), completion("Other."))
-    fork = office.client.get_job(first.id).fork(at_turn=2)
-    office.work()
-    asked = len(model.asked)
-    assert "One." in str(model.asked[-1])
-    assert (replay(office, fork).requests, len(model.asked)) == (2, asked)
 
 
 @pytest.mark.parametrize("summary", ["true", "false"])
@@ -223,28 +222,30 @@ def test_running_session_is_replayed_up_to_now(office, model, recorded):
 # -- differences ----------------------------------------------------------------------------------
 
 
-def test_changed_instructions_differ_at_their_line(office, recorded, change_agents):
-    job = recorded()
-    change_agents(instructions="You are verbose.")
-    said = difference(office, job)
-    assert said.startswith("turn 1 (ann) differs from the record: instructions, line ")
-    assert "recorded 'You are brief.', now 'You are verbose.'" in said
-
-
-def test_changed_model_differs(office, recorded, change_agents):
-    job = recorded()
-    change_agents(model="other")
-    assert (
-        difference(office, job) == "turn 1 (ann) differs from the record: model: recorded 'stub', now 'other'"
-    )
-
-
-def test_changed_script_differs_in_its_message(office, recorded, change_agents):
-    job = recorded({"ann": "texting", "bob": "reader"})
-    change_agents(reply="I heard {last}")
-    assert difference(office, job) == (
-        "turn 2 (bob) differs from the record: message, line 1: recorded 'I read One.', now 'I heard One.'"
-    )
+@pytest.mark.parametrize(
+    ("bob", "changed", "turn", "lines"),
+    [
+        (
+            "texting",
+            {"instructions": "You are verbose."},
+            "turn 1 (ann)",
+            r"instructions, line \d+: recorded 'You are brief.', now 'You are verbose.'.*",
+        ),
+        ("texting", {"model": "other"}, "turn 1 (ann)", "model: recorded 'stub', now 'other'"),
+        (
+            "reader",
+            {"reply": "I heard {last}"},
+            "turn 2 (bob)",
+            "message, line 1: recorded 'I read One.', now 'I heard One.'",
+        ),
+    ],
+    ids=["instructions", "model", "script"],
+)
+def test_change_of_an_agent_differs_at_its_line(office, recorded, change_agents, bob, changed, turn, lines):
+    job = recorded({"ann": "texting", "bob": bob})
+    change_agents(**changed)
+    expected = re.escape(f"{turn} differs from the record: ") + lines
+    assert re.fullmatch(expected, difference(office, job), re.DOTALL)
 
 
 def test_agent_that_is_no_model_any_more_differs(office, recorded, tmp_path):
