@@ -71,8 +71,8 @@ class EvaluationMethods(SessionMethods):
         on_progress: Callable[[EvaluationProgress], None],
         between: Callable[[], None] = lambda: None,
     ) -> EvaluationResult:
-        from ..evaluation.programs import ProgramScorer
         from ..evaluation.runner import EvaluationRunner, EvaluationSessions
+        from ..evaluation.scoring import ProgramScorer
 
         sessions = self._parts.sessions
         return EvaluationRunner(

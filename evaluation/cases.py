@@ -126,20 +126,18 @@ class Evaluation(Frozen):
     def _check_inputs(self) -> None:
         with within("session"):
             check_texts(self.session)
+        declared = {FIELD: self.session[FIELD]} if FIELD in self.session else {}
         for variant, changes in self.variants.items():
             if FIELD in changes:
                 rule = "must not be set in a variant: the session declares inputs, cases give their values"
                 raise InvalidInput(f"variants.{variant}.{FIELD}", changes[FIELD], rule)
             with within(f"variants.{variant}"):
-                check_texts({**changes, **self._declarations()})
+                check_texts({**changes, **declared})
         for index, case in enumerate(self.cases):
             with within(f"cases[{index}]"):
                 if case.message is None and not case.inputs:
                     raise InvalidInput("message", ABSENT, "is required in a case without inputs")
                 self._values_of(index)
-
-    def _declarations(self) -> dict[str, JsonValue]:
-        return {FIELD: self.session[FIELD]} if FIELD in self.session else {}
 
     @classmethod
     def read(cls, document: Mapping[str, Any]) -> Self:
@@ -236,12 +234,7 @@ class PlannedRun:
 
 
 def merge_session(session: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a session with the changes of a variant.
-
-    Args:
-        session: The fields of a session file.
-        changes: Fields that change. `None` removes a field, also in a merged table.
-    """
+    """Return a session with the changes of a variant; `None` removes a field, also in a merged table."""
     merged = {**session, **{name: _merged(name, session.get(name), value) for name, value in changes.items()}}
     return {name: value for name, value in merged.items() if value is not None}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,8 @@ from ..models.sessions.inputs import FIELD
 from ..models.sessions.submission import Submission
 from ..tasks.sessions.opening import prepare
 from .cases import Evaluation
-from .judging import judge_submission
 from .scorers import Name, ScorerKind
+from .scoring import judge_submission
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,24 +74,14 @@ class CasesFile:
             raise invalid_input(error, "name") from None
         return replace(self, evaluation=self.evaluation.model_copy(update={"name": known}))
 
-    @contextmanager
-    def name_file_in_errors(self) -> Iterator[None]:
+    def name_file_in_errors(self) -> AbstractContextManager[None]:
         """Convert InvalidInput inside the block to an error that names the file and the line, if there is a file."""
-        if self.source is None:
-            yield
-            return
-        with self.source.name_file_in_errors():
-            yield
+        return nullcontext() if self.source is None else self.source.name_file_in_errors()
 
     def check(self, *, known_agents: frozenset[str], max_message_bytes: int) -> list[Submission]:
-        """Check the session of each variant, and those of the judges, as they will be submitted.
+        """Return the prepared session of each variant, and those of the judges, checked as they will be submitted.
 
-        Args:
-            known_agents: Names that workers announced; empty if no worker announced any.
-            max_message_bytes: Maximum bytes of each text.
-
-        Returns:
-            The prepared session of each variant, and those of the judges.
+        `known_agents` are the names that workers announced; empty if no worker announced any.
 
         Raises:
             InvalidInput: One line with field, value and rule; the error names file and line if there is a file.

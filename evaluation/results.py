@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from importlib.resources import files
 from statistics import fmean, stdev
 from typing import Any
 
@@ -134,19 +135,8 @@ class VariantSummary:
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the figures as JSON data."""
-        return {
-            "variant": self.variant,
-            "runs": self.runs,
-            "failed": self.failed,
-            "not_run": self.not_run,
-            "unscored": self.unscored,
-            "score": self.score,
-            "spread": self.spread,
-            "scorers": dict(self.scorers),
-            "usage": self.usage.to_json_data(),
-            "judge_usage": self.judge_usage.to_json_data(),
-            "seconds": self.seconds,
-        }
+        usage = {"usage": self.usage.to_json_data(), "judge_usage": self.judge_usage.to_json_data()}
+        return {**asdict(self), **usage}
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +201,20 @@ class EvaluationResult(Rows):
 def score_text(value: float | None) -> str:
     """Return a score, a spread or a number of seconds for a report; `-` for none."""
     return "-" if value is None else f"{value:.3f}"
+
+
+def render_html(result: EvaluationResult) -> str:
+    """Return the result as one HTML page, without scripts and external resources; all text is escaped."""
+    # Only this output needs Jinja.
+    from ..models.text.html_page import content_policy_of, page_environment
+
+    folder = files(__package__)
+    style = folder.joinpath("report.css").read_text(encoding="utf-8")
+    template = page_environment().from_string(
+        folder.joinpath("report.html.jinja").read_text(encoding="utf-8")
+    )
+    known = {"style": style, "policy": content_policy_of(style), "number": score_text}
+    return template.render(known, result=result, summaries=result.summaries, scorers=result.scorers)
 
 
 def _scorer_means(runs: Iterable[EvaluatedRun]) -> dict[str, float | None]:

@@ -19,11 +19,9 @@ from ..models.sessions.submission import Submission
 from ..models.text.words import count_of
 from ..models.turns.turn import Usage
 from .cases import Evaluation, PlannedRun
-from .checks import Answer, check_answer
-from .judging import judge_submission, read_verdict
-from .programs import ProgramScorer
 from .results import EvaluatedRun, EvaluationResult, RunState, ScoreResult
 from .scorers import Scorer, ScorerKind
+from .scoring import Answer, ProgramScorer, check_answer, judge_submission, read_verdict
 
 #: Seconds between two looks at whether the evaluation is stopped.
 _LOOK_EVERY_S = 1.0

@@ -12,8 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ...evaluation.report import render_html
-from ...evaluation.results import EvaluatedRun, EvaluationResult, RunState, VariantSummary, score_text
+from ...evaluation.results import (
+    EvaluatedRun,
+    EvaluationResult,
+    RunState,
+    VariantSummary,
+    render_html,
+    score_text,
+)
 from ...evaluation.runner import EvaluationProgress
 from ...models.errors import InvalidInput
 from ..common.screen import console, printable

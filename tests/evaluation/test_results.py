@@ -1,4 +1,4 @@
-"""Figures of an evaluation."""
+"""Figures of an evaluation, and their page."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from symposia.evaluation.results import (
     RunState,
     ScoreResult,
     VariantSummary,
+    render_html,
 )
 from symposia.models.turns.turn import Usage
 
@@ -67,3 +68,25 @@ def test_every_variant_must_reach_the_score():
 def test_spread_needs_two_scores():
     assert VariantSummary.of("v", [run(1.0)]).spread is None
     assert VariantSummary.of("v", []).score is None
+
+
+def test_the_page_escapes_what_agents_and_files_say():
+    hostile = "<script>alert(1)</script>"
+    run = EvaluatedRun(
+        hostile,
+        hostile,
+        1,
+        "id",
+        RunState.COMPLETED,
+        answer=hostile,
+        scores=(ScoreResult(hostile, 1.0, hostile),),
+    )
+    page = render_html(EvaluationResult(hostile, (run,), (hostile,)))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") == 9
+
+
+def test_the_page_shows_runs_without_answer():
+    failed = EvaluatedRun("door", "v", 1, "id", RunState.FAILED, reason="failed ann")
+    page = render_html(EvaluationResult("e", (failed,), ("v",)))
+    assert "failed: failed ann" in page

@@ -45,7 +45,7 @@ _IMPORTED = (
     "symposia.cli.doctor.checks",
     "symposia.client.client",
     "symposia.evaluation.cases_file",
-    "symposia.evaluation.report",
+    "symposia.evaluation.results",
     "symposia.evaluation.runner",
     "symposia.replay.comparing",
     "symposia.replay.replay",
