@@ -25,8 +25,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 PYTEST := $(BIN)/python -m pytest --numprocesses=$(JOBS) --dist=loadgroup
 ALL_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=1
 FEW_EXAMPLES := SYMPOSIA_TEST_EXAMPLES=0.05
-FAST_TESTS := tests/alignment tests/models tests/reviews/values tests/evaluation/test_cases.py tests/evaluation/test_checks.py \
-	tests/evaluation/test_results.py tests/memory/test_capping.py tests/memory/test_merge.py tests/memory/test_wire_form.py \
+FAST_TESTS := tests/alignment tests/models tests/reviews/values tests/evaluation/test_cases.py tests/evaluation/test_scoring.py \
+	tests/evaluation/test_results.py tests/memory/test_merge.py tests/memory/test_wire_form.py \
 	tests/schedules/test_crontab.py tests/schedules/test_recurrence.py tests/tasks/planning/test_decide.py \
 	--ignore=tests/alignment/document/test_linear.py \
 	--ignore=tests/alignment/document/test_sample_documents.py

@@ -50,8 +50,7 @@ class MemoryCounts:
 
     def count(self, event: MemoryEvent, times: int = 1) -> None:
         """Count an event; never raises if Redis is unavailable."""
-        with self._lock:
-            self._pending[event.value] += times
+        self.count_locally(event, times)
         self.flush()
 
     def flush(self) -> None:
@@ -70,10 +69,10 @@ class MemoryCounts:
             with self._lock:
                 self._pending += sent
 
-    def count_locally(self, event: MemoryEvent) -> None:
+    def count_locally(self, event: MemoryEvent, times: int = 1) -> None:
         """Count in memory only, while Redis is unavailable."""
         with self._lock:
-            self._pending[event.value] += 1
+            self._pending[event.value] += times
 
     def all(self) -> dict[str, int]:
         """Return the counts of all processes, by event name.

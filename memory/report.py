@@ -6,7 +6,7 @@ Source: dialog state document, section 10 ("User-facing context viewer").
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from pydantic import JsonValue
 
@@ -55,24 +55,11 @@ class MemoryReport:
 
     def to_json(self) -> dict[str, JsonValue]:
         """Return the same as data."""
-        parameters: list[JsonValue] = [
-            {
-                "service": line.service,
-                "name": line.name,
-                "value": line.value,
-                "source": line.source.value,
-                "confidence": line.confidence,
-                "session": line.session,
-                "turn": line.turn,
-                "age_s": line.age_s,
-            }
-            for line in self.lines
-        ]
         return {
             "user_id": self.user_id,
             "room_id": self.room_id,
             "service": self.service,
-            "parameters": parameters,
+            "parameters": [{**asdict(line), "source": line.source.value} for line in self.lines],
             "forgotten": {service: list(names) for service, names in self.forgotten.items()},
             "metadata": {
                 "message_count": self.message_count,

@@ -23,7 +23,6 @@ from ..models.memory.parameters import to_compact_json
 from ..models.memory.recall import MemoryView, RecallContext, recall, view_without_service
 from ..models.memory.services import find_service
 from ..models.memory.state import MemoryState
-from .capping import cap_state
 from .management import MemoryManagement, new_mark
 from .merge import (
     Statement,
@@ -36,7 +35,7 @@ from .merge import (
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
 from .store import REDIS_ERRORS
 from .values import MemorySnapshot, Owner
-from .wire_form import to_document
+from .wire_form import cap_state, to_document
 
 log = logging.getLogger("symposia.state.memory.rooms")
 

@@ -10,22 +10,32 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from hashlib import sha1
+from typing import Any, Final
 
 from redis import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import NoScriptError, RedisError, ResponseError
 
 from ..models.errors import CorruptMemory, ScriptError, StateError
 from ..models.memory.state import MemoryState
+from ..state.redis.cluster import ClusterClient
 from ..state.redis.keys import memory_key, sharing_key
 from ..state.redis.readers import time_ms
-from .capping import cap_state, oversized_parameters
+from ..state.redis.scripts import load_script
 from .merge import Statement, WriteMetadata, apply_statement, with_write_metadata
 from .monitoring import MemoryCounts, MemoryEvent, log_dropped
-from .sharing import SharingConsent, read_sharing, write_sharing
-from .values import MemoryRules, MemorySnapshot, Owner, Swap, Versioned, send_swaps, version_of
-from .wire_form import read_state
+from .values import (
+    MemoryRules,
+    MemorySnapshot,
+    Owner,
+    SharingConsent,
+    T,
+    Versioned,
+    read_sharing,
+    write_sharing,
+)
+from .wire_form import cap_state, oversized_parameters, read_state
 
 log = logging.getLogger("symposia.state.memory.rooms")
 
@@ -35,6 +45,65 @@ REDIS_ERRORS: Final = (RedisError, StateError, OSError)
 SHARING_TTL_MS = 365 * 86_400_000
 #: Maximum attempts of a write that is repeated because of concurrent writes.
 _MAX_TRIES = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """Replacement of a text, applied only if the text is still the one that was read."""
+
+    key: str
+    #: SHA-1 of the text that was read; empty: there was none.
+    version: str
+    #: New text; empty: the key is removed.
+    text: str
+    #: TTL in milliseconds; 0: unchanged.
+    ttl_ms: int
+    #: The value in the text.
+    value: MemoryState | SharingConsent
+    evicted: int = 0
+
+
+def version_of(text: str) -> str:
+    """Return the SHA-1 of a text."""
+    return sha1(text.encode(), usedforsecurity=False).hexdigest()
+
+
+def send_swaps(
+    client: Redis, swaps: Sequence[Swap], *, then_read: str | None = None
+) -> tuple[list[str | None], object]:
+    """Send the swaps, then read one more key, in one round trip.
+
+    Returns:
+        For each swap None if it was made, otherwise the current text (empty: no text); and the answer to the
+        GET of `then_read`.
+
+    Raises:
+        RedisError, StateError: The server does not answer, or a script failed.
+    """
+    script = load_script("memory/swap")
+    answers = _sent(client, "EVALSHA", script.sha, swaps, then_read)
+    if any(isinstance(answer, NoScriptError) for answer in answers):
+        answers = _sent(client, "EVAL", script.text, swaps, then_read)
+    swapped = answers[: len(swaps)]
+    for answer in swapped:
+        if isinstance(answer, ResponseError):
+            raise ScriptError(script.verb, str(answer)) from answer
+    there = [None if answer[0] == "swapped" else answer[1] for answer in swapped]
+    return there, answers[-1] if then_read else None
+
+
+def _sent(
+    client: Redis, command: str, script: str, swaps: Sequence[Swap], then_read: str | None
+) -> list[Any]:
+    pipeline: Any = client.pipeline(transaction=False)
+    for swap in swaps:
+        pipeline.execute_command(command, script, 1, swap.key, swap.version, swap.text, swap.ttl_ms)
+    # The nodes of a cluster answer in any order, but the value must be read after the swaps.
+    is_apart = isinstance(client, ClusterClient)
+    if then_read and not is_apart:
+        pipeline.get(then_read)
+    answers: list[Any] = pipeline.execute(raise_on_error=False)
+    return [*answers, client.get(then_read)] if then_read and is_apart else answers
 
 
 class MemoryStore:
@@ -113,9 +182,7 @@ class MemoryStore:
             look = replace(look, sharing=consent) if is_new else look
             if not is_new and all(answer is None for answer in answers):
                 return look
-        raise ScriptError(
-            "memory/swap", f"{_MAX_TRIES} conflicts with concurrent changes in a row; try again"
-        )
+        raise _too_many_conflicts()
 
     def change_sharing(self, user: str, change: Callable[[SharingConsent], SharingConsent]) -> None:
         """Change a consent; retry after a concurrent write. An empty consent is removed."""
@@ -127,9 +194,7 @@ class MemoryStore:
             swap = Swap(self.shared_key(user), look.sharing.version, text, SHARING_TTL_MS, sharing)
             if send_swaps(self.client, [swap])[0] == [None]:
                 return
-        raise ScriptError(
-            "memory/swap", f"{_MAX_TRIES} conflicts with concurrent changes in a row; try again"
-        )
+        raise _too_many_conflicts()
 
     def rooms(self, user: str) -> list[str]:
         """Return the rooms with a memory of the user, sorted. A completely forgotten room is listed until it expires.
@@ -143,28 +208,26 @@ class MemoryStore:
     # -- reading -------------------------------------------------------------------------------
 
     def _read_room(self, key: str, raw: object, now_ms: int) -> Versioned[MemoryState]:
-        if raw is None:
-            return Versioned(MemoryState())
-        try:
-            held = Versioned(read_state(_text(raw)), version_of(_text(raw)))
-        except CorruptMemory as error:
-            self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
-            return Versioned(MemoryState())
-        if held.value.is_expired(now_ms, ttl_ms=self.rules.ttl_ms):
+        held = self._parse(key, raw, read_state, MemoryState())
+        if held.version and held.value.is_expired(now_ms, ttl_ms=self.rules.ttl_ms):
             self._drop(key, raw, MemoryEvent.EXPIRED, "expired")
             return Versioned(MemoryState())
         return held
 
     def _read_sharing(self, key: str, raw: object) -> Versioned[SharingConsent]:
+        return self._parse(key, raw, read_sharing, SharingConsent())
+
+    def _parse(self, key: str, raw: object, read: Callable[[str], T], empty: T) -> Versioned[T]:
+        """Return the value of a GET answer; a corrupt one is dropped and read as empty."""
+        if raw is None:
+            return Versioned(empty)
         try:
-            return (
-                Versioned(SharingConsent())
-                if raw is None
-                else Versioned(read_sharing(_text(raw)), version_of(_text(raw)))
-            )
+            if not isinstance(raw, str):
+                raise CorruptMemory("the key does not contain text")
+            return Versioned(read(raw), version_of(raw))
         except CorruptMemory as error:
             self._drop(key, raw, MemoryEvent.CORRUPT, error.detail)
-            return Versioned(SharingConsent())
+            return Versioned(empty)
 
     def _drop(self, key: str, raw: object, event: MemoryEvent, why: str) -> None:
         """Remove the text that was read, unless it has been replaced since."""
@@ -251,8 +314,5 @@ def _room_after(
     return None if is_empty else with_write_metadata(after, writer)
 
 
-def _text(raw: object) -> str:
-    """Return the text of a GET answer. Raises CorruptMemory if the key holds another type."""
-    if not isinstance(raw, str):
-        raise CorruptMemory("the key does not contain text")
-    return raw
+def _too_many_conflicts() -> ScriptError:
+    return ScriptError("memory/swap", f"{_MAX_TRIES} conflicts with concurrent changes in a row; try again")

@@ -7,7 +7,8 @@ the next turn begins or the session has ended. This costs two round trips per tu
 session without memory.
 
 No function here raises: during an outage of the memory's Redis a turn runs without memory, and its view says so. It still
-sees what its session has learned (`unstored.py`).
+sees what its session has learned: `UnstoredStatements` are in the Redis of the session, and are stored in the memory with
+a later turn.
 
 Source: dialog state document, section 2 (`execute`).
 """
@@ -16,6 +17,10 @@ from __future__ import annotations
 
 import logging
 import time
+from functools import partial
+from typing import cast
+
+from redis import Redis
 
 from ..models.errors import InvalidInput
 from ..models.memory.learned import Learned, MemoryOptions, MemoryUpdate
@@ -23,10 +28,10 @@ from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, re
 from ..models.memory.services import Service, find_service
 from ..models.memory.state import MemoryState
 from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
+from ..state.redis.keys import unstored_key
 from ..state.redis.unreadable import Unreadable, read_record
 from ..state.sessions.records import SessionState
 from ..tasks.views.session_views import SessionFacts, decode_turn_result
-from .capping import cap_learned
 from .merge import (
     ParsedStatement,
     Statement,
@@ -38,19 +43,47 @@ from .merge import (
 )
 from .monitoring import MemoryEvent, log_merging, log_retrieved, log_stored
 from .store import REDIS_ERRORS, MemoryStore
-from .unstored import UnstoredStatements
 from .values import MemorySnapshot, Owner, SnapshotCache
+from .wire_form import cap_learned
+
+#: Milliseconds for which statements wait for the memory.
+KEPT_MS = 7 * 24 * 3_600_000
+#: Maximum number of turns of a session whose statements wait; the newest are kept.
+MAX_TURNS = 100
+
+
+class UnstoredStatements:
+    """What a session has learned and the memory of its user does not have yet: results of turns by number.
+
+    The client must decode responses.
+    """
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def keep(self, session_id: str, number: int, result: str) -> None:
+        """Keep the result of a turn, as JSON."""
+        key = unstored_key(session_id)
+        with self._client.pipeline(transaction=True) as pipe:
+            pipe.hset(key, str(number), result)
+            pipe.hdel(key, str(number - MAX_TURNS))
+            pipe.pexpire(key, KEPT_MS)
+            pipe.execute()
+
+    def read(self, session_id: str) -> dict[int, str]:
+        """Return the results by turn number, in the order of the turns."""
+        found = cast("dict[str, str]", self._client.hgetall(unstored_key(session_id)))
+        return {int(number): found[number] for number in sorted(found, key=int)}
+
+    def drop(self, session_id: str, number: int) -> None:
+        """Remove the result of a turn whose statements were stored."""
+        self._client.hdel(unstored_key(session_id), str(number))
+
 
 log = logging.getLogger(__name__)
 
 #: Seconds without another attempt after a failed request to Redis.
 AWAY_S = 5.0
-
-
-def _read_result(session_id: str, text: str) -> TurnResult | Unreadable:
-    return read_record(
-        "unstored statements of session", session_id, lambda: TurnResult.model_validate_json(text)
-    )
 
 
 class TurnMemory:
@@ -147,9 +180,13 @@ class TurnMemory:
         """Return the results of turns whose statements are not stored yet."""
         if self._unstored is None:
             return {}
-        kept = self._unstored.read(session_id)
-        read = {number: _read_result(session_id, text) for number, text in kept.items()}
-        return {number: it for number, it in read.items() if not isinstance(it, Unreadable)}
+        results = {}
+        for number, text in self._unstored.read(session_id).items():
+            read = partial(TurnResult.model_validate_json, text)
+            result = read_record("unstored statements of session", session_id, read)
+            if not isinstance(result, Unreadable):
+                results[number] = result
+        return results
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -161,9 +198,7 @@ class TurnMemory:
         said = self._opening_statements(facts, options, about)
         state = before if said is None else apply_statement(before, said.statement)
         for result in self._read_unstored(facts.session_id).values():
-            learned = self._learned(
-                facts, state, options, result, result.remember or MemoryUpdate(at_ms=now_ms)
-            )
+            learned = self._learned(facts, options, state, result)
             state = state if learned is None else apply_statement(state, learned.statement)
         view = self._view(facts, options, look, state)
         if said is not None and view.service is not None:
@@ -220,7 +255,7 @@ class TurnMemory:
         said = self._opening_statements(
             facts, options, it.about or options.service or look.room.value.service
         )
-        learned = self._learned(facts, look.room.value, options, result, it)
+        learned = self._learned(facts, options, look.room.value, result)
         writer = WriteMetadata(
             now_ms=now_ms,
             mark=write_mark(facts.session_id, result.number),
@@ -246,13 +281,10 @@ class TurnMemory:
         return parse_statement(service, StatementOrigin(facts.opened_ms, facts.session_id), options.said)
 
     def _learned(
-        self,
-        facts: SessionFacts,
-        state: MemoryState,
-        options: MemoryOptions,
-        result: TurnResult,
-        it: MemoryUpdate,
+        self, facts: SessionFacts, options: MemoryOptions, state: MemoryState, result: TurnResult
     ) -> ParsedStatement | None:
+        """Return the statements of a turn's agent."""
+        it = result.remember or MemoryUpdate(at_ms=0)
         learned = it.learned or Learned()
         service = self._service(learned.service or options.service or state.service)
         if service is None or not learned:

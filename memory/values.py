@@ -1,24 +1,126 @@
-"""Arguments and results of the dialog memory store, and the compare-and-set of stored memories."""
+"""Arguments and results of the dialog memory store: rules, owner, what was read, and what a user shares between rooms.
+
+Nothing is carried between rooms unless the user asked for it, parameter by parameter; those
+of a service such as payment never are.
+"""
 
 from __future__ import annotations
 
+import json
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from hashlib import sha1
-from typing import Any, Generic, TypeVar
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
-from redis import Redis
-from redis.exceptions import NoScriptError, ResponseError
+from ..models.errors import CorruptMemory, InvalidInput
+from ..models.memory.parameters import check_name, room_key, to_compact_json, user_key
+from ..models.memory.services import find_service
+from ..models.memory.state import MemoryState, ServiceMemory
+from .merge import Statement, apply_statement
+from .wire_form import MIN_BYTES, read_state, write_state
 
-from ..models.errors import InvalidInput, ScriptError
-from ..models.memory.parameters import room_key, user_key
-from ..models.memory.state import MemoryState
-from ..state.redis.cluster import ClusterClient
-from ..state.redis.scripts import load_script
-from .capping import MIN_BYTES
-from .sharing import SharingConsent
+#: Parameters a user may share: every turn of theirs reads the list.
+MAX_SHARED = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SharingConsent:
+    """A user's consent, and what it covers."""
+
+    #: `service.name`
+    allowed: frozenset[str] = frozenset()
+    state: MemoryState = field(default_factory=MemoryState)
+
+    def covers(self, statement: Statement) -> bool:
+        """Return whether anything of a statement is for other rooms, too."""
+        names = (*statement.parameters, *statement.forget)
+        return any(f"{statement.service}.{name}" in self.allowed for name in names)
+
+    def apply_statements(self, statements: Iterable[Statement]) -> SharingConsent:
+        """Return the shared values after these statements."""
+        state = self.state
+        for statement in statements:
+            mine = {
+                n: k for n, k in statement.parameters.items() if f"{statement.service}.{n}" in self.allowed
+            }
+            gone = tuple(n for n in statement.forget if f"{statement.service}.{n}" in self.allowed)
+            if mine or gone:
+                state = apply_statement(state, replace(statement, parameters=mine, forget=gone))
+        return replace(self, state=state)
+
+    def service_memory(self, service: str | None, *, now_ms: int, ttl_ms: int) -> ServiceMemory:
+        """Return the parameters of a service that another room may see now: allowed and not expired."""
+        kept = {
+            name: known
+            for name, known in self.state.service_memory(service).parameters.items()
+            if f"{service}.{name}" in self.allowed and now_ms - known.at_ms <= ttl_ms
+        }
+        return ServiceMemory(kept)
+
+    def with_room_values(self, rooms: Iterable[MemoryState]) -> SharingConsent:
+        """Return the same consent with what these rooms remember already; of several values the newest one holds."""
+        return self.apply_statements(
+            Statement(service, known.at_ms, {name: known}, selects=False)
+            for room in rooms
+            for service, name, known in room.all_parameters()
+        )
+
+    def with_parameters(self, names: Iterable[str]) -> SharingConsent:
+        """Return the consent with these parameters added.
+
+        Raises:
+            InvalidInput: A value breaks a rule.
+        """
+        allowed = self.allowed.union(map(_checked, names))
+        if len(allowed) > MAX_SHARED:
+            raise InvalidInput("share", len(allowed), f"must be at most {MAX_SHARED} parameters")
+        return replace(self, allowed=allowed)
+
+    def without_parameters(self, names: Iterable[str] | None = None) -> SharingConsent:
+        """Return the consent without these parameters and their values; None: without any."""
+        allowed = frozenset() if names is None else self.allowed.difference(names)
+        shelves = {}
+        for service, shelf in self.state.service_memories.items():
+            kept = {n: known for n, known in shelf.parameters.items() if f"{service}.{n}" in allowed}
+            if kept:
+                shelves[service] = ServiceMemory(kept, shelf.forgotten)
+        return SharingConsent(allowed, replace(self.state, service_memories=shelves))
+
+
+def write_sharing(sharing: SharingConsent) -> str:
+    """Return a consent as stored."""
+    return to_compact_json(
+        {"allowed": sorted(sharing.allowed), "memory": json.loads(write_state(sharing.state))}
+    )
+
+
+def read_sharing(text: str) -> SharingConsent:
+    """Return the stored consent.
+
+    Raises:
+        CorruptMemory: The stored memory is invalid.
+    """
+    try:
+        data = json.loads(text)
+        allowed, memory = data["allowed"], data["memory"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise CorruptMemory(type(error).__name__) from error
+    if not isinstance(allowed, list):
+        raise CorruptMemory("allowed")
+    return SharingConsent(frozenset(map(str, allowed)), read_state(to_compact_json(memory)))
+
+
+def _checked(name: str) -> str:
+    service, _, parameter = name.partition(".")
+    known = find_service(service)
+    check_name(parameter)
+    if not known.shareable:
+        raise InvalidInput(
+            "share", name, f"must be a parameter of a service that allows sharing: {service} does not"
+        )
+    return name
+
 
 T = TypeVar("T")
 
@@ -110,62 +212,3 @@ class SnapshotCache:
         """Return the newest read of a memory."""
         with self._lock:
             return self._looks.get(owner)
-
-
-@dataclass(frozen=True, slots=True)
-class Swap:
-    """Replacement of a text, applied only if the text is still the one that was read."""
-
-    key: str
-    #: SHA-1 of the text that was read; empty: there was none.
-    version: str
-    #: New text; empty: the key is removed.
-    text: str
-    #: TTL in milliseconds; 0: unchanged.
-    ttl_ms: int
-    #: The value in the text.
-    value: MemoryState | SharingConsent
-    evicted: int = 0
-
-
-def version_of(text: str) -> str:
-    """Return the SHA-1 of a text."""
-    return sha1(text.encode(), usedforsecurity=False).hexdigest()
-
-
-def send_swaps(
-    client: Redis, swaps: Sequence[Swap], *, then_read: str | None = None
-) -> tuple[list[str | None], object]:
-    """Send the swaps, then read one more key, in one round trip.
-
-    Returns:
-        For each swap None if it was made, otherwise the current text (empty: no text); and the answer to the
-        GET of `then_read`.
-
-    Raises:
-        RedisError, StateError: The server does not answer, or a script failed.
-    """
-    script = load_script("memory/swap")
-    answers = _sent(client, "EVALSHA", script.sha, swaps, then_read)
-    if any(isinstance(answer, NoScriptError) for answer in answers):
-        answers = _sent(client, "EVAL", script.text, swaps, then_read)
-    swapped = answers[: len(swaps)]
-    for answer in swapped:
-        if isinstance(answer, ResponseError):
-            raise ScriptError(script.verb, str(answer)) from answer
-    there = [None if answer[0] == "swapped" else answer[1] for answer in swapped]
-    return there, answers[-1] if then_read else None
-
-
-def _sent(
-    client: Redis, command: str, script: str, swaps: Sequence[Swap], then_read: str | None
-) -> list[Any]:
-    pipeline: Any = client.pipeline(transaction=False)
-    for swap in swaps:
-        pipeline.execute_command(command, script, 1, swap.key, swap.version, swap.text, swap.ttl_ms)
-    # The nodes of a cluster answer in any order, but the value must be read after the swaps.
-    is_apart = isinstance(client, ClusterClient)
-    if then_read and not is_apart:
-        pipeline.get(then_read)
-    answers: list[Any] = pipeline.execute(raise_on_error=False)
-    return [*answers, client.get(then_read)] if then_read and is_apart else answers

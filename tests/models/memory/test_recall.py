@@ -8,7 +8,7 @@ import pytest
 
 from dialog_memory.values import after, statement
 from symposia.memory.merge import StatementOrigin, parse_statement
-from symposia.memory.sharing import SharingConsent
+from symposia.memory.values import SharingConsent
 from symposia.models.errors import InvalidInput
 from symposia.models.memory.recall import RecallContext, recall
 from symposia.models.memory.services import find_service
