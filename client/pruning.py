@@ -15,7 +15,7 @@ from ..state.sessions.archiving import is_live
 if TYPE_CHECKING:
     from ..archive.archive import Archive
     from ..reviews.archive.pruner import ReviewPruner
-    from ..workspace.sql.pruner import TaskPruner
+    from ..workspace.sql.changes import TaskPruner
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ def prune(
     """
     archive.prepare()
     from ..reviews.archive.pruner import ReviewPruner
-    from ..workspace.sql.pruner import TaskPruner
+    from ..workspace.sql.changes import TaskPruner
 
     reviews = ReviewPruner(archive.database)
     done, after_row = Pruned(), 0

@@ -23,6 +23,7 @@ from .values.task import Notification, NotificationKind, Task, TaskStatus
 if TYPE_CHECKING:
     from ..archive.archive import Archive
     from .sql.changes import WorkspaceChanges
+    from .task_managers import AgentVerdicts, TaskManagers
 
 
 def _now_ms() -> int:
@@ -35,6 +36,8 @@ class WorkspaceMethods:
     Args:
         archive: The database; it is migrated at its first use.
         board: Notification streams; None: no notifications are published.
+        agents: Function that returns the verdicts of registered agents; None: there are none.
+        managers: The registered task-managers; None: those of this process.
         now_ms: Returns the time, in milliseconds since the epoch.
     """
 
@@ -43,10 +46,14 @@ class WorkspaceMethods:
         archive: Archive,
         board: NotificationStreams | None = None,
         *,
+        agents: Callable[[], AgentVerdicts] | None = None,
+        managers: TaskManagers | None = None,
         now_ms: Callable[[], int] = _now_ms,
     ) -> None:
         self._archive = archive
         self._board = board
+        self._agents = agents
+        self._managers = managers
         self._now_ms = now_ms
 
     @property
@@ -56,20 +63,24 @@ class WorkspaceMethods:
 
     def _notify(
         self,
-        agents: Iterable[str],
         kind: NotificationKind,
-        task_id: str,
+        task: Task,
+        conversation: Conversation | None = None,
         *,
         at: datetime,
-        conversation_id: str | None = None,
         agent: str | None = None,
         by: str | None = None,
     ) -> None:
-        if self._board is not None:
-            notice = Notification(
-                kind=kind, task_id=task_id, conversation_id=conversation_id, agent=agent, by=by, at=at
-            )
-            self._board.publish(agents, notice)
+        """Notify the members of the task or conversation, the task-manager, and the agent that it is about."""
+        if self._board is None:
+            return
+        among = task if conversation is None else conversation
+        agents = (*among.agents, task.task_manager, *([agent] if agent else ()))
+        conversation_id = None if conversation is None else conversation.id
+        notice = Notification(
+            kind=kind, task_id=task.id, conversation_id=conversation_id, agent=agent, by=by, at=at
+        )
+        self._board.publish(agents, notice)
 
 
 def managed_task(changes: WorkspaceChanges, agent: str, task_id: str) -> Task:
@@ -105,11 +116,11 @@ def check_active(task_id: str, status: TaskStatus) -> None:
         raise TaskClosedError(task_id, status)
 
 
-def check_admitted(task: Task, agents: Iterable[str]) -> None:
+def check_admitted(task: Task | None, task_id: str, agents: Iterable[str]) -> None:
     """Raise ParticipantNotAdmittedError, with the names of all agents that the task has not admitted."""
-    admitted = set(task.agents)
+    admitted = frozenset(() if task is None else task.agents)
     if unknown := [agent for agent in agents if agent not in admitted]:
-        raise ParticipantNotAdmittedError(task.id, unknown)
+        raise ParticipantNotAdmittedError(task_id, unknown)
 
 
 def check_limit(limit: object) -> int:
@@ -142,7 +153,7 @@ def create_conversation(
     """
     if not members:
         raise InvalidInput("participants", (), "must have at least 1 item")
-    check_admitted(task, members)
+    check_admitted(task, task.id, members)
     conversation_id = new_id()
     check_member_limit(conversation_id, len(set(members)))
     changes.add_conversation(task.id, conversation_id, name=name, by=by, metadata=metadata, now_ms=now_ms)

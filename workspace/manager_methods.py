@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
 from ..models.errors import InvalidInput
@@ -70,7 +69,7 @@ class ConversationManagement(WorkspaceMethods):
             made = create_conversation(
                 changes, task, members, name=wanted.name, by=agent, metadata=wanted.metadata, now_ms=now_ms
             )
-        self._notify_members(NotificationKind.CONVERSATION_CREATED, task, made, at=made.created_at)
+        self._notify(NotificationKind.CONVERSATION_CREATED, task, made, at=made.created_at, by=agent)
         return made
 
     def conversation_update(
@@ -111,7 +110,7 @@ class ConversationManagement(WorkspaceMethods):
                 return before
             changes.describe(before.id, name=wanted.name, metadata=wanted.metadata, now_ms=now_ms)
             after = changes.conversation(before.id)
-        self._notify_members(NotificationKind.CONVERSATION_UPDATED, task, after, at=moment_from_ms(now_ms))
+        self._notify(NotificationKind.CONVERSATION_UPDATED, task, after, at=moment_from_ms(now_ms), by=agent)
         return after
 
     def archive(self, agent: str, conversation_id: str) -> Conversation:
@@ -137,7 +136,7 @@ class ConversationManagement(WorkspaceMethods):
                 return before
             changes.archive(before.id, now_ms=now_ms)
             after = changes.conversation(before.id)
-        self._notify_members(NotificationKind.CONVERSATION_ARCHIVED, task, after, at=moment_from_ms(now_ms))
+        self._notify(NotificationKind.CONVERSATION_ARCHIVED, task, after, at=moment_from_ms(now_ms), by=agent)
         return after
 
     def unarchive(self, agent: str, conversation_id: str) -> Conversation:
@@ -163,7 +162,9 @@ class ConversationManagement(WorkspaceMethods):
                 return before
             changes.unarchive(before.id, now_ms=now_ms)
             after = changes.conversation(before.id)
-        self._notify_members(NotificationKind.CONVERSATION_UNARCHIVED, task, after, at=moment_from_ms(now_ms))
+        self._notify(
+            NotificationKind.CONVERSATION_UNARCHIVED, task, after, at=moment_from_ms(now_ms), by=agent
+        )
         return after
 
     def participants_add(self, agent: str, conversation_id: str, participants: Iterable[str]) -> Conversation:
@@ -190,15 +191,14 @@ class ConversationManagement(WorkspaceMethods):
             task, before = managed_conversation(changes, agent, conversation_id)
             check_active(task.id, task.status)
             wanted = read_agents(participants)
-            check_admitted(task, wanted)
+            check_admitted(task, task.id, wanted)
             new = [it for it in wanted if it not in before.agents]
             check_member_limit(before.id, len(before.agents) + len(new))
             changes.add_members(before.id, new, now_ms=now_ms)
             after = changes.conversation(before.id)
+        at = moment_from_ms(now_ms)
         for name in new:
-            self._notify_members(
-                NotificationKind.PARTICIPANT_ADDED, task, after, at=moment_from_ms(now_ms), about=name
-            )
+            self._notify(NotificationKind.PARTICIPANT_ADDED, task, after, at=at, agent=name, by=agent)
         return after
 
     def participants_remove(
@@ -228,27 +228,10 @@ class ConversationManagement(WorkspaceMethods):
                 raise InvalidInput("participants", ", ".join(wanted), rule)
             gone = [it for it in wanted if changes.remove_member(before.id, it, now_ms=now_ms)]
             after = changes.conversation(before.id)
+        at = moment_from_ms(now_ms)
         for name in gone:
-            self._notify_members(
-                NotificationKind.PARTICIPANT_REMOVED, task, after, at=moment_from_ms(now_ms), about=name
-            )
+            self._notify(NotificationKind.PARTICIPANT_REMOVED, task, after, at=at, agent=name, by=agent)
         return after
-
-    # -- within -----------------------------------------------------------------------------
-
-    def _notify_members(
-        self,
-        kind: NotificationKind,
-        task: Task,
-        conversation: Conversation,
-        *,
-        at: datetime,
-        about: str | None = None,
-    ) -> None:
-        agents = (*conversation.agents, task.task_manager, *([about] if about else ()))
-        self._notify(
-            agents, kind, task.id, at=at, conversation_id=conversation.id, agent=about, by=task.task_manager
-        )
 
 
 def _check_changes(name: object, metadata: object) -> InitialConversation:
@@ -285,7 +268,7 @@ class TaskManagement(WorkspaceMethods):
             check_active(before.id, before.status)
             changes.end_task(before.id, TaskStatus.CLOSED, now_ms=now_ms)
             after = managed_task(changes, agent, task_id)
-        self._notify_closed(after, by=agent)
+        self._notify(NotificationKind.TASK_CLOSED, after, at=after.ended_at or after.updated_at, by=agent)
         return after
 
     def task_add_participant(self, agent: str, task_id: str, participant: str) -> Task:
@@ -318,7 +301,9 @@ class TaskManagement(WorkspaceMethods):
                 )
             changes.admit(before.id, [who], now_ms=now_ms)
             after = managed_task(changes, agent, task_id)
-        self._notify_task(NotificationKind.TASK_PARTICIPANT_ADDED, after, who, by=agent, now_ms=now_ms)
+        self._notify(
+            NotificationKind.TASK_PARTICIPANT_ADDED, after, at=moment_from_ms(now_ms), agent=who, by=agent
+        )
         return after
 
     def task_remove_participant(self, agent: str, task_id: str, participant: str) -> Task:
@@ -347,16 +332,7 @@ class TaskManagement(WorkspaceMethods):
                 return before
             changes.dismiss(before.id, who, now_ms=now_ms)
             after = managed_task(changes, agent, task_id)
-        self._notify_task(NotificationKind.TASK_PARTICIPANT_REMOVED, after, who, by=agent, now_ms=now_ms)
+        self._notify(
+            NotificationKind.TASK_PARTICIPANT_REMOVED, after, at=moment_from_ms(now_ms), agent=who, by=agent
+        )
         return after
-
-    def _notify_task(self, kind: NotificationKind, task: Task, who: str, *, by: str, now_ms: int) -> None:
-        self._notify(
-            (*task.agents, task.task_manager, who), kind, task.id, at=moment_from_ms(now_ms), agent=who, by=by
-        )
-
-    def _notify_closed(self, task: Task, *, by: str) -> None:
-        agents = (*task.agents, task.task_manager, by)
-        self._notify(
-            agents, NotificationKind.TASK_CLOSED, task.id, at=task.ended_at or task.updated_at, by=by
-        )

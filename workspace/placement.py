@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..models.errors import ConversationArchivedError, InvalidInput, NotAMember, ParticipantNotAdmittedError
+from ..models.errors import ConversationArchivedError, InvalidInput, NotAMember
 from ..models.protocol.collab import Participant, ParticipantKind
 from ..models.sessions.spec import SessionSpec
 from ..models.sessions.submission import Submission
 from ..models.text.ids import normalize_id
-from .base import check_active
+from .base import check_active, check_admitted
 from .sql.store import WorkspaceStore
 from .values.conversation import read_agent
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from ..archive.archive import Archive
     from .sql.listing import WorkspaceQueries
     from .values.conversation import Conversation
-    from .values.task import Task
 
 
 class TaskPlacement:
@@ -72,7 +71,7 @@ class TaskPlacement:
         agent = read_agent(who.participant_id, "participant.participant_id")
         with self._reading("participant", agent) as pages:
             if spec.conversation is None:
-                _check_admitted(pages.task(spec.task), spec.task, [agent])
+                check_admitted(pages.task(spec.task), spec.task, [agent])
             else:
                 _check_members(pages.conversation(spec.conversation), spec.conversation, [agent])
 
@@ -114,7 +113,7 @@ def _check_placement(pages: WorkspaceQueries, prepared: Submission) -> str:
 
 def _check_task(pages: WorkspaceQueries, task_id: str, prepared: Submission) -> str:
     task = pages.task(normalize_id(task_id))
-    _check_admitted(task, task_id, _agents(prepared))
+    check_admitted(task, task_id, _agents(prepared))
     if task is None:
         raise InvalidInput("task", task_id, "must be the id of a task")
     check_active(task.id, task.status)
@@ -125,11 +124,6 @@ def _check_members(found: Conversation | None, conversation_id: str, agents: Ite
     for agent in agents:
         if found is None or agent not in found.agents:
             raise NotAMember(agent, conversation_id)
-
-
-def _check_admitted(task: Task | None, task_id: str, agents: Iterable[str]) -> None:
-    if unknown := [it for it in agents if task is None or it not in task.agents]:
-        raise ParticipantNotAdmittedError(task_id, unknown)
 
 
 def _agents(prepared: Submission) -> list[str]:

@@ -104,12 +104,10 @@ class ParticipantMethods(WorkspaceMethods):
             if closes:
                 changes.end_task(before.id, TaskStatus.CLOSED, now_ms=now_ms)
             after = changes.lock_task(before.id) or before
-        agents, at = (*before.agents, before.task_manager), moment_from_ms(now_ms)
-        self._notify(
-            agents, NotificationKind.TASK_PARTICIPANT_REMOVED, before.id, at=at, agent=agent, by=agent
-        )
+        at = moment_from_ms(now_ms)
+        self._notify(NotificationKind.TASK_PARTICIPANT_REMOVED, before, at=at, agent=agent, by=agent)
         if closes:
-            self._notify(agents, NotificationKind.TASK_CLOSED, before.id, at=at, by=agent)
+            self._notify(NotificationKind.TASK_CLOSED, before, at=at, by=agent)
         return after
 
     # -- conversations ----------------------------------------------------------------------

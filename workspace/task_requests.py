@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from ..models.errors import InvalidInput, ParticipantNotAdmittedError, TaskClosedError, TaskRejectedError
 from ..models.text.ids import new_id
 from .base import WorkspaceMethods, check_member_limit, create_conversation
-from .notifications import NotificationStreams
-from .task_managers import MANAGERS, TaskManager, TaskManagers, request_verdict
+from .task_managers import MANAGERS, AgentVerdicts, TaskManager, request_verdict
 from .values.conversation import MAX_TASK_PARTICIPANTS, read_agent, read_agents
 from .values.task import (
     InitialConversation,
@@ -24,7 +23,6 @@ from .values.task import (
 )
 
 if TYPE_CHECKING:
-    from ..archive.archive import Archive
     from .sql.changes import WorkspaceChanges
 
 Hint = InitialConversation | Mapping[str, Any]
@@ -36,39 +34,8 @@ _SOME = 100
 ABANDONED_REASON = "its request ended without a decision"
 
 
-class VerdictSource(Protocol):
-    """Source of the verdicts of registered agents."""
-
-    def check_agent(self, name: str) -> None:
-        """Raise InvalidInput if there is no such agent."""
-        ...
-
-    def __call__(self, name: str, request: TaskRequest, *, timeout_s: float) -> Verdict:
-        """Return the agent's verdict."""
-        ...
-
-
 class TaskRequests(WorkspaceMethods):
-    """Requests for tasks.
-
-    Args:
-        agents: Function that returns the verdict source of registered agents; None: there are none.
-        managers: The registered task-managers; by default those of this process.
-        more: Arguments of the base class.
-    """
-
-    def __init__(
-        self,
-        archive: Archive,
-        board: NotificationStreams | None = None,
-        *,
-        agents: Callable[[], VerdictSource] | None = None,
-        managers: TaskManagers = MANAGERS,
-        **more: Any,
-    ) -> None:
-        super().__init__(archive, board, **more)
-        self._agents = agents
-        self._managers = managers
+    """Requests for tasks."""
 
     def request_task(
         self,
@@ -97,7 +64,7 @@ class TaskRequests(WorkspaceMethods):
             TaskClosedError: All participants left before the verdict came.
             ArchiveUnavailable: The database does not answer.
         """
-        manager = self._managers.find(app)
+        manager = (self._managers or MANAGERS).find(app)
         request = _read_request(app, initiator, invited, initial_conversation)
         if not callable(manager.verdict):
             self._verdict_source().check_agent(manager.verdict)
@@ -106,7 +73,10 @@ class TaskRequests(WorkspaceMethods):
         made = self._decide(request, verdict)
         task = made.task
         if task.status is TaskStatus.ACTIVE:
-            self._notify_begun(made)
+            self._notify(NotificationKind.TASK_CREATED, task, at=task.updated_at, by=task.created_by)
+            if (it := made.conversation) is not None:
+                kind = NotificationKind.CONVERSATION_CREATED
+                self._notify(kind, task, it, at=it.created_at, by=task.created_by)
             return made
         if task.status is TaskStatus.CLOSED:
             raise TaskClosedError(task.id, task.status)
@@ -143,7 +113,7 @@ class TaskRequests(WorkspaceMethods):
 
     # -- within -----------------------------------------------------------------------------
 
-    def _verdict_source(self) -> VerdictSource:
+    def _verdict_source(self) -> AgentVerdicts:
         if self._agents is None:
             raise InvalidInput("app", None, "must be an app whose task-manager is registered in this process")
         return self._agents()
@@ -195,28 +165,8 @@ class TaskRequests(WorkspaceMethods):
         changes.end_task(task_id, TaskStatus.FAILED, now_ms=self._now_ms(), reason=ABANDONED_REASON)
         return changes.lock_task(task_id)
 
-    def _notify_begun(self, made: RequestedTask) -> None:
-        task, by = made.task, made.task.created_by
-        self._notify(
-            (*task.agents, task.task_manager),
-            NotificationKind.TASK_CREATED,
-            task.id,
-            at=task.updated_at,
-            by=by,
-        )
-        if (it := made.conversation) is not None:
-            self._notify(
-                (*it.agents, task.task_manager),
-                NotificationKind.CONVERSATION_CREATED,
-                task.id,
-                at=it.created_at,
-                conversation_id=it.id,
-                by=by,
-            )
-
     def _notify_failed(self, task: Task) -> None:
-        agents = (*task.agents, task.task_manager)
-        self._notify(agents, NotificationKind.TASK_FAILED, task.id, at=task.ended_at or task.updated_at)
+        self._notify(NotificationKind.TASK_FAILED, task, at=task.ended_at or task.updated_at)
 
 
 def _wanted_members(request: TaskRequest) -> list[str]:
@@ -234,7 +184,7 @@ def _check_found(task: Task | None) -> Task:
 
 def _read_request(app: str, initiator: str, invited: Iterable[str], hint: Hint | None) -> TaskRequest:
     initiator = read_agent(initiator, "initiator")
-    guests = [it for it in read_agents(_listed(invited), "invited") if it != initiator]
+    guests = [it for it in read_agents(invited, "invited") if it != initiator]
     if len(guests) >= MAX_TASK_PARTICIPANTS:
         raise InvalidInput("invited", len(guests), f"must have fewer than {MAX_TASK_PARTICIPANTS} entries")
     request = TaskRequest(
@@ -261,7 +211,3 @@ def _read_hint(hint: object) -> InitialConversation | None:
         return InitialConversation(**{str(name): value for name, value in hint.items()})
     except InvalidInput as error:
         raise error.within("initial_conversation") from None
-
-
-def _listed(agents: object) -> object:
-    return list(agents) if isinstance(agents, Iterable) and not isinstance(agents, str | Mapping) else agents

@@ -76,13 +76,7 @@ def test_pages_show_the_list_of_the_first_page(room: TaskRoom, before, meanwhile
 def test_conversations_of_one_instant_are_listed_by_id(room: TaskRoom, limit: int) -> None:
     task = room.task(BEN)
     ids = sorted(room.conversation(task=task).id for _ in range(7))
-    seen, cursor = [], None
-    while True:
-        page = room.desk.conversation_list(BEN, limit=limit, cursor=cursor)
-        seen += [it.id for it in page.items]
-        if (cursor := page.cursor) is None:
-            break
-    assert seen == ids
+    assert [it.id for it in room.pages(room.desk.conversation_list, BEN, limit=limit)] == ids
 
 
 def test_late_message_moves_no_conversation_back(room: TaskRoom) -> None:

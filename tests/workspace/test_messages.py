@@ -195,13 +195,8 @@ def test_pages_skip_archived_conversations(room: TaskRoom, limit: int) -> None:
     made = [room.conversation(task=task).id for _ in range(5)]
     for shelved in made[1::2]:
         room.desk.archive(CHAIR, shelved)
-    seen, cursor = [], None
-    while True:
-        page = room.desk.conversation_list(BEN, limit=limit, cursor=cursor)
-        seen += [it.id for it in page.items]
-        if (cursor := page.cursor) is None:
-            break
-    assert seen == sorted(made[::2])
+    seen = room.pages(room.desk.conversation_list, BEN, limit=limit)
+    assert [it.id for it in seen] == sorted(made[::2])
 
 
 def test_session_search_omits_conversation_messages(room: TaskRoom) -> None:

@@ -46,15 +46,26 @@ def test_conversation_dialog_has_its_id_and_thread(room: TaskRoom) -> None:
     [
         ({"name": ""}, "name: "),
         ({"name": "x" * 101}, "name: "),
+        ({"name": 5}, "name: "),
         ({"metadata": {"tags": [{"a": 1}]}}, "metadata.tags"),
         ({"metadata": {"kind": "dm"}}, "metadata.kind: is not a known field"),
-        ({"participants": ANN}, "participants: "),
     ],
 )
 def test_conversation_fields_are_checked(room: TaskRoom, more, said: str) -> None:
-    task = room.task()
-    with pytest.raises(InvalidInput, match=f"^{said}"):
-        room.desk.conversation_create(CHAIR, task.id, **more)
+    conversation = room.conversation()
+    for call, target in (
+        (room.desk.conversation_create, conversation.task_id),
+        (room.desk.conversation_update, conversation.id),
+    ):
+        with pytest.raises(InvalidInput, match=f"^{said}"):
+            call(CHAIR, target, **more)
+    assert [it.id for it in room.desk.conversation_list(ANN).items] == [conversation.id]
+    assert room.desk.conversation_get(ANN, conversation.id) == conversation
+
+
+def test_members_of_a_conversation_are_a_list(room: TaskRoom) -> None:
+    with pytest.raises(InvalidInput, match=r"^participants: "):
+        room.desk.conversation_create(CHAIR, room.task().id, ANN)
 
 
 def test_name_and_tags_change_separately(room: TaskRoom) -> None:
@@ -88,23 +99,6 @@ def test_an_archived_conversation_may_be_renamed(room: TaskRoom) -> None:
     room.desk.task_close(CHAIR, conversation.task_id)
     with pytest.raises(TaskClosedError):
         room.desk.conversation_update(CHAIR, conversation.id, name="Newer")
-
-
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
-        ({"name": ""}, "name: "),
-        ({"name": "x" * 101}, "name: "),
-        ({"name": 5}, "name: "),
-        ({"metadata": {"tags": [{"a": 1}]}}, "metadata.tags"),
-        ({"metadata": {"kind": "dm"}}, "metadata.kind: is not a known field"),
-    ],
-)
-def test_update_follows_the_same_rules(room: TaskRoom, what, said: str) -> None:
-    conversation = room.conversation()
-    with pytest.raises(InvalidInput, match=f"^{said}"):
-        room.desk.conversation_update(CHAIR, conversation.id, **what)
-    assert room.desk.conversation_get(ANN, conversation.id) == conversation
 
 
 def test_name_may_have_a_hundred_characters(room: TaskRoom) -> None:
@@ -253,12 +247,7 @@ def test_tasks_are_listed_newest_first_page_by_page(room: TaskRoom) -> None:
     for number in range(5):
         made.append(room.task(BEN))
         room.clock.now_ms += number % 2  # some at the same time
-    seen, cursor = [], None
-    while True:
-        page = room.desk.task_list(BEN, limit=2, cursor=cursor)
-        seen += page.items
-        if (cursor := page.cursor) is None:
-            break
+    seen = room.pages(room.desk.task_list, BEN, limit=2)
     assert seen == sorted(made, key=lambda it: (-it.created_at.timestamp(), it.id))
     assert [it.id for it in room.desk.task_list(CHAIR).items] == [it.id for it in seen], "the manager's, too"
     assert room.desk.task_list(CYD).items == ()

@@ -80,13 +80,6 @@ def test_conflicting_session_of_the_same_id_is_refused(office: InlineRuntime, ro
         submitted(office, conversation=conversation.id, task=other.task_id)
 
 
-def test_new_session_is_refused_as_before(office: InlineRuntime, room: TaskRoom) -> None:
-    conversation = room.conversation(ANN)
-    room.desk.archive(CHAIR, conversation.id)
-    with pytest.raises(ConversationArchivedError):
-        submitted(office, conversation=conversation.id)
-
-
 def test_opening_messages_speak_for_no_member(office: InlineRuntime, room: TaskRoom) -> None:
     conversation = room.conversation(ANN, BEN)
     told = {"participant_id": BEN, "turn_number": 1, "token_id": conversation.id, "fence": 1}

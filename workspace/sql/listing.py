@@ -40,21 +40,20 @@ class WorkspaceQueries:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self._execute = connection.execute
 
     # -- one --------------------------------------------------------------------------------
 
     def takes_part(self, task_id: str, agent: str) -> bool:
         """Return whether an agent is admitted to a task, or manages it."""
         return (
-            self._connection.execute(
-                select(TASK.c.id).where(TASK.c.id == task_id, _involves_agent(agent))
-            ).first()
+            self._execute(select(TASK.c.id).where(TASK.c.id == task_id, _involves_agent(agent))).first()
             is not None
         )
 
     def task(self, task_id: str) -> Task | None:
         """Return a task; None: it does not exist."""
-        row = self._connection.execute(select(TASK).where(TASK.c.id == task_id)).one_or_none()
+        row = self._execute(select(TASK).where(TASK.c.id == task_id)).one_or_none()
         return None if row is None else task_from_row(row, self._admitted([task_id])[task_id])
 
     def conversation(self, conversation_id: str) -> Conversation | None:
@@ -64,7 +63,7 @@ class WorkspaceQueries:
             .join(DIALOG, DIALOG.c.conversation == CONVERSATION.c.id)
             .where(CONVERSATION.c.id == conversation_id)
         )
-        row = self._connection.execute(query).one_or_none()
+        row = self._execute(query).one_or_none()
         return None if row is None else conversation_from_row(row, self._members([row.id])[row.id])
 
     def count_unread(self, conversation_id: str, agent: str) -> int:
@@ -74,7 +73,7 @@ class WorkspaceQueries:
     def count_overdue_tasks(self, *, before_ms: int) -> int:
         """Return the number of tasks whose verdict was due before a time."""
         late = (TASK.c.status == TaskStatus.WAITING, TASK.c.decide_by_ms < before_ms)
-        return self._connection.execute(select(func.count()).select_from(TASK).where(*late)).scalar_one()
+        return self._execute(select(func.count()).select_from(TASK).where(*late)).scalar_one()
 
     # -- many -------------------------------------------------------------------------------
 
@@ -139,7 +138,7 @@ class WorkspaceQueries:
         query = (
             select(MESSAGE).join(MEMBER, mine).where(MESSAGE.c.id > last, of_others).order_by(MESSAGE.c.id)
         )
-        rows = self._connection.execute(query.limit(limit)).all()
+        rows = self._execute(query.limit(limit)).all()
         found = tuple(NewMessage(it.conversation, message_from_row(it)) for it in rows)
         return ResultPage(found, encode_cursor(rows[-1].id if rows else last))
 
@@ -147,20 +146,20 @@ class WorkspaceQueries:
 
     def _fetch_page(self, query: Any, limit: int) -> tuple[Sequence[Row[Any]], bool]:
         """Return up to `limit` rows, and whether more follow."""
-        found = self._connection.execute(query.limit(limit + 1)).all()
+        found = self._execute(query.limit(limit + 1)).all()
         return found[:limit], len(found) > limit
 
     def _newest_message(self) -> int:
-        return int(self._connection.execute(select(func.coalesce(func.max(MESSAGE.c.id), 0))).scalar_one())
+        return int(self._execute(select(func.coalesce(func.max(MESSAGE.c.id), 0))).scalar_one())
 
     def _admitted(self, ids: Sequence[str]) -> dict[str, list[str]]:
         query = select(TASK_PARTICIPANT.c.task, TASK_PARTICIPANT.c.agent)
-        return _group_agents(ids, self._connection.execute(query.where(TASK_PARTICIPANT.c.task.in_(ids))))
+        return _group_agents(ids, self._execute(query.where(TASK_PARTICIPANT.c.task.in_(ids))))
 
     def _members(self, ids: Sequence[str]) -> dict[str, list[str]]:
         query = select(MEMBER.c.conversation, MEMBER.c.agent)
         theirs = (MEMBER.c.conversation.in_(ids), MEMBER.c.left_ms.is_(None))
-        return _group_agents(ids, self._connection.execute(query.where(*theirs)))
+        return _group_agents(ids, self._execute(query.where(*theirs)))
 
     def _unread(self, agent: str, ids: Sequence[str]) -> dict[str, int]:
         # All messages after the position, minus the reader's own: after a long absence most messages are from
@@ -172,7 +171,7 @@ class WorkspaceQueries:
             .join(CONVERSATION, CONVERSATION.c.id == MEMBER.c.conversation)
             .where(MEMBER.c.agent == agent, MEMBER.c.conversation.in_(ids))
         )
-        return {it[0]: it[1] for it in self._connection.execute(query)}
+        return {it[0]: it[1] for it in self._execute(query)}
 
 
 def _involves_agent(agent: str) -> ColumnElement[bool]:

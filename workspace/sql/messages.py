@@ -101,12 +101,9 @@ def deliver_session_messages(connection: Connection, page: ArchivePage) -> None:
     if into is None:  # the session has no conversation, or it was deleted
         return
     arrived = (_incoming(page, entry) for entry in page.dialog)
-    said = _while_open(into, arrived)
-    append_messages(
-        connection,
-        into,
-        list(_keep_member_messages(said, _non_agents(page), _membership_ends(connection, into.id))),
-    )
+    said = (it for it in arrived if into.archived_ms is None or it.at_ms <= into.archived_ms)
+    by_members = _keep_member_messages(said, _non_agents(page), _membership_ends(connection, into.id))
+    append_messages(connection, into, list(by_members))
 
 
 def _incoming(page: ArchivePage, entry: Entry) -> IncomingMessage:
@@ -114,12 +111,6 @@ def _incoming(page: ArchivePage, entry: Entry) -> IncomingMessage:
     at_ms = int(entry_id.partition("-")[0])
     message_id = derived_id(f"{page.session_id} {page.opened_ms} {entry_id}")
     return IncomingMessage(message_id, Message.model_validate_json(text), at_ms)
-
-
-def _while_open(into: Row[Any], arrived: Iterable[IncomingMessage]) -> Iterator[IncomingMessage]:
-    for it in arrived:
-        if into.archived_ms is None or it.at_ms <= into.archived_ms:
-            yield it
 
 
 def _keep_member_messages(

@@ -154,7 +154,8 @@ def summary_from_row(row: Row[Any], agents: Iterable[str], *, unread: int) -> Co
 
 def message_from_row(row: Row[Any]) -> ConversationMessage:
     """Convert a row of `message`."""
-    return ConversationMessage(row.message_id, row.seq, message_from_columns(row.content, row.rest))
+    message = Message.model_validate({"content": row.content, **json.loads(row.rest)})
+    return ConversationMessage(row.message_id, row.seq, message)
 
 
 def message_columns(message: Message) -> dict[str, str]:
@@ -166,11 +167,6 @@ def message_columns(message: Message) -> dict[str, str]:
         "content": storable_text(message.content),
         "rest": json.dumps(data, ensure_ascii=False, separators=(",", ":")),
     }
-
-
-def message_from_columns(content: str, rest: str) -> Message:
-    """Return the message from the columns of `message_columns`."""
-    return Message.model_validate({"content": content, **json.loads(rest)})
 
 
 def tags_of(metadata: Metadata | None) -> str | None:

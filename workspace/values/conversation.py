@@ -7,15 +7,16 @@ same text is the same agent. A UUID is kept in lower case.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Annotated, Any, ClassVar, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, StringConstraints, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
-from ...models.errors import InvalidInput, invalid_input
+from ...models.errors import invalid_input
 from ...models.protocol.base import Many, NonBlank, ProtocolObject, Text
 from ...models.protocol.dialog import DialogStatus, Message
 from ...models.sessions.limits import MAX_ID
@@ -78,12 +79,8 @@ class AgentRef(CamelProtocolObject):
     id: AgentId
 
 
-class _Agent(BaseModel):
-    agent: AgentId
-
-
-class _Agents(BaseModel):
-    agents: list[AgentId]
+_AGENT: TypeAdapter[str] = TypeAdapter(AgentId)
+_AGENTS: TypeAdapter[list[str]] = TypeAdapter(list[AgentId])
 
 
 def read_agent(agent: object, field: str = "agent") -> str:
@@ -93,9 +90,9 @@ def read_agent(agent: object, field: str = "agent") -> str:
         InvalidInput: A value breaks a rule.
     """
     try:
-        return _Agent(agent=agent).agent  # type: ignore[arg-type]  # what is checked here
+        return _AGENT.validate_python(agent)
     except ValidationError as error:
-        raise _with_field(error, "agent", field) from None
+        raise invalid_input(error, field) from None
 
 
 def read_agents(agents: object, field: str = "participants") -> tuple[str, ...]:
@@ -104,18 +101,12 @@ def read_agents(agents: object, field: str = "participants") -> tuple[str, ...]:
     Raises:
         InvalidInput: A value breaks a rule.
     """
-    if isinstance(agents, tuple | set | frozenset):
+    if isinstance(agents, Iterable) and not isinstance(agents, str | bytes | Mapping):
         agents = list(agents)
     try:
-        return tuple(dict.fromkeys(_Agents(agents=agents).agents))  # type: ignore[arg-type]  # checked here
+        return tuple(dict.fromkeys(_AGENTS.validate_python(agents)))
     except ValidationError as error:
-        raise _with_field(error, "agents", field) from None
-
-
-def _with_field(error: ValidationError, ours: str, field: str) -> InvalidInput:
-    found = invalid_input(error)
-    found.field = field + found.field.removeprefix(ours)
-    return found
+        raise invalid_input(error, field) from None
 
 
 ConversationName = Annotated[Text, Field(min_length=1, max_length=MAX_NAME)]

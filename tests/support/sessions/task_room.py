@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from symposia.archive.archive import Archive
+from symposia.archive.results import ResultPage
 from symposia.workspace.notifications import NotificationStreams
 from symposia.workspace.service import WorkspaceService
 from symposia.workspace.task_managers import TaskManagers
@@ -51,6 +52,17 @@ class TaskRoom:
         """A conversation in its own task."""
         made = task or self.task(BEN, CYD)
         return self.desk.conversation_create(CHAIR, made.id, members or (ANN, BEN))
+
+    @staticmethod
+    def pages(read: Callable[..., ResultPage[Any]], agent: str, *, limit: int) -> list[Any]:
+        """All items of a listing, read page by page."""
+        items: list[Any] = []
+        cursor = None
+        while True:
+            page = read(agent, limit=limit, cursor=cursor)
+            items += page.items
+            if (cursor := page.cursor) is None:
+                return items
 
     def said(self, conversation: Conversation, agent: str = ANN) -> list[str]:
         """All texts, oldest first."""

@@ -14,7 +14,7 @@ from symposia.archive.tables import DIALOG, MESSAGE
 from symposia.client.pruning import Pruned, prune
 from symposia.models.errors import NotAMember, TaskRejectedError
 from symposia.state.redis.connect import connect
-from symposia.workspace.sql.pruner import TaskPruner
+from symposia.workspace.sql.changes import TaskPruner
 from symposia.workspace.sql.tables import CONVERSATION, MEMBER, TASK, TASK_PARTICIPANT
 
 TABLES = (TASK, TASK_PARTICIPANT, CONVERSATION, MEMBER, DIALOG, MESSAGE)
