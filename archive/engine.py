@@ -63,11 +63,6 @@ def create_private(file: Path) -> None:
         _restrict(file.with_name(file.name + suffix), 0o600)
 
 
-def restrict_folder(folder: Path) -> None:
-    """Remove all access of other users to an existing folder, if that is allowed."""
-    _restrict(folder, 0o700)
-
-
 def find_exposed_files(file: Path) -> list[tuple[Path, int]]:
     """Return the database file, side files and folder that other users can access, each with its mode."""
     file = file.resolve()
@@ -139,7 +134,10 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Open a write transaction, which writes all changes or none."""
         if not self.exists:
-            self._make_folder()
+            try:
+                make_private_folder(self._file.parent)
+            except OSError as error:
+                raise ArchiveUnavailable(self.url, hint=str(error)) from error
         with self._translate_errors(), self._engine.connect() as connection:
             connection.execution_options(writes=True)
             with connection.begin():
@@ -154,19 +152,13 @@ class Database:
     def _file(self) -> Path:
         return Path(self._engine.url.database or "")
 
-    def _make_folder(self) -> None:
-        try:
-            make_private_folder(self._file.parent)
-        except OSError as error:
-            raise ArchiveUnavailable(self.url, hint=str(error)) from error
-
     def _create_private_file(
         self, _dialect: Dialect, _record: Any, arguments: list[Any], _options: Any
     ) -> None:
         """Create the file with private access before SQLite opens it."""
         file = Path(arguments[0])
         if self._owns_folder:
-            restrict_folder(file.parent)
+            _restrict(file.parent, 0o700)
         try:
             create_private(file)
         except OSError as error:

@@ -174,61 +174,37 @@ class ArchiveReader:
     def entries(
         self, session_id: str, stream: str, *, after: str = "0", newest_first: bool = False
     ) -> Iterator[Entry]:
-        """Yield the entries of `dialog`, `events` or `journal`, read in batches.
+        """Yield the entries of `dialog`, `events` or `journal` after the entry `after` (`0`: all), read in batches.
 
-        Args:
-            session_id: The session.
-            stream: The stream.
-            after: Id of the entry to start after; `0`: start with the first entry.
-            newest_first: True: start with the newest entry; `after` has no effect.
+        With `newest_first`, start with the newest entry; `after` has no effect.
 
         Raises:
             SessionNotFound: There is no such session.
         """
-        table = _EVENTS.get(stream, MESSAGE)
         with self._database.reading() as connection:
             session = _newest(connection, session_id).id
-        placed = [table.c.at_ms, table.c.seq]
-        order = [it.desc() if newest_first else it for it in placed]
-        query = select(table).where(table.c.session == session).order_by(*order).limit(_BATCH_SIZE)
-        if after != "0" and not newest_first:
-            query = query.where(_after(placed, *map(int, after.split("-"))))
-        some: Sequence[Row[Any]] = ()
+        place = None if after == "0" or newest_first else _place(after)
         while True:
-            if some:
-                at_ms, seq = some[-1].at_ms, some[-1].seq
-                beyond_place = _before(placed, at_ms, seq) if newest_first else _after(placed, at_ms, seq)
-                page = query.where(beyond_place)
-            else:
-                page = query
+            query = _entries(session, stream, place, newest_first=newest_first)
             with self._database.reading() as connection:
-                some = connection.execute(page).all()
+                some = connection.execute(query.limit(_BATCH_SIZE)).all()
             yield from map(_entry, some)
             if len(some) < _BATCH_SIZE:
                 return
+            place = some[-1].at_ms, some[-1].seq
 
     def newest_page(
         self, session_id: str, stream: str, *, before: str | None = None, count: int = _BATCH_SIZE
     ) -> list[Entry]:
-        """Return up to `count` entries of `dialog`, `events` or `journal`, newest first.
-
-        Args:
-            session_id: The session.
-            stream: The stream.
-            before: Id of the entry to end before; None: start with the newest entry.
-            count: Maximum number of entries.
+        """Return up to `count` entries of `dialog`, `events` or `journal` before an entry (None: any), newest first.
 
         Raises:
             SessionNotFound: There is no such session.
         """
-        table = _EVENTS.get(stream, MESSAGE)
-        placed = [table.c.at_ms, table.c.seq]
+        place = None if before is None else _place(before)
         with self._database.reading() as connection:
-            query = select(table).where(table.c.session == _newest(connection, session_id).id)
-            if before is not None:
-                query = query.where(_before(placed, *map(int, before.split("-"))))
-            ordered = query.order_by(*(it.desc() for it in placed)).limit(count)
-            return [_entry(row) for row in connection.execute(ordered)]
+            query = _entries(_newest(connection, session_id).id, stream, place, newest_first=True)
+            return [_entry(row) for row in connection.execute(query.limit(count))]
 
     def _fetch_page(self, query: Select[Any], limit: int) -> tuple[Sequence[Row[Any]], bool]:
         """Return up to `limit` rows, and whether more follow."""
@@ -305,12 +281,23 @@ def _entry(row: Row[Any]) -> Entry:
     return f"{row.at_ms}-{row.seq}", row.body
 
 
-def _after(columns: Sequence[ColumnElement[int]], at_ms: int, seq: int) -> ColumnElement[bool]:
+def _place(entry_id: str) -> tuple[int, int]:
+    at_ms, _, seq = entry_id.partition("-")
+    return int(at_ms), int(seq)
+
+
+def _entries(session: int, stream: str, place: tuple[int, int] | None, *, newest_first: bool) -> Select[Any]:
+    """Return the query of a stream's entries after a place in this order; None: from the first one."""
+    table = _EVENTS.get(stream, MESSAGE)
+    first, second = table.c.at_ms, table.c.seq
+    query = select(table).where(table.c.session == session)
     # The first comparison alone lets the index find the place; the order of a page needs both.
-    first, second = columns
-    return and_(first >= at_ms, or_(first > at_ms, second > seq))
-
-
-def _before(columns: Sequence[ColumnElement[int]], at_ms: int, seq: int) -> ColumnElement[bool]:
-    first, second = columns
-    return and_(first <= at_ms, or_(first < at_ms, second < seq))
+    if newest_first:
+        if place is not None:
+            at_ms, seq = place
+            query = query.where(first <= at_ms, or_(first < at_ms, second < seq))
+        return query.order_by(first.desc(), second.desc())
+    if place is not None:
+        at_ms, seq = place
+        query = query.where(first >= at_ms, or_(first > at_ms, second > seq))
+    return query.order_by(first, second)

@@ -10,16 +10,46 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Select, Table, Update, bindparam, delete, select, update
 
 from ...models.sessions.archived import STREAM_STARTS, ArchivePage, ArchiveProgress, Snapshot, StreamPositions
-from ..engine import Database
-from ..tables import ATTACHMENT, BLOB, COLLAB
+from ..engine import Database, insert_into
+from ..tables import (
+    ATTACHMENT,
+    BLOB,
+    COLLAB,
+    COLLAB_EVENT,
+    DIALOG,
+    MAP_EVENT,
+    MESSAGE,
+    PARTICIPANT,
+    RECORDED_TURN,
+    SNAPSHOT,
+    TAG,
+    TURN,
+)
 from . import rows
-from .statements import DELETE_DOCUMENTS, FIND, MARKS, UPDATE_PROGRESS, insert_rows, inserts
+
+_MARKS = (COLLAB.c.dialog_mark, COLLAB.c.events_mark, COLLAB.c.journal_mark)
+# Statements are built once: building one takes longer than executing it.
+#: The row and the progress of a session, locked. Parameters: `the_id`, `the_time`.
+_FIND: Select[Any] = (
+    select(COLLAB.c.id, COLLAB.c.updated_ms, *_MARKS)
+    .where(COLLAB.c.collab_id == bindparam("the_id"), COLLAB.c.opened_ms == bindparam("the_time"))
+    .with_for_update()
+)
+#: Parameters: `the_row`, and the columns to change.
+_UPDATE_PROGRESS: Update = update(COLLAB).where(COLLAB.c.id == bindparam("the_row"))
+#: Tables with the documents of a session, and the deletions of their rows. Parameter: `the_row`.
+_DOCUMENTS = (PARTICIPANT, TAG, DIALOG)
+_DELETE_DOCUMENTS = tuple(delete(it).where(it.c.session == bindparam("the_row")) for it in _DOCUMENTS)
+#: Columns that a later row of a turn or snapshot replaces.
+_END_OF_TURN = ("outcome", "error", "ended_ms", *rows.COUNTS)
+_SNAPSHOT = ("fields", "turns", "board")
 
 #: Reader of the entries after a progress. If it raises, nothing is written.
 ReadNextPage = Callable[[ArchiveProgress], ArchivePage]
@@ -53,12 +83,7 @@ _Sessions: TypeAlias = Sequence[tuple[_Session, ArchivePage]]
 
 
 class ArchiveWriter:
-    """Writer of sessions. Every method may raise ArchiveUnavailable.
-
-    Args:
-        database: The database.
-        deliver: As in `Archive`.
-    """
+    """Writer of sessions. Every method may raise ArchiveUnavailable."""
 
     def __init__(self, database: Database, deliver: Callable[[Connection, ArchivePage], None]) -> None:
         self._database = database
@@ -66,7 +91,7 @@ class ArchiveWriter:
 
     def progress(self, session_ids: Sequence[str]) -> dict[str, ArchiveProgress]:
         """Return the archived progress of the newest session of each id; sessions not archived are left out."""
-        columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.updated_ms, *MARKS)
+        columns = (COLLAB.c.collab_id, COLLAB.c.opened_ms, COLLAB.c.updated_ms, *_MARKS)
         wanted = select(*columns).where(COLLAB.c.collab_id.in_(session_ids))
         with self._database.reading() as connection:
             found = connection.execute(wanted.order_by(COLLAB.c.opened_ms))
@@ -99,7 +124,7 @@ class ArchiveWriter:
             _update_progress(connection, [(session, page)])
             if read_records is not None and rows.is_recorded(page.documents):
                 values = [rows.record_row(session.row, *it) for it in read_records().items()]
-                insert_rows(connection, inserts(connection.dialect.name).recorded_turn, values)
+                _insert(connection, RECORDED_TURN, values, replaced=())
             if attachments is not None and has_attachments(page):
                 _insert_attachments(connection, session.row, attachments)
         return page
@@ -134,7 +159,6 @@ def has_attachments(page: ArchivePage) -> bool:
 
 def _insert_attachments(connection: Connection, session: int, source: AttachmentSource) -> None:
     """Write the attachments that the archive does not have for a session. One is in memory at a time."""
-    to = inserts(connection.dialect.name)
     known = set(
         connection.execute(select(ATTACHMENT.c.sha256).where(ATTACHMENT.c.session == session)).scalars()
     )
@@ -144,8 +168,8 @@ def _insert_attachments(connection: Connection, session: int, source: Attachment
             body = source.read(sha256)
             if body is None:
                 continue
-            connection.execute(to.blob, {"sha256": sha256, "body": body})
-        connection.execute(to.attachment, {"session": session, "sha256": sha256})
+            _insert(connection, BLOB, [{"sha256": sha256, "body": body}], replaced=())
+        _insert(connection, ATTACHMENT, [{"session": session, "sha256": sha256}], replaced=())
 
 
 class _WrittenMeanwhile(Exception):
@@ -156,10 +180,9 @@ def _locked(connection: Connection, page: ArchivePage) -> _Session:
     """Lock the row of a session; add it if there is none."""
     found = None if page.since == STREAM_STARTS else _find(connection, page)
     if found is None:
-        insert = inserts(connection.dialect.name).session
-        added = connection.execute(
-            insert, rows.collab_row(page.documents, page.opened_ms)
-        ).scalar_one_or_none()
+        insert = _insert_session(connection.dialect.name)
+        row = rows.collab_row(page.documents, page.opened_ms)
+        added = connection.execute(insert, row).scalar_one_or_none()
         if added is not None:
             return _Session(added, ArchiveProgress(page.opened_ms), is_new=True)
         found = _find(connection, page)
@@ -169,24 +192,54 @@ def _locked(connection: Connection, page: ArchivePage) -> _Session:
 
 def _find(connection: Connection, page: ArchivePage) -> _Session | None:
     key = {"the_id": page.session_id, "the_time": page.opened_ms}
-    found = connection.execute(FIND, key).one_or_none()
+    found = connection.execute(_FIND, key).one_or_none()
     if found is None:
         return None
     row, updated_ms, *marks = found
     return _Session(row, ArchiveProgress(page.opened_ms, updated_ms, StreamPositions(*marks)))
 
 
+@cache
+def _insert_session(dialect: str) -> Any:
+    """Return the insertion of a session that is new; it returns its row, or nothing if there is one."""
+    return insert_into(COLLAB, dialect).on_conflict_do_nothing().returning(COLLAB.c.id)
+
+
+@cache
+def _insertion(dialect: str, table: Table, replaced: tuple[str, ...] | None) -> Any:
+    # Inline, because the keys of the inserted rows are not needed.
+    statement = insert_into(table, dialect).inline()
+    if replaced is None:
+        return statement
+    if not replaced:
+        return statement.on_conflict_do_nothing()
+    return statement.on_conflict_do_update(
+        index_elements=table.primary_key.columns, set_={name: statement.excluded[name] for name in replaced}
+    )
+
+
+def _insert(
+    connection: Connection,
+    table: Table,
+    values: Sequence[rows.Row],
+    *,
+    replaced: tuple[str, ...] | None = None,
+) -> None:
+    """Insert rows. Of a row that the table has, the columns `replaced` change; None: it has none of them."""
+    if values:
+        connection.execute(_insertion(connection.dialect.name, table, replaced), list(values))
+
+
 def _insert_entries(connection: Connection, sessions: _Sessions) -> None:
-    to = inserts(connection.dialect.name)
     messages = [rows.message_row(session.row, it) for session, page in sessions for it in page.dialog]
-    insert_rows(connection, to.message, messages)
+    _insert(connection, MESSAGE, messages)
     map_events = [rows.event_row(session.row, it) for session, page in sessions for it in page.events]
-    insert_rows(connection, to.map_event, map_events)
+    _insert(connection, MAP_EVENT, map_events)
     notes = [rows.event_row(session.row, it) for session, page in sessions for it in page.journal]
-    insert_rows(connection, to.collab_event, notes)
+    _insert(connection, COLLAB_EVENT, notes)
     turns = [rows.turn_rows(session.row, page.events) for session, page in sessions]
-    insert_rows(connection, to.turn_began, [it for began, _ in turns for it in began])
-    insert_rows(connection, to.turn_ended, [it for _, ended in turns for it in ended])
+    _insert(connection, TURN, [it for began, _ in turns for it in began], replaced=())
+    _insert(connection, TURN, [it for _, ended in turns for it in ended], replaced=_END_OF_TURN)
 
 
 def _update_progress(connection: Connection, sessions: _Sessions) -> None:
@@ -195,9 +248,9 @@ def _update_progress(connection: Connection, sessions: _Sessions) -> None:
         ({"the_row": session.row, **_changed_columns(page)} for session, page in sessions), key=sorted
     )
     for _, same_columns in groupby(changes, key=sorted):
-        connection.execute(UPDATE_PROGRESS, list(same_columns))
+        connection.execute(_UPDATE_PROGRESS, list(same_columns))
     snapshots = [{"session": session.row, **rows.snapshot_row(_snapshot(page))} for session, page in sessions]
-    insert_rows(connection, inserts(connection.dialect.name).snapshot, snapshots)
+    _insert(connection, SNAPSHOT, snapshots, replaced=_SNAPSHOT)
 
 
 def _changed_columns(page: ArchivePage) -> rows.Row:
@@ -216,8 +269,8 @@ def _snapshot(page: ArchivePage) -> Snapshot:
 def _write_documents(connection: Connection, sessions: _Sessions) -> None:
     """Write the documents of sessions, which may change while they run."""
     if known := [{"the_row": session.row} for session, _ in sessions if not session.is_new]:
-        for delete in DELETE_DOCUMENTS:
-            connection.execute(delete, known)
+        for statement in _DELETE_DOCUMENTS:
+            connection.execute(statement, known)
     people, tags, dialogs = [], [], []
     for session, page in sessions:
         of_people, of_tags = rows.roster_rows(page.documents, session.row)
@@ -227,6 +280,5 @@ def _write_documents(connection: Connection, sessions: _Sessions) -> None:
         dialogs.append(
             rows.dialog_row(page.documents, session.row, session_id=page.session_id, status=status)
         )
-    to = inserts(connection.dialect.name)
-    for insert, values in ((to.participant, people), (to.tag, tags), (to.dialog, dialogs)):
-        insert_rows(connection, insert, values)
+    for table, values in zip(_DOCUMENTS, (people, tags, dialogs), strict=True):
+        _insert(connection, table, values)

@@ -27,6 +27,13 @@ ODD = (
 pytestmark = pytest.mark.leaves_keys
 
 
+def first_page(table: Table) -> ArchivePage:
+    """The page of a session of which nothing is archived."""
+    page = SnapshotReader(table.client).read_page(table.id, NOTHING).page
+    assert page is not None
+    return page
+
+
 def test_the_archive_has_every_message_and_event(table: Table, archive: Archive) -> None:
     table.speak(table.plan_one(), "hello", "and more")
     archive_now(archive, table)
@@ -50,9 +57,7 @@ def test_any_text_is_read_back_unchanged(table: Table, archive: Archive, text: s
 
 def test_second_archiver_writes_no_duplicates(table: Table, archive: Archive) -> None:
     table.speak(table.plan_one(), "hello")
-    reader = SnapshotReader(table.client)
-    page = reader.read_page(table.id, NOTHING).page
-    assert page is not None
+    reader, page = SnapshotReader(table.client), first_page(table)
     table.speak(table.plan_one(), "again")
     archive_now(archive, table)
 
@@ -68,7 +73,7 @@ def test_second_archiver_writes_no_duplicates(table: Table, archive: Archive) ->
 def test_entry_larger_than_a_page_is_written(table: Table, archive: Archive) -> None:
     for _ in range(12):
         table.speak(table.plan_one(), *["x" * 20_000] * 40)
-    assert SnapshotReader(table.client).read_page(table.id, NOTHING).page.snapshot is None
+    assert first_page(table).snapshot is None
     archive_now(archive, table)
     assert archived(archive, table.id) == live(table.client, table.id)
 
@@ -104,9 +109,7 @@ def test_missing_archive_entry_keeps_the_live_keys(table: Table, stream: Stream)
     table.speak(table.plan_one(), "one")
     table.speak(table.plan_one(), "two")
     table.finish()
-    reader = SnapshotReader(table.client)
-    page = reader.read_page(table.id, NOTHING).page
-    assert page is not None
+    reader, page = SnapshotReader(table.client), first_page(table)
     entries = getattr(page, stream)
     lacking = page.until._replace(**{stream: entries[-2][0]})
     assert (
@@ -122,9 +125,7 @@ def test_missing_archive_entry_keeps_the_live_keys(table: Table, stream: Stream)
 
 def test_archived_session_keeps_its_first_expiry(table: Table) -> None:
     table.finish()
-    reader = SnapshotReader(table.client)
-    page = reader.read_page(table.id, NOTHING).page
-    assert page is not None
+    reader, page = SnapshotReader(table.client), first_page(table)
     progress = ArchiveProgress(page.opened_ms, 0, page.until)
     for retention_ms in (60_000, 3_600_000):
         assert reader.expire_if_archived(table.id, progress, retention_ms=retention_ms)
@@ -133,16 +134,13 @@ def test_archived_session_keeps_its_first_expiry(table: Table) -> None:
 
 def test_page_has_all_entries_that_fit(table: Table) -> None:
     table.speak(table.plan_one(), *(str(number) for number in range(70)))
-    page = SnapshotReader(table.client).read_page(table.id, NOTHING).page
-    assert page is not None
+    page = first_page(table)
     assert (len(page.dialog), page.snapshot is not None) == (70, True)
 
 
 def test_page_has_entries_since_the_last_one(table: Table) -> None:
     grant = table.expire_grant(table.plan_one())
-    reader = SnapshotReader(table.client)
-    page = reader.read_page(table.id, NOTHING).page
-    assert page is not None
+    reader, page = SnapshotReader(table.client), first_page(table)
     assert page.snapshot is not None
     assert {"collab", "spec"}.isdisjoint(page.snapshot.fields), "they are documents of their own"
     seen = ArchiveProgress(page.opened_ms, int(page.snapshot.fields["updated_ms"]), page.until)
@@ -156,9 +154,7 @@ def test_page_has_entries_since_the_last_one(table: Table) -> None:
 
 def test_reused_session_id_is_not_expired(table: Table) -> None:
     table.finish()
-    reader = SnapshotReader(table.client)
-    page = reader.read_page(table.id, NOTHING).page
-    assert page is not None
+    reader, page = SnapshotReader(table.client), first_page(table)
     before = ArchiveProgress(page.opened_ms - 1, 0, page.until)
     assert reader.expire_if_archived(table.id, before, retention_ms=60_000) is None
     assert table.client.ttl(table.key("session")) == -1
@@ -167,9 +163,7 @@ def test_reused_session_id_is_not_expired(table: Table) -> None:
 def test_reused_session_id_is_read_from_its_start(table: Table) -> None:
     """Its entries may come before the marks if the server's clock was set back."""
     table.finish()
-    reader = SnapshotReader(table.client)
-    whole = reader.read_page(table.id, NOTHING).page
-    assert whole is not None
+    reader, whole = SnapshotReader(table.client), first_page(table)
     later = reader.read_page(table.id, ArchiveProgress(whole.opened_ms - 1, 0, whole.until)).page
     assert later is not None
     assert (later.events, later.journal) == (whole.events, whole.journal)
