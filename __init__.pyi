@@ -134,7 +134,7 @@ from .models.sessions.stop_conditions import (
     TextSeen as TextSeen,
     TokenBudget as TokenBudget,
 )
-from .models.sessions.submission import HowToRun as HowToRun
+from .models.sessions.how_to_run import HowToRun as HowToRun
 from .models.turns.deltas import (
     Delta as Delta,
     Drafts as Drafts,

@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
-
-from pydantic import BaseModel, JsonValue
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
 
 from ..archive.results import ResultPage, SessionFilter
 from ..config.settings import Settings
 from ..jobs.collab import CollabJob
 from ..jobs.completed import as_completed
 from ..jobs.reading import facts_of
-from ..models.attachments.attachment import Attachment
 from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
-from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab
-from ..models.protocol.dialog import Message
-from ..models.sessions.limits import TurnLimits
-from ..models.sessions.options import AgentBinding, FailurePolicy, ModeOptions, Protocol
-from ..models.sessions.stop_conditions import StopCondition
-from ..models.sessions.submission import HowToRun, Submission, check_no_inputs
+from ..models.sessions.how_to_run import OPTIONS, HowToRun, check_no_inputs
+from ..models.sessions.submission import Submission
 from ..models.text.nearest import did_you_mean
-from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
 from ..state.redis.unreadable import Unreadable
 from .base import BaseClient
@@ -37,44 +31,36 @@ if TYPE_CHECKING:
     from ..replay.replay import ReplayResult
 
 log = logging.getLogger(__name__)
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _list_options(verb: Callable[P, R]) -> Callable[P, R]:
+    """Return `submit` with each option as a parameter, as `help()` shows them; another one is a TypeError."""
+    shown = inspect.signature(verb)
+    collected = next(reversed(shown.parameters))
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
+        for name, kind in ((it, HowToRun.__annotations__[it]) for it in OPTIONS)
+    ]
+    own = [it for name, it in shown.parameters.items() if name != collected]
+    listed = shown.replace(parameters=[*own, *options])
+
+    @wraps(verb)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        listed.bind(*args, **kwargs)
+        return verb(*args, **kwargs)
+
+    call.__signature__ = listed  # type: ignore[attr-defined]
+    return call
 
 
 class SessionMethods(BaseClient):
     """The methods of a client that submit and find sessions."""
 
-    def submit(  # noqa: PLR0913 - each is an option of a session
-        self,
-        collab: Collab | Mapping[str, Any] | Path | None = None,
-        *,
-        agents: Mapping[str, str | AgentBinding | Mapping[str, Any]] | None = None,
-        approvers: Iterable[str] | None = None,
-        observers: Iterable[str] | None = None,
-        stop: StopCondition | Mapping[str, Any] | None = None,
-        options: ModeOptions | Mapping[str, Any] | None = None,
-        items: Iterable[NewItem | Mapping[str, Any]] | None = None,
-        reducer: str | None = None,
-        policy: FailurePolicy | Mapping[str, Any] | None = None,
-        policies: Mapping[str, FailurePolicy | Mapping[str, Any]] | None = None,
-        limits: TurnLimits | Mapping[str, Any] | None = None,
-        tenant: str | None = None,
-        messages: Iterable[Message | Mapping[str, Any] | str] | None = None,
-        parameters: Mapping[str, JsonValue] | None = None,
-        thread_id: str | None = None,
-        continues: str | None = None,
-        task: str | None = None,
-        conversation: str | None = None,
-        protocol: Protocol | str | None = None,
-        output: type[BaseModel] | Mapping[str, Any] | None = None,
-        output_by: str | None = None,
-        record: bool | None = None,
-        draft: bool | None = None,
-        inputs: Mapping[str, str | int | float | bool] | None = None,
-        attachments: Iterable[Path | Attachment] | None = None,
-        user_id: str | int | None = None,
-        room_id: str | int | None = None,
-        service: str | None = None,
-        said: Mapping[str, JsonValue] | None = None,
-        defaults: Mapping[str, JsonValue] | None = None,
+    @_list_options
+    def submit(
+        self, collab: Collab | Mapping[str, Any] | Path | None = None, **options: Unpack[HowToRun]
     ) -> CollabJob:
         """Submit a session. The same `collab_id` again is the same session.
 
@@ -131,50 +117,19 @@ class SessionMethods(BaseClient):
             SessionConflict: The id is taken by a session with other content.
             RedisUnavailable: Nothing was written, or the same submission may be repeated.
         """
-        arguments = HowToRun(
-            agents=_with_session_files(agents, self.settings),
-            approvers=approvers,
-            observers=observers,
-            stop=stop,
-            options=options,
-            items=items,
-            reducer=reducer,
-            policy=policy,
-            policies=policies,
-            limits=limits,
-            tenant=tenant,
-            messages=messages,
-            parameters=parameters,
-            thread_id=thread_id,
-            continues=continues,
-            task=task,
-            conversation=conversation,
-            protocol=protocol,
-            output=output,
-            output_by=output_by,
-            record=record,
-            draft=draft,
-            inputs=inputs,
-            attachments=attachments,
-            user_id=user_id,
-            room_id=room_id,
-            service=service,
-            said=said,
-            defaults=defaults,
-        )
-        if collab is not None:
-            return self._parts.sessions.submit(_read_submission(collab, arguments, self.settings))
-        return self._continue(arguments)
+        if collab is None:
+            return self._continue(options)
+        return self._parts.sessions.submit(_read_submission(collab, options, self.settings))
 
-    def _continue(self, arguments: HowToRun) -> CollabJob:
+    def _continue(self, options: HowToRun) -> CollabJob:
         """Submit a session like the one that it continues."""
         from ..jobs.continuing import continued_submission
 
-        continues = arguments.pop("continues")
-        if continues is None:
+        if (continues := options.pop("continues", None)) is None:
             raise InvalidInput("collab", None, "must be given, unless `continues` names a session")
-        check_no_inputs(arguments)
-        return self._parts.sessions.submit(continued_submission(self.get_job(continues), arguments))
+        check_no_inputs(options)
+        options["agents"] = _with_session_files(options.get("agents"), self.settings)
+        return self._parts.sessions.submit(continued_submission(self.get_job(continues), options))
 
     def submit_many(self, sessions: Iterable[Collab | Mapping[str, Any]]) -> list[CollabJob]:
         """Submit many sessions in few round trips.
@@ -423,10 +378,6 @@ def _with_session_files(agents: Any, settings: Settings) -> Any:
     return with_session_files(agents, root=settings.session_root)
 
 
-#: Arguments of `submit`, for the tables of `submit_many`.
-_ARGUMENTS = frozenset({"collab", *HowToRun.__annotations__, *MemoryChoices.__annotations__})
-
-
 def read_session(given: object, settings: Settings) -> Submission:
     """Return the submission of a Collab, or of a table of arguments of `submit`.
 
@@ -438,23 +389,23 @@ def read_session(given: object, settings: Settings) -> Submission:
     if not isinstance(given, Mapping) or "collab" not in given:
         raise InvalidInput("", given, "must be a Collab, or a table of arguments of `submit` with `collab`")
     for name in given:
-        if name not in _ARGUMENTS:
-            rule = f"must be an argument of `submit`{did_you_mean(str(name), _ARGUMENTS)}"
+        if name not in ("collab", *OPTIONS):
+            rule = f"must be an argument of `submit`{did_you_mean(str(name), ('collab', *OPTIONS))}"
             raise InvalidInput(str(name)[:50], given[name], rule)
-    how = {name: value for name, value in given.items() if name != "collab"}
-    if "agents" in how:
-        how["agents"] = _with_session_files(how["agents"], settings)
-    return _read_submission(given["collab"], cast("HowToRun", how), settings)
+    options = {name: value for name, value in given.items() if name != "collab"}
+    return _read_submission(given["collab"], cast("HowToRun", options), settings)
 
 
 def _read_submission(
-    collab: Collab | Mapping[str, Any] | Path, how: HowToRun, settings: Settings
+    collab: Collab | Mapping[str, Any] | Path, options: HowToRun, settings: Settings
 ) -> Submission:
+    if "agents" in options:
+        options["agents"] = _with_session_files(options["agents"], settings)
     if not isinstance(collab, Path):
-        return Submission.build(collab, **how)
+        return Submission.build(collab, **options)
     from ..jobs.session_file import read_submission
 
-    return read_submission(collab, how, root=settings.session_root)
+    return read_submission(collab, options, root=settings.session_root)
 
 
 @contextmanager

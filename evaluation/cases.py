@@ -22,7 +22,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Self
 
 from pydantic import Field, JsonValue, ValidationError, model_validator
@@ -230,7 +230,7 @@ class PlannedRun:
         Raises:
             InvalidInput: A value of the session breaks a rule.
         """
-        return replace(Submission.from_document(self.document), inputs=self.inputs)
+        return Submission.from_document(self.document).model_copy(update={"inputs": self.inputs})
 
 
 def merge_session(session: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

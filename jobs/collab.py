@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from ..models.attachments.attachment import Attachment
 from ..models.attachments.given import read_given
-from ..models.errors import IllegalTransition, ResultTimeout, SessionNotFound
+from ..models.errors import IllegalTransition, RedisUnavailable, ResultTimeout, SessionNotFound
 from ..models.protocol.collab import CollabStatus, Participant
 from ..models.sessions.options import AgentBinding
 from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id, is_uuid4, new_id
 from ..models.turns.waiting import Pending
+from ..state.presence import all_agents
 from ..tasks.views.session_views import SessionFacts
 from .blocking import check_blocking_wait
 from .reading import Connections, ReadableJob, read_live_facts
@@ -389,7 +390,15 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
         SessionConflict: The id is taken by a session with other content.
         RedisUnavailable: Nothing was written, or the same submission may be repeated.
     """
-    facts, has_workers = to.open_session(submission)
+    from ..tasks.sessions.opening import prepare
+
+    try:
+        workers = to.workers.list_alive()
+    except RedisUnavailable:
+        # Errors of the submission are reported first: the caller can correct them without Redis.
+        prepare(submission, max_message_bytes=to.max_message_bytes)
+        raise
+    facts = to.find_opener().open(submission, known_agents=all_agents(workers))
     if facts is None:
         job = live_job(to, submission.collab.collab_id, output_type=submission.output_type)
         if job.state().is_final:
@@ -398,7 +407,7 @@ def submit_session(to: Connections, submission: Submission) -> CollabJob:
         job = CollabJob(facts, to, output_type=submission.output_type)
     if submission.draft:
         return job
-    to.watch_workers(f"session {job.id}").record_check(has_workers)
+    to.watch_workers(f"session {job.id}").record_check(bool(workers))
     return job
 
 

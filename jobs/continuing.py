@@ -7,7 +7,7 @@ participants, agents and options, and share its thread.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, cast
 
 from ..models.errors import InvalidInput, SymposiaError
@@ -15,11 +15,11 @@ from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabMode, CollabStatus
 from ..models.protocol.dialog import Message
 from ..models.protocol.events import MapEvent
-from ..models.sessions.history import NO_MESSAGE, History
-from ..models.sessions.spec import SessionSpec
+from ..models.sessions.how_to_run import OPTIONS, HowToRun
+from ..models.sessions.spec import NO_MESSAGE, History, SessionOptions, SessionSpec
 from ..models.sessions.steering import AnyBinding, read_binding
 from ..models.sessions.stop_conditions import AnyOf, StopCondition, TextSeen
-from ..models.sessions.submission import HowToRun, Submission
+from ..models.sessions.submission import Submission
 from ..models.text.ids import new_id, utcnow
 from ..models.turns.items import NewItem
 from ..models.turns.turn import REVIEW_PARAMETER
@@ -57,7 +57,8 @@ def continue_submission(job: ReadableJob, submission: Submission) -> Submission:
         )
     newest = streams_of(job).newest_page(job.id, "dialog", count=1)
     history = History(session=job.id, until=newest[0][0] if newest else NO_MESSAGE)
-    return replace(submission, continues=None, thread_id=thread, history=history)
+    changes = {"continues": None, "thread_id": thread, "history": history}
+    return submission.model_copy(update=changes)
 
 
 def continued_submission(job: ReadableJob, given: Mapping[str, Any]) -> Submission:
@@ -78,9 +79,11 @@ def continued_submission(job: ReadableJob, given: Mapping[str, Any]) -> Submissi
     if facts.collab.mode is CollabMode.SWARM and "options" not in chosen:
         arguments["options"] = facts.spec.options.model_copy(update={"items": _items(chosen.get("messages"))})
     submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", arguments))
-    if submission.memory is None and facts.spec.memory is not None:
-        submission = replace(submission, memory=facts.spec.memory.changed(said={}))
-    return continue_submission(job, replace(submission, inputs=facts.spec.inputs))
+    memory = submission.memory
+    if memory is None and facts.spec.memory is not None:
+        memory = facts.spec.memory.changed(said={})
+    changes = {"memory": memory, "inputs": facts.spec.inputs}
+    return continue_submission(job, submission.model_copy(update=changes))
 
 
 def _items(messages: object) -> tuple[NewItem, ...]:
@@ -110,14 +113,15 @@ def fork_submission(job: ReadableJob, at_turn: int, changes: ForkChanges) -> Sub
         until=_last_message(job, moment, past),
     )
     submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", _arguments(facts.spec)))
-    return replace(
-        submission,
-        agents=_changed_agents(facts, changes),
-        thread_id=_thread_of(facts),
-        memory=facts.spec.memory,
-        inputs=facts.spec.inputs,
-        history=history,
-        start=moment.to_start(),
+    return submission.model_copy(
+        update={
+            "agents": _changed_agents(facts, changes),
+            "thread_id": _thread_of(facts),
+            "memory": facts.spec.memory,
+            "inputs": facts.spec.inputs,
+            "history": history,
+            "start": moment.to_start(),
+        }
     )
 
 
@@ -133,24 +137,17 @@ def _new_collab(collab: Collab) -> Collab:
 
 def _arguments(spec: SessionSpec) -> dict[str, Any]:
     """Return the arguments of `submit` that a spec came from. A review ends with its own session."""
-    parameters = {name: value for name, value in spec.parameters.items() if name != REVIEW_PARAMETER}
+    kept = {name: getattr(spec, name) for name in OPTIONS if name in SessionOptions.model_fields}
     return {
-        "agents": dict(spec.agents),
-        "approvers": spec.approvers,
-        "observers": spec.observers,
+        **kept,
         "stop": _without_repeated(spec.stop),
-        "options": spec.options,
-        "policy": spec.policy,
-        "policies": dict(spec.policies),
-        "limits": spec.limits,
-        "tenant": spec.tenant,
-        "parameters": parameters,
-        "task": spec.task,
-        "conversation": spec.conversation,
-        "protocol": spec.protocol,
+        "parameters": {name: it for name, it in spec.parameters.items() if name != REVIEW_PARAMETER},
         "output": spec.output.json_schema if spec.output else None,
         "output_by": spec.output.by if spec.output else None,
         "record": spec.record or None,
+        # Set later: the thread follows from the session, and inputs are of a session file.
+        "thread_id": None,
+        "inputs": None,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from pydantic import BaseModel
 from redis import Redis
@@ -20,7 +20,6 @@ from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
 from ..models.sessions.plan import FLOOR_SCOPE, BoardEntry
 from ..models.sessions.spec import SessionSpec
-from ..models.sessions.submission import Submission
 from ..models.sessions.subsessions import ParentRef
 from ..models.text.ids import moment_from_ms, timestamp_from_ms
 from ..models.text.words import count_of
@@ -30,7 +29,7 @@ from ..models.turns.turn import TurnState
 from ..models.turns.usage_table import UsageTable
 from ..state.following.event_follower import END_ONLY, follow
 from ..state.following.session_follower import SessionUpdate, output_pieces, watch
-from ..state.presence import WorkerWatch
+from ..state.presence import WorkerPresence, WorkerWatch
 from ..state.redis.readers import Stream, StreamReader, read_stored
 from ..state.sessions.attachments import AttachmentStore
 from ..state.sessions.family import FamilyStore, RegisteredChild
@@ -48,6 +47,9 @@ from .blocking import check_blocking_wait
 from .items import Item, items_of
 from .result import JobResult
 
+if TYPE_CHECKING:
+    from ..tasks.sessions.opening import SessionOpener
+
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -64,8 +66,9 @@ class Connections:
     retention_ms: int
     max_message_bytes: int
     max_attachment_bytes: int
-    #: Opens a session; returns its facts (None: it exists with the same content), and whether a worker is running.
-    open_session: Callable[[Submission], tuple[SessionFacts | None, bool]]
+    #: Returns the opener of new sessions; what opens them is imported then.
+    find_opener: Callable[[], SessionOpener]
+    workers: WorkerPresence
     #: Check of new participants; raises if one cannot take part in a session run this way.
     check_joining: Callable[[SessionSpec, Participant], None]
     #: Creates the watch of a waiting call, which logs a warning if no worker is running. Its argument, such as

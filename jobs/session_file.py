@@ -9,7 +9,7 @@
     stop: {max_rounds: 2}
 
 A file is YAML or JSON. Its fields are those of a collab, with `agent` at each participant, and those of
-`models.sessions.submission.Submission`. `output_schema: FILE` names a file with the JSON schema of the output, and
+`models.sessions.how_to_run.HowToRun`. `output_schema: FILE` names a file with the JSON schema of the output, and
 `inputs` declares the names that stand for values in its texts (`models.sessions.inputs`). `attachments` lists files
 of the first message; the program that submits the session reads them.
 """
@@ -22,7 +22,7 @@ import stat
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -109,7 +109,7 @@ class SessionFile:
             rest = {name: value for name, value in options.items() if name != ATTACHMENTS}
             whole = FileResolver(read_table, read_schema, roots, above).resolve(filled, folder)
             submission = Submission.from_document(_with_options(whole, rest))
-            return replace(submission, inputs=values, attachments=attachments)
+            return submission.model_copy(update={"inputs": values, "attachments": attachments})
 
     def inputs(self) -> tuple[SessionInput, ...]:
         """Return the inputs that the file declares.

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..models.errors import ConversationArchivedError, InvalidInput, NotAMember
@@ -54,7 +53,8 @@ class TaskPlacement:
         if prepared.thread_id not in (None, task_id):
             raise InvalidInput("thread_id", prepared.thread_id, "must be the id of the task, or omitted")
         conversation = None if prepared.conversation is None else normalize_id(prepared.conversation)
-        return replace(prepared, task=task_id, conversation=conversation, thread_id=task_id)
+        placement = {"task": task_id, "conversation": conversation, "thread_id": task_id}
+        return prepared.model_copy(update=placement)
 
     def check_joining(self, spec: SessionSpec, who: Participant) -> None:
         """Check whether a participant may take part in a running session, by the rules of `__call__`.

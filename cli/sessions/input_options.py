@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -65,7 +65,7 @@ class InputOptions:
         submission = source.submission({**table, **read})
         with within("--message"):
             added = [Message(role=Role.USER, content=text) for text in self.messages]
-        return replace(submission, messages=(*submission.messages, *added))
+        return submission.model_copy(update={"messages": (*submission.messages, *added)})
 
     def _table(self, sources: Sequence[SessionFile]) -> dict[str, Any]:
         from ...jobs.session_file import STDIN_NAME, SessionFile

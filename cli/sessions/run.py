@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -109,7 +108,7 @@ def run(  # noqa: PLR0913 - each is an option
 
 
 def _with_record(submission: Submission, record: bool | None) -> Submission:
-    return submission if record is None else replace(submission, record=record)
+    return submission if record is None else submission.model_copy(update={"record": record})
 
 
 def _with_people(
@@ -118,11 +117,11 @@ def _with_people(
     """Return a submission with further people without turns."""
     from ...models.turns.asked_people import read_names
 
-    return replace(
-        submission,
-        approvers=(*submission.approvers, *read_names("--approver", approvers)),
-        observers=(*submission.observers, *read_names("--observer", observers)),
-    )
+    people = {
+        "approvers": (*submission.approvers, *read_names("--approver", approvers)),
+        "observers": (*submission.observers, *read_names("--observer", observers)),
+    }
+    return submission.model_copy(update=people)
 
 
 def _with_attachments(submission: Submission, files: list[Path] | None, settings: Settings) -> Submission:
@@ -132,7 +131,7 @@ def _with_attachments(submission: Submission, files: list[Path] | None, settings
     given = read_given(files, max_bytes=settings.max_attachment_bytes)
     attachments = (*submission.attachments, *given)
     check_attachments(attachments, max_bytes=settings.max_attachment_bytes)
-    return replace(submission, attachments=attachments) if given else submission
+    return submission.model_copy(update={"attachments": attachments}) if given else submission
 
 
 def _run(
@@ -238,7 +237,7 @@ def submit(  # noqa: PLR0913 - each is an option
         _with_people(_with_attachments(_with_record(it, record), attach, settings), approvers, observers)
         for it in options.read(sources)
     ]
-    submissions = [replace(it, draft=draft or it.draft) for it in submissions]
+    submissions = [it.model_copy(update={"draft": draft or it.draft}) for it in submissions]
     sessions = installation_of(Client(settings)).sessions
     if len(sources) == 1:
         with sources[0].name_file_in_errors():

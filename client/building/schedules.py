@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property, partial
 
 from celery import Celery
@@ -59,9 +58,8 @@ class ScheduledSession:
             asked = source.submission()
             collab = asked.collab.changed(collab_id=schedule_run.id)
             try:
-                self._sessions.submit(
-                    replace(asked, collab=collab, parameters={**asked.parameters, **run_parameters})
-                )
+                changes = {"collab": collab, "parameters": {**asked.parameters, **run_parameters}}
+                self._sessions.submit(asked.model_copy(update=changes))
             except SessionConflict:
                 return  # already submitted, and the file has changed since
 

@@ -30,7 +30,6 @@ from ...state.redis.unreadable import Unreadable, read_record
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
 from ...tasks.runtime.graph import TaskGraph
-from ...tasks.views.session_views import SessionFacts
 from ...workspace.placement import TaskPlacement
 from .connection import connect_in_use, redis_url_in_use
 from .storage import open_archive
@@ -123,7 +122,8 @@ class Sessions:
             retention_ms=settings.retention_s * 1000,
             max_message_bytes=settings.max_message_bytes,
             max_attachment_bytes=settings.max_attachment_bytes,
-            open_session=partial(open_session, settings, self._find_opener, self.workers),
+            find_opener=self._find_opener,
+            workers=self.workers,
             check_joining=placing.check_joining,
             watch_workers=partial(WorkerWatch, self.workers, grace_s=worker_grace_s),
         )
@@ -199,13 +199,12 @@ class Sessions:
         from ...tasks.sessions.opening import prepare
         from ...tasks.sessions.opening_many import open_many
 
-        limit = self._settings.max_message_bytes
         try:
             workers = self.workers.list_alive()
         except RedisUnavailable:
             for index, submission in enumerate(submissions):
                 with name_in_errors(index):
-                    prepare(submission, max_message_bytes=limit)
+                    prepare(submission, max_message_bytes=self._settings.max_message_bytes)
             raise
         resolved = []
         for index, submission in enumerate(submissions):
@@ -343,24 +342,6 @@ def session_opener(
         max_depth=settings.max_subsession_depth,
         records=settings.record_calls,
     )
-
-
-def open_session(
-    settings: Settings,
-    find_opener: Callable[[], SessionOpener],
-    presence: WorkerPresence,
-    submission: Submission,
-) -> tuple[SessionFacts | None, bool]:
-    """Open a session; return its facts (None: it exists with the same content), and whether a worker is running."""
-    from ...tasks.sessions.opening import prepare
-
-    try:
-        workers = presence.list_alive()
-    except RedisUnavailable:
-        # Errors of the submission are reported first: the caller can correct them without Redis.
-        prepare(submission, max_message_bytes=settings.max_message_bytes)
-        raise
-    return find_opener().open(submission, known_agents=all_agents(workers)), bool(workers)
 
 
 def _open_archive(settings: Settings, opened: ExitStack) -> Archive | None:

@@ -1,11 +1,13 @@
-"""Specification of a session: its agents, stop conditions, options and policies.
+"""Options of a session: those that a submission and the stored specification share, and the specification.
 
-Written once when the session is opened and never changed; workers keep it in memory.
+The specification is written once when the session is opened and never changed; workers keep it in memory.
+`models/sessions/submission.py` has what a submitter gives.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Annotated
 
 from pydantic import Field, JsonValue
 
@@ -13,60 +15,70 @@ from ..memory.learned import MemoryOptions
 from ..outputs.required import RequiredOutput
 from ..text.ids import Id, new_id
 from ..turns.frozen import Frozen, ShortText
-from .history import History
 from .inputs import InputValue
 from .limits import Tenant, TurnLimits
 from .options import AgentBinding, FailurePolicy, ModeOptions, Protocol
 from .stop_conditions import StopCondition
 from .subsessions import ParentRef
 
+#: Position of a dialog without messages.
+NO_MESSAGE = "0-0"
 
-class SessionSpec(Frozen):
-    """Data of a session that workers need besides its collab."""
 
-    dialog_id: Id = Field(default_factory=new_id)
+class History(Frozen):
+    """Messages of an earlier session, up to one of them. They are read from that session and never copied.
+
+    That session may have a history itself, so that histories form a chain.
+    """
+
+    session: Id
+    #: Id of the stream entry of the last message that belongs to it; `0-0`: none does.
+    until: Annotated[str, Field(pattern=r"^\d{1,20}-\d{1,20}$")] = NO_MESSAGE
+    #: In a fork, number of the turn before which it begins; None: the session was continued after its end.
+    before_turn: int | None = Field(default=None, ge=1)
+
+
+class SessionOptions(Frozen):
+    """Options that are stored as they were submitted. `Client.submit` documents those that its callers give."""
+
     thread_id: Id | None = None
     #: Task in which it runs; also its thread.
     task: Id | None = None
-    #: Conversation of that task that receives its messages.
     conversation: Id | None = None
     #: The earlier session that it continues; its messages come before those of its own dialog.
     history: History | None = None
     #: Participant id -> its agent.
-    agents: Mapping[str, AgentBinding]
-    #: Names of people without turns who may be asked; approvers also decide approvals.
+    agents: Mapping[str, AgentBinding] = Field(default_factory=dict)
     approvers: tuple[ShortText, ...] = ()
     observers: tuple[ShortText, ...] = ()
-    stop: StopCondition
     options: ModeOptions = ModeOptions()
-    #: Participant id of the orchestrator, in orchestrated sessions.
-    orchestrator: str | None = None
     policy: FailurePolicy = FailurePolicy()
     #: Participant id -> its own policy instead of `policy`.
     policies: Mapping[str, FailurePolicy] = Field(default_factory=dict)
-    #: Spending limits of one turn.
     limits: TurnLimits = TurnLimits()
-    #: Tenant that is charged.
     tenant: Tenant | None = None
     #: Handed to every agent as `TurnContext.parameters`.
     parameters: Mapping[str, JsonValue] = Field(default_factory=dict)
-
-    #: `alignment`: turns are written in the dialogue format, and a ledger records their markers.
     protocol: Protocol | None = None
+    #: Values of the inputs of the session file that it came from.
+    inputs: Mapping[str, InputValue] = Field(default_factory=dict)
+    #: User whose memory its turns use, and the parameters of its own message.
+    memory: MemoryOptions | None = None
+    #: The turn that it answers; None: it is no sub-session.
+    parent: ParentRef | None = None
 
+
+class SessionSpec(SessionOptions):
+    """Data of a session that workers need besides its collab."""
+
+    dialog_id: Id = Field(default_factory=new_id)
+    stop: StopCondition
+    #: Participant id of the orchestrator, in orchestrated sessions.
+    orchestrator: str | None = None
     #: Output that the session must have.
     output: RequiredOutput | None = None
     #: Whether its turns are recorded with their calls, for a replay.
     record: bool = False
-    #: Values of the inputs of its session file.
-    inputs: Mapping[str, InputValue] = Field(default_factory=dict)
-
-    #: User whose memory its turns use, and the parameters of its own message.
-    memory: MemoryOptions | None = None
-
-    #: The turn that it answers; None: it is no sub-session.
-    parent: ParentRef | None = None
-
     #: Span in which it was submitted, in the format of W3C's header `traceparent`; None: no span was active.
     submitted_in: str | None = Field(default=None, pattern="^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$")
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from ...models.errors import AgentFailed, ArchiveError, SessionNotFound
 from ...models.protocol.dialog import Message, Role
-from ...models.sessions.history import NO_MESSAGE, History
-from ...models.sessions.spec import SessionSpec
+from ...models.sessions.spec import NO_MESSAGE, History, SessionSpec
 from ...state.redis.readers import Entry, StreamReader, read_all_stored, read_stored
 from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.store import SessionStore

@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ...models.attachments.attachment import ATTACHMENTS, Attachment
@@ -21,6 +21,7 @@ from ...models.errors import (
     MessageTooLarge,
     SessionConflict,
     SessionNotFound,
+    within,
 )
 from ...models.modes import check_mode_options, effective_stop
 from ...models.protocol.base import Trace
@@ -63,7 +64,12 @@ def prepare(
     check_mode_options(
         prepared.collab.mode, prepared.collab.participants, options=prepared.options, stop=prepared.stop
     )
-    _check_subsessions(prepared, known_agents=known_agents, max_message_bytes=max_message_bytes)
+    for name, binding in prepared.agents.items():
+        if binding.session is not None:
+            where = f"agents.{name}.session"
+            nested = Submission.of_subsession(binding.session, where)
+            with within(where):
+                prepare(nested, known_agents=known_agents, max_message_bytes=max_message_bytes)
     return prepared
 
 
@@ -88,21 +94,6 @@ def _warn_of_unpriced(prepared: Submission, known_agents: frozenset[str]) -> Non
                 " input_usd_per_million and output_usd_per_million in its [models] table, 0 for a free model",
                 *(name, binding.agent),
             )
-
-
-def _check_subsessions(
-    submission: Submission, *, known_agents: frozenset[str], max_message_bytes: int
-) -> None:
-    """Check the sub-sessions that a submission contains, as they will be opened."""
-    for name, binding in submission.agents.items():
-        if binding.session is None:
-            continue
-        where = f"agents.{name}.session"
-        nested = Submission.of_subsession(binding.session, where)
-        try:
-            prepare(nested, known_agents=known_agents, max_message_bytes=max_message_bytes)
-        except InvalidInput as error:
-            raise error.within(where) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +181,7 @@ class SessionOpener:
         _warn_of_built_in(submission, prepared, known_agents)
         prepared = self._assign(prepared)
         if prepared.record is None:
-            prepared = replace(prepared, record=self.records)
+            prepared = prepared.model_copy(update={"record": self.records})
         collab = prepared.collab
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         if stop.remaining(Totals()).cost_micros is not None:
@@ -239,7 +230,8 @@ class SessionOpener:
             return None
         if prepared.thread_id not in (None, spec.thread_id):
             return None
-        return replace(prepared, task=spec.task, conversation=spec.conversation, thread_id=spec.thread_id)
+        placement = {"task": spec.task, "conversation": spec.conversation, "thread_id": spec.thread_id}
+        return prepared.model_copy(update=placement)
 
     def write(self, planned: Sequence[PlannedOpening]) -> list[SessionFacts | SessionConflict | None]:
         """Open sessions with different ids in few round trips, and send the messages of their first steps.

@@ -79,7 +79,7 @@ def test_every_way_to_submit_strips_grants(hand: ByHand, door: str) -> None:
     people = [{"participant_id": "ann", "agent": "echo"}, {"participant_id": "bob", "agent": "echo"}]
     submission = Submission.from_document({**collab, "participants": people, "messages": [foreign()]})
     if door == "submission":
-        submission = Submission(submission.collab, submission.agents, messages=(Message(**foreign()),))
+        submission = submission.model_copy(update={"messages": (Message(**foreign()),)})
     (message,) = hand.client._installation.sessions.submit(submission).messages()
     assert (provenance(message), message.history) == ((None,) * 4, ORIGIN)
 

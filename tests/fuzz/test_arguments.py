@@ -16,7 +16,7 @@ from processes.terminal import Terminal
 from symposia.client import Client
 from symposia.config.settings import Settings, load_settings
 from symposia.models.errors import InvalidInput
-from symposia.models.sessions.submission import HowToRun
+from symposia.models.sessions.how_to_run import HowToRun
 
 COLLAB: dict[str, Any] = {
     "title": "t",

@@ -7,7 +7,6 @@ however many workers try, and after the death of any of them.
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from ....models.errors import ConversationError, InvalidInput, SessionConflict, UnknownAgent
 from ....models.modes import mode_of
@@ -48,13 +47,14 @@ def child_submission(asked: OpenQuestion, child: ChildSession) -> Submission:
     facts = asked.facts
     given = Submission.of_subsession(json.loads(child.document), "session")
     ref = ParentRef.below(facts.session_id, facts.spec.parent, turn=asked.number, call=child.call)
-    return replace(
-        given,
-        collab=given.collab.changed(collab_id=ref.child_id, context_id=facts.collab.context_id),
-        stop=_stop(asked, child, given.stop or mode_of(given.collab.mode).default_stop),
-        tenant=facts.spec.tenant,
-        record=(facts.spec.record or None) if given.record is None else given.record,
-        parent=ref,
+    return given.model_copy(
+        update={
+            "collab": given.collab.changed(collab_id=ref.child_id, context_id=facts.collab.context_id),
+            "stop": _stop(asked, child, given.stop or mode_of(given.collab.mode).default_stop),
+            "tenant": facts.spec.tenant,
+            "record": (facts.spec.record or None) if given.record is None else given.record,
+            "parent": ref,
+        }
     )
 
 

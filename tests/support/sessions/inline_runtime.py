@@ -8,7 +8,6 @@ from __future__ import annotations
 import dataclasses
 from collections import deque
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from celery import Celery
 from live import until
 from symposia.client import Client
 from symposia.client.building.runtime import build_runtime
-from symposia.client.building.sessions import open_session
 from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
@@ -67,9 +65,7 @@ class InlineRuntime:
         own = dataclasses.replace(sessions._opener, graph=self.queue)
         sessions._find_opener = lambda: own
         sessions.connections = dataclasses.replace(
-            sessions.connections,
-            graph=self.queue,
-            open_session=partial(open_session, self.settings, sessions._find_opener, sessions.workers),
+            sessions.connections, graph=self.queue, find_opener=sessions._find_opener
         )
 
     def submit(
