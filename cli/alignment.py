@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .common.options import AsJson
+from .common.screen import console, print_json, printable
 
 if TYPE_CHECKING:
     from ..alignment.document import AlignmentDialogue, LintFinding, LintSeverity
@@ -63,7 +64,6 @@ def dialogue(
     Example: [bold]symposia dialogue decision.dialogue.md --json[/bold]
     """
     from ..alignment.document import parse, specification_markdown, summary
-    from .common.screen import console, print_json, printable
 
     if specification:
         typer.echo(specification_markdown(), nl=False)
@@ -250,7 +250,6 @@ def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif
     from importlib.metadata import version
 
     from ..alignment.document import to_sarif
-    from .common.screen import print_json
 
     if sarif:
         print_json(to_sarif(found, version=version("symposia")))
@@ -264,7 +263,6 @@ def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif
 
 
 def _print_findings(found: dict[str, tuple[LintFinding, ...]], errors: int) -> None:
-    from .common.screen import console, printable
 
     screen = console()
     for line in count_lines(found):

@@ -6,7 +6,8 @@ A command line imports only the module of its own command.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -36,86 +37,49 @@ _EXIT_CODES = (
 
 #: Modules by help panel, in the order of the help, each with the commands that its `add_to` adds.
 PANELS: dict[str, dict[str, tuple[str, ...]]] = {
-    "Start": {
-        "operations.examples": ("init", "examples"),
-    },
+    "Start": {"operations.examples": ("init", "examples")},
     "Run and follow sessions": {
         "operations.demo": ("demo",),
-        "sessions.run": ("run", "submit"),
-        "sessions.continue_fork": ("continue", "fork"),
+        "sessions.run": ("run", "submit", "continue", "fork"),
         "sessions.list": ("list", "search"),
-        "sessions.show": ("show", "watch", "graph", "export"),
-        "sessions.attachments": ("attachments",),
+        "sessions.show": ("show", "watch", "graph", "export", "attachments"),
         "sessions.replay": ("replay", "compare"),
     },
     "Control running sessions": {
         "sessions.steer": (
-            "activate",
-            "suspend",
-            "resume",
-            "stop",
-            "cancel",
-            "add",
-            "remove",
-            "instruct",
-            "post",
+            *("activate", "suspend", "resume", "stop", "cancel"),
+            *("add", "remove", "instruct", "post"),
         ),
     },
-    "Human answers and usage": {
-        "sessions.inbox": ("inbox", "reply"),
-        "operations.tenant": ("tenant",),
-    },
-    "Evaluations": {
-        "evaluations.evaluate": ("eval",),
-    },
-    "Reviews and schedules": {
-        "reviews.review": ("review",),
-        "reviews.schedule": ("schedule",),
-    },
+    "Human answers and usage": {"sessions.inbox": ("inbox", "reply"), "operations.tenant": ("tenant",)},
+    "Evaluations": {"evaluations.evaluate": ("eval",)},
+    "Reviews and schedules": {"reviews.review": ("review",), "reviews.schedule": ("schedule",)},
     "Tasks and conversations": {
         "workspace.task": ("task",),
         "workspace.conversation": ("conversation",),
     },
-    "Archive and memory": {
-        "operations.memory": ("memory",),
-        "operations.archive": ("restore", "prune"),
-    },
-    "Alignment documents": {
-        "alignment": ("lint", "dialogue"),
-    },
+    "Archive and memory": {"operations.memory": ("memory",), "operations.archive": ("restore", "prune")},
+    "Alignment documents": {"alignment": ("lint", "dialogue")},
     "Operations": {
         "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),
-        "operations.config": ("config",),
-        "operations.repair": ("repair",),
-        "operations.doctor": ("doctor",),
+        "operations.checks": ("config", "repair", "doctor"),
     },
 }
 
 
 #: Commands that write to Redis; they print which server is in use.
 _WRITING = frozenset(
-    {
-        *(
-            "run",
-            "submit",
-            "continue",
-            "fork",
-            "activate",
-            "suspend",
-            "resume",
-            "stop",
-            "cancel",
-            "add",
-            "remove",
-        ),
-        *("instruct", "post", "reply", "eval", "restore", "prune", "worker", "beat", "callbacks"),
-        *("review files", "review sessions", "review eval", "review cancel", "review retry"),
-        *(f"schedule {it}" for it in ("add", "pause", "resume", "remove", "run-now")),
-        *(f"memory {it}" for it in ("forget", "share", "unshare")),
-        *(f"task {it}" for it in ("request", "close", "add", "remove", "leave")),
-        *(f"conversation {it}" for it in ("send", "read", "create", "update", "archive", "unarchive")),
-        *(f"conversation {it}" for it in ("add", "remove")),
-    }
+    f"{group} {command}".strip()
+    for group, commands in {
+        "": "run submit continue fork activate suspend resume stop cancel add remove instruct post reply eval "
+        "restore prune worker beat callbacks",
+        "review": "files sessions eval cancel retry",
+        "schedule": "add pause resume remove run-now",
+        "memory": "forget share unshare",
+        "task": "request close add remove leave",
+        "conversation": "send read create update archive unarchive add remove",
+    }.items()
+    for command in commands.split()
 )
 
 
@@ -199,16 +163,43 @@ def symposia(
 
 def _print_servers(commands: typer.Typer, group: str = "") -> None:
     """Let the commands that write print the server in use."""
-    from .common.server_line import print_server_first
-
     for command in commands.registered_commands:
         if command.callback is not None:
             name = command.name or command.callback.__name__.replace("_", "-")
             if f"{group}{name}" in _WRITING:
-                command.callback = print_server_first(command.callback)
+                command.callback = _print_server_first(command.callback)
     for it in commands.registered_groups:
         if it.typer_instance is not None:
             _print_servers(it.typer_instance, f"{it.name or it.typer_instance.info.name} ")
+
+
+def _print_server_first(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a command that prints the server in use before it runs, unless its output is JSON or it only looks."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> Any:
+        if not (options.get("as_json") or options.get("dry_run")):
+            _print_server()
+        return command(*args, **options)
+
+    return run
+
+
+def _print_server() -> None:
+    from ..config.project import describe_owner
+    from ..config.settings import load_settings
+    from ..models.text.redact import without_password
+    from ..models.text.server_sources import source_of
+
+    settings = load_settings()
+    if settings.log_format == "json":
+        return
+    if settings.redis_url is None:
+        text = f"the embedded server of {describe_owner(settings.data_dir)}"
+    else:
+        url = settings.redis_url.get_secret_value()
+        text = f"{without_password(url)} from {source_of(url).name}"
+    typer.echo(f"using {text}", err=True)
 
 
 def _join_lines(commands: typer.Typer) -> None:

@@ -1,31 +1,17 @@
-"""Session ids and times in arguments and tables.
+"""Ids and times in arguments and tables.
 
 A time is a moment (`2026-01-31`, `2026-01-31T14:00`, `2d` ago) or an age (`90d`).
 """
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from ...client import Client
 from ...client.building.sessions import SHORTEST_ID
-from ...config.settings import load_settings
-from ...jobs.collab import CollabJob
 from ...models.errors import InvalidInput
 from ...models.text.durations import read_span
-
-
-def find_job(text: str) -> CollabJob:
-    """Return the session with this id, or the one whose id starts with it. Raises as `Client.get_job`."""
-    return Client(load_settings()).get_job(text)
-
-
-def read_text(text: str) -> str:
-    """Return the text of an argument; for `-`, that of standard input."""
-    return sys.stdin.read().strip() if text == "-" else text
 
 
 def shortest_ids(ids: Sequence[str]) -> dict[str, str]:

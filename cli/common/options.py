@@ -1,12 +1,17 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what commands make of them."""
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from ...client import Client
+    from ...jobs.collab import CollabJob
 
 
 def read_mode(name: str) -> str:
@@ -57,6 +62,7 @@ Observers = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
 SessionId = Annotated[
     str, typer.Argument(metavar="ID", help="Session id, or at least its first 8 characters.")
 ]
@@ -75,3 +81,21 @@ def actor_name(by: str | None) -> str:
         return getpass.getuser()
     except (OSError, KeyError):  # a container whose user has no name
         return "user"
+
+
+def open_client() -> Client:
+    """Return a client of the installation in use."""
+    from ...client import Client
+    from ...config.settings import load_settings
+
+    return Client(load_settings())
+
+
+def find_job(text: str) -> CollabJob:
+    """Return the session with this id, or the one whose id starts with it. Raises as `Client.get_job`."""
+    return open_client().get_job(text)
+
+
+def read_text(text: str) -> str:
+    """Return the text of an argument; for `-`, that of standard input."""
+    return sys.stdin.read().strip() if text == "-" else text

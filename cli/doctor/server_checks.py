@@ -8,6 +8,7 @@ announces an idle time again while messages are ready consumes nothing.
 
 from __future__ import annotations
 
+import socket
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,17 +17,19 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from redis import Redis
+from redis.exceptions import RedisError
 
 from ...client.building.broker import broker_connection, broker_url_in_use
+from ...client.building.connection import redis_url_in_use
 from ...config.celery import QUEUE
 from ...config.settings import Settings
-from ...models.errors import NoRedis, UnsuitableRedis
+from ...models.errors import NoRedis, StateError, UnsuitableRedis
 from ...models.text.redact import without_password
 from ...models.text.server_sources import source_of
 from ...models.text.words import count_of
 from ...state.presence import WorkerEntry, WorkerPresence
 from ...state.redis.cluster import info_by_server
-from ...state.redis.connect import check_reachable
+from ...state.redis.connect import check_reachable, connect
 
 if TYPE_CHECKING:
     from kombu import Connection
@@ -224,3 +227,30 @@ def _stuck(book: WorkerPresence, ready: Callable[[], int], wait_s: float) -> Ite
 
 def _is_idle(worker: WorkerEntry) -> bool:
     return worker.idle_ms is not None and worker.idle_ms >= IDLE_MS
+
+
+def check_host_workers(settings: Settings) -> Iterator[CheckResult]:
+    """Check that a worker of this host runs: it has announced itself to Redis recently.
+
+    Args:
+        settings: Settings of the worker.
+    """
+    host = socket.gethostname()
+    try:
+        url = redis_url_in_use(settings)
+    except NoRedis as error:
+        yield unreachable_server("", error)
+        return
+    with connect(url, retries=0) as client:
+        try:
+            check_server(client, url)
+            alive = [it for it in WorkerPresence(client).list_alive() if it.name.endswith(f"@{host}")]
+        except (StateError, RedisError, OSError) as error:
+            yield unreachable_server(url, error)
+            return
+    if not alive:
+        text = f"no worker of the host {host} has announced itself within 30 s"
+        yield CheckResult("workers", Grade.BAD, text, "read the log of the worker, and restart it")
+    for it in alive:
+        text = f"{it.name} announced itself {it.age_ms / 1000:.1f} s ago"
+        yield CheckResult("workers", Grade.GOOD, text)

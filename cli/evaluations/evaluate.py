@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import AsJson
+from ..common.options import AsJson, Verbose
+from ..common.screen import console, output_printer, print_json, printable
 
 if TYPE_CHECKING:
     from ...evaluation.cases_file import CasesFile
@@ -35,7 +36,6 @@ Parallel = Annotated[
     ),
 ]
 HtmlFile = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write the result as HTML.")]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -66,7 +66,6 @@ def evaluate(
     """
     from ...config.settings import load_settings
     from ...evaluation.cases_file import CasesFile
-    from ..common.screen import print_json
     from .output import check_target, print_result, write_html
 
     check_target(html_file)
@@ -96,7 +95,6 @@ def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
     from ...config.settings import load_settings
     from ...workers.local.code_check import registered_names
     from ...workers.local.local_runtime import needs_local_model, start_local_runtime
-    from ..common.screen import console, printable
     from .output import EvaluationProgressLine
 
     settings, aside = load_settings(), console(stderr=True)
@@ -110,10 +108,7 @@ def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
             f"Evaluation {printable(cases.evaluation.name)}; to continue it: --name {printable(cases.evaluation.name)}"
         )
 
-    def heard(service: str, line: str) -> None:
-        if verbose:
-            aside.print(f"{service} | {printable(line)}", style="dim")
-
+    heard = output_printer(aside, verbose=verbose)
     local_model = any(needs_local_model(registry, it) for it in prepared)
     with start_local_runtime(settings, local_model=local_model, say=aside.print, heard=heard) as runtime:
         known = runtime.client.known_agents() or registered_names(registry, settings)

@@ -9,7 +9,6 @@ from types import TracebackType
 from typing import Self
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from ...evaluation.results import (
@@ -22,7 +21,7 @@ from ...evaluation.results import (
 )
 from ...evaluation.runner import EvaluationProgress
 from ...models.errors import InvalidInput
-from ..common.screen import console, printable
+from ..common.screen import console, plain_table, printable
 
 #: Path of standard output.
 _STDOUT = Path("-")
@@ -94,19 +93,11 @@ def print_result(result: EvaluationResult, *, aside: bool) -> None:
     screen = console(stderr=aside)
     summaries = result.summaries
     scorers = result.scorers
-    table = Table("variant", box=None)
-    for name in (
-        "score",
-        "spread",
-        *map(printable, scorers),
-        "runs",
-        "failed",
-        "tokens",
-        "US$",
-        "judges US$",
-        "seconds",
-    ):
-        table.add_column(name, justify="right")
+    numbers = (
+        *("score", "spread", *map(printable, scorers), "runs", "failed"),
+        *("tokens", "US$", "judges US$", "seconds"),
+    )
+    table = plain_table("variant", *numbers, right=numbers, pad_edge=True)
     for summary in summaries:
         table.add_row(printable(summary.variant), *_cells(summary, scorers))
     screen.print(table)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...models.text.words import count_of
-from ..common.options import AsJson, SessionId
+from ..common.options import AsJson, SessionId, open_client
+from ..common.screen import console, print_json
 
 if TYPE_CHECKING:
     from ...client.pruning import Pruned
@@ -24,11 +25,7 @@ def restore(session: SessionId, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia restore 3f2a91c4[/bold]
     """
-    from ...client import Client
-    from ...config.settings import load_settings
-    from ..common.screen import console, print_json
-
-    client = Client(load_settings())
+    client = open_client()
     job = client.restore(session)
     state = job.state()
     if as_json:
@@ -64,19 +61,16 @@ def prune(
 
     Example: [bold]symposia prune --older-than 90d --dry-run[/bold]
     """
-    from ...client import Client
     from ...client.pruning import Pruned, prune
-    from ...config.settings import load_settings
     from ...models.errors import InvalidInput
     from ...state.redis.connect import connect
     from ...state.sessions.index import SessionIndex
     from ..common.arguments import age_ms
-    from ..common.screen import console, print_json
 
     if older_than is None and user is None:
         raise InvalidInput("prune", None, "requires --older-than, --user or both")
     age = None if older_than is None else age_ms(older_than, option="--older-than")
-    client = Client(load_settings())
+    client = open_client()
     pruned = Pruned()
     if client.archive is not None and client.archived() is not None:
         redis = connect(client.redis_url)

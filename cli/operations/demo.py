@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..common.options import MODE_NAMES, AsJson, read_mode
+from ..common.screen import console, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -52,7 +53,6 @@ def demo(
     Example: [bold]symposia demo --mode pair --agents scripted[/bold]
     """
     from ...workers.local.demo import demo_sessions
-    from ..common.screen import console, print_json
     from ..sessions.render import result_json, summary_table
 
     if agents is DemoAgents.LOCAL:

@@ -8,6 +8,7 @@ import typer
 
 from ...models.text.words import count_of
 from ..common.options import AsJson
+from ..common.screen import console, plain_table, print_json, printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,8 +37,6 @@ def show(user: User, room: AnyRoom = None, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia memory show 42 room_123[/bold]
     """
-    from ..common.screen import console, print_json, printable
-
     memory = _memory()
     if room is None:
         rooms = memory.rooms(user)
@@ -61,8 +60,6 @@ def export(user: User, room: Room) -> None:
 
     Example: [bold]symposia memory export 42 room_123 > mine.json[/bold]
     """
-    from ..common.screen import print_json
-
     print_json(_memory().export(user, room, by=user))
 
 
@@ -89,7 +86,6 @@ def forget(
     Example: [bold]symposia memory forget 42 room_123 from[/bold]
     """
     from ...models.errors import InvalidInput
-    from ..common.screen import console, print_json
 
     if everything == bool(names):
         raise InvalidInput("forget", names or None, "requires either names of parameters or --all")
@@ -151,7 +147,6 @@ def unshare(
 
 
 def _print_shared(memory: DialogMemory, user: str, *, as_json: bool) -> None:
-    from ..common.screen import console, print_json
 
     shared = list(memory.shared(user))
     if as_json:
@@ -168,14 +163,10 @@ def _memory() -> DialogMemory:
 
 
 def _table(report: MemoryReport) -> Table:
-    from rich.table import Table
     from rich.text import Text
 
-    from ..common.screen import printable
-
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("service", "parameter", "value", "source", "confidence", "turn", "age"):
-        table.add_column(name, justify="right" if name in ("confidence", "age") else "left")
+    names = ("service", "parameter", "value", "source", "confidence", "turn", "age")
+    table = plain_table(*names, right=("confidence", "age"))
     for line in report.lines:
         turn = f"{line.session[:8]} {line.turn}" if line.session else ""
         table.add_row(
@@ -191,7 +182,6 @@ def _table(report: MemoryReport) -> Table:
 
 
 def _footing(report: MemoryReport) -> str:
-    from ..common.screen import printable
 
     by = f", last by {printable(report.last_updated_by)}" if report.last_updated_by else ""
     forgotten = [f"{service}.{name}" for service, names in report.forgotten.items() for name in names]

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from ..common.screen import console, print_json, printable
+
 Concurrency = Annotated[
     int | None,
     typer.Option(
@@ -89,7 +91,6 @@ def up(
     from ...workers.local.cores import worker_processes
     from ...workers.local.services_group import ServiceSelection, run_services
     from ...workers.logs import service_line
-    from ..common.screen import console, print_json, printable
 
     screen = console()
     settings = load_settings(**({} if concurrency is None else {"worker_concurrency": concurrency}))

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ..common.options import AsJson
+from ..common.screen import print_json
 
 
 def add_to(app: typer.Typer) -> None:
@@ -24,7 +25,6 @@ def tenant(
     """
     from ...client import Client
     from ...config.settings import load_settings
-    from ..common.screen import print_json
 
     settings = load_settings()
     spent = Client(settings).tenant(name)

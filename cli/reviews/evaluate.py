@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from ...reviews.values.defect_set import DefectSet
-from ..common.options import AsJson
+from ..common.options import AsJson, Verbose
+from ..common.screen import console
 from .options import (
     Config,
     DryRun,
@@ -19,7 +20,6 @@ from .options import (
     Model,
     NoConfig,
     Parallel,
-    Verbose,
     chosen_config,
 )
 
@@ -64,11 +64,9 @@ def evaluate(  # noqa: PLR0913 - each is an option
     from ...reviews.values.panels import BatchLimits
     from ...reviews.values.runs import RunState
     from ...reviews.values.scores import score_run
-    from ..common.screen import console
-    from .estimates import print_estimate
-    from .local_review import LocalReviewRequest, estimate_local_review, run_local_review
-    from .run_review import ReviewProgress
-    from .scores import print_scores
+    from .local_review import LocalReviewRequest, ReviewProgress, estimate_local_review, run_local_review
+    from .output import print_scores
+    from .run_review import print_estimate
 
     loaded = read_dataset(dataset, chosen=defect_set)
     asked = LocalReviewRequest(

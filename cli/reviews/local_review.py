@@ -1,4 +1,4 @@
-"""Local reviews of `symposia review`: start of missing services, the review, and its transcripts."""
+"""Local reviews of `symposia review`: start of missing services, progress, and the transcripts."""
 
 from __future__ import annotations
 
@@ -7,7 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.text import Text
 
 from ...agents.llm.factory import LOCAL_MODEL
 from ...agents.registry.registry import Registry
@@ -17,11 +22,14 @@ from ...client.building.storage import open_archive
 from ...config.settings import Settings, load_settings, read_variable
 from ...jobs.session_file import read_session_document
 from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
+from ...models.text.ids import ms_from_moment, utcnow
 from ...models.text.paths import make_private_folder
+from ...models.text.redact import json_text
 from ...reviews.batches.estimate import ReviewEstimate, estimate_review
 from ...reviews.batches.request import ReviewRequest
 from ...reviews.batches.start import start_batch
 from ...reviews.job import ReviewJob
+from ...reviews.progress import Progress
 from ...reviews.state.queues import DeliveryQueue
 from ...reviews.state.records import BatchView
 from ...reviews.values.panels import BatchLimits, Panel
@@ -29,6 +37,7 @@ from ...reviews.values.runs import ReviewRun, RunState
 from ...state.redis.connect import connect
 from ...workers.local.code_check import registered_names
 from ...workers.local.local_runtime import LocalRuntime, start_local_runtime
+from ..common.screen import output_printer, printable
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
@@ -42,24 +51,72 @@ _INTERRUPT_GRACE_S = 20.0
 _DELIVERY_TIMEOUT_S, _DELIVERY_POLL_S = 120.0, 0.2
 
 
-class ReviewObserver(Protocol):
-    """Observer of a review."""
+#: Seconds between two lines of progress, without a terminal.
+PROGRESS_EVERY_S = 30.0
+
+
+class ReviewProgress:
+    """Context manager that shows a progress bar and lines; without a terminal, progress is a line from time to time.
+
+    With `as_json`, each line of progress is a JSON object whose `event` is `progress`.
+    """
+
+    def __init__(
+        self,
+        console: Console,
+        *,
+        verbose: bool,
+        as_json: bool = False,
+        every_s: float = PROGRESS_EVERY_S,
+    ) -> None:
+        self._console = console
+        self.show_output = output_printer(console, verbose=verbose)
+        self._as_json = as_json
+        self._every_s = every_s
+        self._last_line = time.monotonic()
+        self._bars = Bars(
+            *(SpinnerColumn(), TextColumn("{task.description}", markup=False)),
+            *(BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn()),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._bar = self._bars.add_task("reading", total=None)
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
 
     def show_line(self, line: str) -> None:
-        """Show a line about a service or a failure."""
-        ...
-
-    def show_output(self, name: str, line: str) -> None:
-        """Show a line that a program printed."""
-        ...
+        """Print a line above the bar."""
+        self._console.print(printable(line))
 
     def show_read_count(self, count: int) -> None:
-        """Show the number of items read so far."""
-        ...
+        """Show the number of items read."""
+        self._bars.update(self._bar, description="reading", completed=count)
 
     def show_progress(self, view: BatchView) -> None:
-        """Show the progress of the batch."""
-        ...
+        """Update the bar."""
+        progress = Progress.of(view, now_ms=ms_from_moment(utcnow()))
+        failed = [f"{view.failed} failed"] if view.failed else []
+        words = ["reviewing", f"{view.running} running", *failed, *progress.cost_parts]
+        description = "reporting" if view.settled == view.total else ", ".join(words)
+        self._bars.update(self._bar, description=description, total=view.total, completed=view.settled)
+        if self._bars.disable and time.monotonic() - self._last_line >= self._every_s:
+            self._last_line = time.monotonic()
+            self._print_progress(progress)
+
+    def _print_progress(self, progress: Progress) -> None:
+        """Print one line about the progress, which is not wrapped."""
+        line = (
+            json_text({"event": "progress", **progress.to_json()})
+            if self._as_json
+            else f"Reviewed {progress}."
+        )
+        self._console.print(Text(line), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +144,7 @@ class LocalReview:
     undelivered: tuple[str, ...] = ()
 
 
-def run_local_review(asked: LocalReviewRequest, watcher: ReviewObserver) -> LocalReview:
+def run_local_review(asked: LocalReviewRequest, watcher: ReviewProgress) -> LocalReview:
     """Run a review with local services.
 
     After an interrupt it cancels the batch and returns the findings so far.
@@ -97,8 +154,8 @@ def run_local_review(asked: LocalReviewRequest, watcher: ReviewObserver) -> Loca
         StateError, LocalModelError, ArchiveUnavailable: A service cannot be started or does not answer.
     """
     settings = _with_absolute_paths(load_settings())
-    order = _order(asked, settings)
     registry = _registry(settings)
+    order = _order(asked, settings, registry)
     folder = settings.data_dir
     make_private_folder(folder)
     with start_local_runtime(
@@ -129,7 +186,8 @@ def estimate_local_review(asked: LocalReviewRequest) -> ReviewEstimate:
         ArchiveUnavailable: The archive does not answer.
     """
     settings = _with_absolute_paths(load_settings())
-    order, registry = _order(asked, settings), _registry(settings)
+    registry = _registry(settings)
+    order = _order(asked, settings, registry)
     known = _known_agents(registry, settings)
     _check_agents(order.panel, known)
     return estimate_review(order, open_archive(settings), known_agents=known)
@@ -150,7 +208,7 @@ def _transcripts(run: ReviewRun, local_runtime: LocalRuntime) -> Transcript:
     return transcript
 
 
-def _wait_for_end(job: ReviewJob, local_runtime: LocalRuntime, watcher: ReviewObserver) -> ReviewRun:
+def _wait_for_end(job: ReviewJob, local_runtime: LocalRuntime, watcher: ReviewProgress) -> ReviewRun:
     def watch(view: BatchView) -> None:
         local_runtime.check_services()
         watcher.show_progress(view)
@@ -190,7 +248,7 @@ def _wait_for_deliveries(run: ReviewRun, local_runtime: LocalRuntime) -> tuple[s
         return (*queue.failures_of(run.id), *late)
 
 
-def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
+def _order(asked: LocalReviewRequest, settings: Settings, registry: Registry) -> ReviewRequest:
     order = asked.order(open_archive(settings))
     limits = {name: value for name, value in asked.limits if value is not None}
     changes: dict[str, object] = {"batch": order.panel.batch.model_copy(update=limits)}
@@ -198,7 +256,6 @@ def _order(asked: LocalReviewRequest, settings: Settings) -> ReviewRequest:
         changes["parallel"] = asked.parallel
     if asked.min_confidence is not None:
         changes["min_confidence"] = asked.min_confidence
-    registry = _registry(settings)
     return replace(
         order,
         panel=order.panel.model_copy(update=changes),

@@ -195,4 +195,3 @@ DryRun = Annotated[
         help="Print the number of sessions, tokens and the expected cost of each item. Nothing is started or sent.",
     ),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]

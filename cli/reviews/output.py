@@ -1,7 +1,7 @@
 """Output of the commands of reviews and schedules.
 
-Reports of a review in files or on standard output, its findings as text, and tables of schedules and their
-runs, with times in the time zone of each schedule.
+Reports of a review in files or on standard output, its findings as text, scores of planted defects, and tables of
+schedules and their runs, with times in the time zone of each schedule.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ from rich.text import Text
 from ...models.errors import InvalidInput
 from ...models.severity import Severity
 from ...models.text.ids import moment_from_ms
+from ...models.text.words import count_of
 from ...reviews.progress import Progress
 from ...reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
 from ...reviews.values.findings import Finding, FindingStatus
 from ...reviews.values.runs import ItemState, ReviewRun, headline
+from ...reviews.values.scores import Evaluation, Score
 from ...schedules.schedule import ScheduleRunRecord
 from ...schedules.schedules import ScheduleEntry
-from ..common.screen import console, print_document, print_json, printable
+from ..common.screen import console, plain_table, print_document, print_json, printable
 
 _COLOURS = {
     Severity.CRITICAL: "bold red",
@@ -171,9 +173,7 @@ def format_time(entry: ScheduleEntry, at: datetime | None) -> str:
 
 def schedule_table(entries: list[ScheduleEntry]) -> Table:
     """Return a table of schedules."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("name", "times", "action", "next run", "now", "last outcome"):
-        table.add_column(title)
+    table = plain_table("name", "times", "action", "next run", "now", "last outcome")
     for it in entries:
         last = it.last.outcome.value if it.last else ""
         table.add_row(
@@ -191,9 +191,8 @@ def active_runs(entry: ScheduleEntry) -> str:
 
 def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Table:
     """Return a table of the runs of a schedule."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("due", "outcome", "seconds", "tokens", "usd", "id", "detail"):
-        table.add_column(title, justify="right" if title in ("seconds", "tokens", "usd") else "left")
+    numbers = ("seconds", "tokens", "usd")
+    table = plain_table("due", "outcome", *numbers, "id", "detail", right=numbers)
     for it in records:
         due = format_time(entry, moment_from_ms(it.due_ms))
         table.add_row(
@@ -202,3 +201,87 @@ def history_table(entry: ScheduleEntry, records: list[ScheduleRunRecord]) -> Tab
             Text(printable(it.detail)),
         )
     return table
+
+
+_SCORE_COLUMNS = ("planted", "found", "recall", "findings", "true", "precision")
+
+
+def print_scores(evaluation: Evaluation, run: ReviewRun, *, model: str | None, as_json: bool) -> None:
+    """Print the scores of a run."""
+    if as_json:
+        print_json(_scores_json(evaluation, run, model=model))
+        return
+    table = plain_table("kind", *_SCORE_COLUMNS, right=_SCORE_COLUMNS, pad_edge=True)
+    for kind, score in evaluation.kinds.items():
+        table.add_row(printable(kind), *_score_cells(score))
+    table.add_row(
+        f"{count_of(evaluation.clean_files, 'file')} without defects",
+        *_score_cells(Score(0, 0, evaluation.clean_findings, 0)),
+    )
+    table.add_section()
+    for name, score in evaluation.sets.items():
+        table.add_row(f"set {name}", *_score_cells(score))
+    table.add_row("total", *_score_cells(evaluation.total), style="bold")
+    screen = console()
+    screen.print(table)
+    for defect in evaluation.missed:
+        lines = f"{defect.path}:{defect.start_line}"
+        screen.print(printable(f"{lines} missed: {defect.kind} ({defect.set})"), style="dim", markup=False)
+    for finding in evaluation.false_findings:
+        said = f"{finding.place} not planted: {finding.rule} {' '.join(finding.message.split())}"
+        screen.print(printable(said), style="dim", markup=False)
+    screen.print(printable(_scores_line(evaluation, run, model)), markup=False, soft_wrap=True)
+
+
+def _score_cells(score: Score) -> tuple[str, ...]:
+    counts = score.planted, score.found, score.findings, score.true_findings
+    planted, found, findings, true = map(str, counts)
+    return planted, found, _share(score.recall), findings, true, _share(score.precision)
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.0%}"
+
+
+def _scores_line(evaluation: Evaluation, run: ReviewRun, model: str | None) -> str:
+    """Return panel, model, state, cost, and the files that were not reviewed."""
+    usage = run.usage
+    words = [f"Panel {run.panel}, {f'model {model}' if model else 'no model'}: {run.state}."]
+    words += [
+        f"{count_of(usage.tokens, 'token', spec=',')}, US$ {usage.cost_micros / 1e6:.4f}. {run.summary}"
+    ]
+    if evaluation.unreviewed:
+        words += [f"Not reviewed, so their defects are missed: {', '.join(evaluation.unreviewed)}."]
+    return " ".join([*words, f"See symposia review show {run.id[:8]}."])
+
+
+def _scores_json(evaluation: Evaluation, run: ReviewRun, *, model: str | None) -> dict[str, object]:
+    return {
+        "dataset": run.root_name,
+        "panel": run.panel,
+        "model": model,
+        "run": run.id,
+        "state": run.state.value,
+        "kinds": {kind: _score_json(score) for kind, score in evaluation.kinds.items()},
+        "sets": {name.value: _score_json(score) for name, score in evaluation.sets.items()},
+        "total": _score_json(evaluation.total),
+        "clean": {"files": evaluation.clean_files, "findings": evaluation.clean_findings},
+        "unreviewed": list(evaluation.unreviewed),
+        "missed": [it.model_dump(mode="json") for it in evaluation.missed],
+        "false_findings": [
+            {"path": it.path, "line": it.start_line, "rule": it.rule, "message": it.message}
+            for it in evaluation.false_findings
+        ],
+        "usage": run.usage.model_dump(mode="json"),
+    }
+
+
+def _score_json(score: Score) -> dict[str, object]:
+    return {
+        "planted": score.planted,
+        "found": score.found,
+        "recall": score.recall,
+        "findings": score.findings,
+        "true_findings": score.true_findings,
+        "precision": score.precision,
+    }

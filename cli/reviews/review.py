@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..common.options import AsJson
+from ..common.options import AsJson, Verbose
 from . import evaluate
 from . import runs as reviews
 from .options import (
@@ -31,7 +31,6 @@ from .options import (
     Output,
     Parallel,
     PullRequest,
-    Verbose,
     WriteBaseline,
     chosen_config,
 )

@@ -1,110 +1,29 @@
-"""Review that a command runs: its progress on the terminal, its reports and the exit code."""
+"""Review that a command runs: its reports and the exit code, or with `--dry-run` an estimate of its cost."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
-from rich.text import Text
 
 from ...models.errors import InvalidInput
 from ...models.gate import Gate
-from ...models.text.ids import ms_from_moment, utcnow
-from ...models.text.redact import json_text
+from ...models.text.words import count_of
+from ...reviews.batches.estimate import ItemEstimate, ReviewEstimate
 from ...reviews.batches.request import ReviewRequest
 from ...reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
-from ...reviews.progress import Progress
-from ...reviews.state.records import BatchView
 from ...reviews.values.panels import BatchLimits
 from ...reviews.values.runs import ReviewRun, RunState
-from ..common.screen import console, printable
-from .estimates import print_estimate
-from .local_review import LocalReviewRequest, estimate_local_review, run_local_review
+from ..common.screen import console, plain_table, print_json, printable
+from .local_review import LocalReviewRequest, ReviewProgress, estimate_local_review, run_local_review
 from .options import NEVER
 from .output import Reports, check_file_target, print_findings, write_reports
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
-
-
-#: Seconds between two lines of progress, without a terminal.
-PROGRESS_EVERY_S = 30.0
-
-
-class ReviewProgress:
-    """Context manager that shows a progress bar and lines; without a terminal, progress is a line from time to time.
-
-    With `as_json`, each line of progress is a JSON object whose `event` is `progress`.
-    """
-
-    def __init__(
-        self,
-        console: Console,
-        *,
-        verbose: bool,
-        as_json: bool = False,
-        every_s: float = PROGRESS_EVERY_S,
-    ) -> None:
-        self._console = console
-        self._verbose = verbose
-        self._as_json = as_json
-        self._every_s = every_s
-        self._last_line = time.monotonic()
-        self._bars = Bars(
-            *(SpinnerColumn(), TextColumn("{task.description}", markup=False)),
-            *(BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn()),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._bar = self._bars.add_task("reading", total=None)
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
-
-    def show_line(self, line: str) -> None:
-        """Print a line above the bar."""
-        self._console.print(printable(line))
-
-    def show_output(self, name: str, line: str) -> None:
-        """Print the output of a program, with --verbose."""
-        if self._verbose:
-            self._console.print(f"{name} | {printable(line)}", style="dim")
-
-    def show_read_count(self, count: int) -> None:
-        """Show the number of items read."""
-        self._bars.update(self._bar, description="reading", completed=count)
-
-    def show_progress(self, view: BatchView) -> None:
-        """Update the bar."""
-        progress = Progress.of(view, now_ms=ms_from_moment(utcnow()))
-        failed = [f"{view.failed} failed"] if view.failed else []
-        words = ["reviewing", f"{view.running} running", *failed, *progress.cost_parts]
-        description = "reporting" if view.settled == view.total else ", ".join(words)
-        self._bars.update(self._bar, description=description, total=view.total, completed=view.settled)
-        if self._bars.disable and time.monotonic() - self._last_line >= self._every_s:
-            self._last_line = time.monotonic()
-            self._print_progress(progress)
-
-    def _print_progress(self, progress: Progress) -> None:
-        """Print one line about the progress, which is not wrapped."""
-        line = (
-            json_text({"event": "progress", **progress.to_json()})
-            if self._as_json
-            else f"Reviewed {progress}."
-        )
-        self._console.print(Text(line), soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,3 +108,67 @@ def _exit(run: ReviewRun, fail_on: str) -> None:
         raise typer.Exit(1)
     if fail_on != NEVER and Gate.parse(fail_on).fails(run.findings):
         raise typer.Exit(1)
+
+
+def print_estimate(estimate: ReviewEstimate, *, as_json: bool) -> None:
+    """Print the estimate as a table, or as JSON."""
+    if as_json:
+        print_json(_estimate_json(estimate))
+        return
+    numbers = ("chunks", "sessions", "tokens", "US$")
+    table = plain_table("item", *numbers, right=numbers, pad_edge=True)
+    for it in estimate.items:
+        table.add_row(printable(it.path), *_estimate_cells(it))
+    screen = console()
+    screen.print(table)
+    for skipped in estimate.skipped:
+        screen.print(printable(f"{skipped.path}: skipped: {skipped.reason}"), style="dim", markup=False)
+    screen.print(printable(_total(estimate)), markup=False)
+
+
+def _estimate_cells(item: ItemEstimate) -> tuple[str, str, str, str]:
+    if item.is_unchanged:
+        return "unchanged", "0", "0", _dollars(0)
+    return str(item.chunks), str(item.sessions), f"{item.tokens:,}", _dollars(item.cost_micros)
+
+
+def _dollars(micros: int | None) -> str:
+    return "not known" if micros is None else f"{micros / 1e6:.4f}"
+
+
+def _total(estimate: ReviewEstimate) -> str:
+    limits = estimate.panel.batch
+    cost = estimate.cost_micros
+    price = "cost not known: the registry has no price of the model"
+    if cost is not None:
+        price = f"about US$ {cost / 1e6:.4f}"
+    sessions = f"{count_of(len(estimate.items), 'item')}, {count_of(estimate.sessions, 'session')}"
+    lines = [f"{sessions}, about {count_of(estimate.tokens, 'token', spec=',')}, {price}."]
+    if limits.max_tokens is not None and estimate.tokens > limits.max_tokens:
+        lines.append(
+            f"This is more than the limit of {limits.max_tokens:,} tokens: the review would be partial."
+        )
+    if limits.max_cost_micros is not None and cost is not None and cost > limits.max_cost_micros:
+        lines.append(f"This is more than the limit of US$ {limits.max_usd:g}: the review would be partial.")
+    return " ".join(lines)
+
+
+def _estimate_json(estimate: ReviewEstimate) -> dict[str, object]:
+    return {
+        "panel": estimate.panel.name,
+        "sessions": estimate.sessions,
+        "tokens": estimate.tokens,
+        "cost_micros": estimate.cost_micros,
+        "items": [
+            {
+                "path": it.path,
+                "state": "unchanged" if it.is_unchanged else "waiting",
+                "chunks": it.chunks,
+                "sessions": it.sessions,
+                "tokens": it.tokens,
+                "cost_micros": it.cost_micros,
+            }
+            for it in estimate.items
+        ],
+        "skipped": [it.model_dump(mode="json") for it in estimate.skipped],
+    }

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...models.text.words import count_of
-from ..common.options import AsJson
+from ..common.options import AsJson, open_client
+from ..common.screen import console, print_json, printable
 from .options import DocumentFormat
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ def list_all(
 
     Example: [bold]symposia review list[/bold]
     """
-    from ..common.screen import console, print_json, printable
-
     found = _client().reviews(limit=limit).items
     if as_json:
         print_json([it.to_json() for it in found])
@@ -69,7 +68,6 @@ def trend(
     Example: [bold]symposia review trend shop --branch main[/bold]
     """
     from ...models.text.ids import timestamp_from_ms
-    from ..common.screen import console, print_json, printable
 
     found = _client().review_trend(root, panel=panel, branch=branch, limit=limit)
     if as_json:
@@ -99,7 +97,6 @@ def show(
 
     Example: [bold]symposia review show 3f2a91c4 --format markdown[/bold]
     """
-    from ..common.screen import console
     from .output import Reports, print_findings, write_reports
 
     client, reports = _client(), Reports.of([format] if format else [], output)
@@ -152,14 +149,11 @@ def retry(review: ReviewId, as_json: AsJson = False) -> None:
 
 
 def _client() -> Client:
-    from ...client import Client
-    from ...config.settings import load_settings
 
-    return Client(load_settings())
+    return open_client()
 
 
 def _print_state(job: ReviewJob, words: str, *, as_json: bool) -> None:
-    from ..common.screen import print_json
 
     if as_json:
         summary: dict[str, Any] = {"id": job.id, "state": job.progress().state}

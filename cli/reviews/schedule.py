@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.options import AsJson
+from ..common.options import AsJson, open_client
+from ..common.screen import console, print_json
 
 if TYPE_CHECKING:
     from ...schedules.schedules import Schedules
@@ -142,7 +143,6 @@ def add(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia schedule add nightly --cron "0 3 * * *" --tz Europe/Berlin --review app[/bold]
     """
-    from ..common.screen import console, print_json
     from .output import format_time
 
     review, which = None, {"tag": tag, "participant": participant, "newest": newest}
@@ -187,7 +187,6 @@ def list_all(as_json: AsJson = False) -> None:
 
     Example: [bold]symposia schedule list[/bold]
     """
-    from ..common.screen import console, print_json
     from .output import schedule_table
 
     entries = _schedules().entries()
@@ -233,8 +232,6 @@ def run_now(name: Name, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia schedule run-now nightly[/bold]
     """
-    from ..common.screen import print_json
-
     run_id = _schedules().run_now(name)
     if as_json:
         print_json({"schedule": name, "id": run_id})
@@ -254,7 +251,6 @@ def history(
     Example: [bold]symposia schedule history nightly -n 5[/bold]
     """
     from ...schedules.schedules import record_json
-    from ..common.screen import console, print_json
     from .output import active_runs, history_table
 
     schedules = _schedules()
@@ -272,7 +268,5 @@ def history(
 
 
 def _schedules() -> Schedules:
-    from ...client import Client
-    from ...config.settings import load_settings
 
-    return Client(load_settings()).schedules
+    return open_client().schedules

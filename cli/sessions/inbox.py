@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from ..common.options import AsJson, By, SessionId, actor_name
+from ..common.options import AsJson, By, SessionId, actor_name, find_job, open_client
+from ..common.screen import console, print_json
 
 
 def add_to(app: typer.Typer) -> None:
@@ -30,13 +31,10 @@ def inbox(
     """
     from contextlib import suppress
 
-    from ...client import Client
-    from ...config.settings import load_settings
     from ...models.errors import SessionNotFound
-    from ..common.screen import console, print_json
     from .questions import last_message_lines, question_heading, question_lines, reply_command
 
-    client = Client(load_settings())
+    client = open_client()
     questions = client.inbox(participant, limit=limit)
     if as_json:
         print_json([it.model_dump(mode="json") for it in questions])
@@ -79,9 +77,6 @@ def reply(
     Example: [bold]symposia reply 3f2a91c4 editor "APPROVED: reads well"[/bold]
     """
     import sys
-
-    from ..common.arguments import find_job
-    from ..common.screen import print_json
 
     job = find_job(session)
     if text is None or text == "-":

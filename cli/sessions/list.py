@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import MODE_NAMES, AsJson, Status, read_mode
+from ..common.options import MODE_NAMES, AsJson, Status, open_client, read_mode
+from ..common.screen import console, print_json, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -76,14 +77,11 @@ def list_sessions(  # noqa: PLR0913 - the options of a command
     from itertools import islice
 
     from ...archive.results import SessionFilter
-    from ...client import Client
-    from ...config.settings import load_settings
     from ..common.arguments import moment_ms
-    from ..common.screen import console, print_json
     from .render import session_table
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
-    client = Client(load_settings())
+    client = open_client()
     thread_id = thread and client.find_thread(thread)
     wanted = SessionFilter(status, mode, participant, tag, *opened, thread_id=thread_id)
     found = list(islice(_sessions(client, wanted), limit))
@@ -117,13 +115,10 @@ def search(  # noqa: PLR0913 - the options of a command
     Example: [bold]symposia search "blue door" --mode pair[/bold]
     """
     from ...archive.results import ResultPage, SessionFilter
-    from ...client import Client
-    from ...config.settings import load_settings
     from ..common.arguments import moment_ms
-    from ..common.screen import console, print_json
 
     opened = moment_ms(since, option="--since"), moment_ms(until, option="--until")
-    client = Client(load_settings())
+    client = open_client()
     thread_id = thread and client.find_thread(thread)
     wanted = SessionFilter(status, mode, participant, tag, *opened, thread_id=thread_id)
     reader = client.archived()
@@ -148,7 +143,6 @@ def _sessions(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow 
     from ...models.errors import RedisUnavailable
     from ...state.redis.connect import check_reachable, connect
     from ...state.sessions.archiving import is_live
-    from ..common.screen import console
 
     try:
         redis = connect(client.redis_url)
@@ -261,8 +255,6 @@ def _found_json(it: FoundMessage) -> dict[str, object]:
 
 def _found_line(it: FoundMessage) -> Text:
     from rich.text import Text
-
-    from ..common.screen import printable
 
     words = printable(" ".join(it.content.split()))
     cut = words if len(words) <= _MAX_PREVIEW else f"{words[:_MAX_PREVIEW]}…"

@@ -21,9 +21,10 @@ from ...models.turns.deltas import Delta, Drafts
 from ...models.turns.tool_events import ToolEvent, ToolStatus
 from ...state.following.session_follower import SessionUpdate
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
-from ..common.screen import TO_ALL, ParticipantNames, dialog_line, hanging, printable
-from .answering import PersonAtTerminal
+from ..common.dialog_lines import TO_ALL, ParticipantNames, dialog_line, hanging
+from ..common.screen import printable
 from .progress import DraftProgress, ProgressCounter, expected_turns
+from .questions import PersonAtTerminal
 from .render import message_text
 
 _SILENT_TURN_TEXTS = {

@@ -18,7 +18,8 @@ from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import AllOf, AnyOf, MaxRounds, StopCondition
 from ...models.turns.deltas import Drafts, LiveDraft
 from ...tasks.sessions.task_tree import GrantEnd
-from ..common.screen import ParticipantNames, dialog_line, printable
+from ..common.dialog_lines import ParticipantNames, dialog_line
+from ..common.screen import printable
 
 #: Turn limits above this number are only for safety, and are not the expected length.
 _NO_LENGTH = 5_000

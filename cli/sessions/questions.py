@@ -1,8 +1,13 @@
-"""Open questions to people as lines of a terminal."""
+"""Questions to people in a terminal: their lines, and the answers of the person in front of `symposia run`."""
 
 from __future__ import annotations
 
+import os
+import select
+import sys
+import termios
 from collections.abc import Iterator
+from contextlib import suppress
 from shlex import quote
 
 from rich.console import Console
@@ -10,12 +15,17 @@ from rich.text import Text
 
 from ...jobs.collab import CollabJob
 from ...jobs.reading import heads_of, streams_of
+from ...models.errors import InvalidInput, LifecycleError, SessionError
+from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Message
+from ...models.sessions.submission import Submission
 from ...models.text.redact import excerpt
 from ...models.text.words import deadline_in_words
 from ...models.turns.waiting import Pending
 from ...state.redis.readers import read_stored
-from ..common.screen import ParticipantNames, dialog_line, hanging, printable
+from ..common.dialog_lines import ParticipantNames, dialog_line, hanging
+from ..common.options import actor_name
+from ..common.screen import printable
 
 #: Messages that are shown before a question, and characters of each.
 _LAST_MESSAGES = 3
@@ -61,3 +71,126 @@ def reply_command(question: Pending, name: str | None = None) -> Text:
     option = f"--turn {question.turn_number}" if question.is_own else f"--token {question.reply_token}"
     who = quote(name or question.asked[0])
     return Text(printable(f"  symposia reply {question.session_id[:8]} {who} TEXT {option}"), style="dim")
+
+
+#: The person of a session without exactly one human participant.
+_DEFAULT_NAME = "human"
+_PIECE_BYTES = 65_536
+
+
+class StandardInput:
+    """Lines of standard input, without waiting for them.
+
+    It reads the file descriptor: a text stream may hold lines that `select` does not see.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = b""
+        try:
+            self._fd, self.has_ended = sys.stdin.fileno(), False
+        except (AttributeError, OSError):  # it is closed, or no file
+            self._fd, self.has_ended = -1, True
+
+    def take_line(self) -> str | None:
+        """Return the next line; None: there is none yet, or never again."""
+        while b"\n" not in self._buffer and not self.has_ended:
+            if not self._is_readable():
+                return None
+            piece = os.read(self._fd, _PIECE_BYTES)
+            self.has_ended = not piece
+            self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode(errors="replace") if line or not self.has_ended else None
+
+    def drop_typed(self) -> None:
+        """Drop what was typed at a terminal before: it cannot be an answer to a question that was not shown yet."""
+        if os.isatty(self._fd):
+            self._buffer = b""
+            with suppress(termios.error):
+                termios.tcflush(self._fd, termios.TCIFLUSH)
+
+    def _is_readable(self) -> bool:
+        with suppress(OSError):  # it is no terminal, or not that of this process
+            if os.tcgetpgrp(self._fd) != os.getpgrp():
+                return False  # the kernel stops a job in the background that reads from its terminal
+        return bool(select.select([self._fd], [], [], 0)[0])
+
+
+class PersonAtTerminal:
+    """Asks a person the open questions to them, one after the other, and sends their answers.
+
+    Args:
+        job: The session.
+        name: The person.
+        screen: Console for the questions.
+    """
+
+    def __init__(self, job: CollabJob, name: str, screen: Console) -> None:
+        self._job, self._name, self._screen = job, name, screen
+        self._input = StandardInput()
+        self._question: Pending | None = None
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether a question waits for the person."""
+        return self._question is not None
+
+    def look_for_question(self) -> bool:
+        """Look for the first open question to the person, and return whether it was not shown yet."""
+        if self._input.has_ended:
+            return False
+        shown = self._question
+        self._question = next((it for it in self._job.pending() if self._name in it.asked), None)
+        tokens = [it.reply_token for it in (shown, self._question) if it is not None]
+        return self._question is not None and len(set(tokens)) == len(tokens)
+
+    def show_question(self) -> None:
+        """Print the question, and how to answer it."""
+        if self._question is None:
+            return
+        self._input.drop_typed()
+        for line in (question_heading(self._question), *question_lines(self._screen, self._question)):
+            self._screen.print(line)
+        self._print(
+            f"Type the answer of {self._name} in one line (PASS skips; Ctrl-C leaves the session running):"
+        )
+
+    def send_answer(self) -> None:
+        """Send the next line of standard input, if there is one, as the answer."""
+        while self._question is not None and (line := self._input.take_line()) is not None:
+            if line.strip():
+                self._reply(self._question, line.strip())
+        if self._question is not None and self._input.has_ended:
+            self._print("Standard input has ended. To answer:")
+            self._screen.print(reply_command(self._question, self._name), soft_wrap=True)
+            self._question = None
+
+    def _reply(self, question: Pending, text: str) -> None:
+        try:
+            self._job.reply(self._name, text, token=question.reply_token, by=actor_name(None))
+        except InvalidInput as error:
+            self._print(f"{error}. Type another answer:")
+            return
+        except (LifecycleError, SessionError) as error:
+            self._print(str(error))
+        self._question = None
+
+    def _print(self, text: str) -> None:
+        self._screen.print(Text(printable(text), style="yellow"), soft_wrap=True)
+
+
+def person_to_ask(submission: Submission, name: str | None) -> str:
+    """Return the person who is asked in the terminal: `name`, or the only human participant, or `human`.
+
+    Raises:
+        InvalidInput: The session has nobody of this name.
+    """
+    roster = submission.collab.participants
+    humans = [it.participant_id for it in roster if it.kind is ParticipantKind.HUMAN]
+    if name is None:
+        return humans[0] if len(humans) == 1 else _DEFAULT_NAME
+    known = [*(it.participant_id for it in roster), *submission.approvers, *submission.observers]
+    if name not in known:
+        rule = f"must be a participant, an approver or an observer: {', '.join(known)}"
+        raise InvalidInput("--as", name, rule)
+    return name

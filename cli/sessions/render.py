@@ -27,7 +27,8 @@ from ...state.sessions.records import SessionState
 from ...tasks.sessions.rendering import output_of
 from ...tasks.views.item_results import last_messages
 from ..common.arguments import relative_age, shortest_ids
-from ..common.screen import ParticipantNames, dialog_line, hanging, printable
+from ..common.dialog_lines import ParticipantNames, dialog_line, hanging
+from ..common.screen import console, plain_table, print_document, printable
 
 STATUS_STYLE = {
     CollabStatus.DRAFT: "blue",
@@ -191,12 +192,11 @@ def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
 def session_table(sessions: Sequence[AnyRow]) -> Table:
     """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
     ids = shortest_ids([it.id for it in sessions])
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("id", "opened", "mode", "status", "turns", "tokens", "title"):
-        can_shrink = name in ("status", "title")
-        table.add_column(
-            name, justify="right" if name in ("turns", "tokens") else "left", no_wrap=not can_shrink
-        )
+    table = plain_table(
+        "id", "opened", "mode", "status", "turns", "tokens", "title", right=("turns", "tokens")
+    )
+    for column in table.columns:
+        column.no_wrap = column.header not in ("status", "title")
     for depth, it in _in_tree_order(sessions):
         table.add_row(ids[it.id], relative_age(it.opened_ms), *it.cells(depth))
     return table
@@ -214,9 +214,8 @@ def _cut(text: str, *, style: str = "") -> Text:
 
 def summary_table(results: Sequence[JobResult]) -> Table:
     """Return a table of session results."""
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("mode", "ended", "turns", "tokens", "seconds", "turns/s"):
-        table.add_column(name, justify="left" if name in ("mode", "ended") else "right")
+    numbers = ("turns", "tokens", "seconds", "turns/s")
+    table = plain_table("mode", "ended", *numbers, right=numbers)
     for result in results:
         table.add_row(
             result.collab.mode.value,
@@ -373,8 +372,6 @@ def _item(screen: Console, item: Item, cast: ParticipantNames) -> Text:
 
 def print_transcript(job: CollabJob) -> None:
     """Print the alignment document, and the findings of strict lint on standard error."""
-    from ..common.screen import print_document
-
     text = job.transcript()
     print_document(text)
     _print_lint_findings(text)
@@ -385,8 +382,6 @@ def save_transcript(job: CollabJob) -> None:
 
     Print the findings of strict lint.
     """
-    from ..common.screen import console
-
     text, path = job.transcript(), Path(f"{job.id}.dialogue.md")
     path.write_text(text, encoding="utf-8")
     console(stderr=True).print(f"Transcript written to {path}.")
@@ -395,7 +390,6 @@ def save_transcript(job: CollabJob) -> None:
 
 def _print_lint_findings(text: str) -> None:
     from ...alignment.transcript import lint_transcript
-    from ..common.screen import console, printable
 
     for fault in lint_transcript(text):
         console(stderr=True).print(printable(fault), soft_wrap=True)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ...models.text.words import count_of
-from ..common.options import AsJson, SessionId
+from ..common.options import AsJson, SessionId, open_client
+from ..common.screen import console, plain_table, print_json, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,15 +48,12 @@ def replay(session: SessionId, rerun: Rerun = None, as_json: AsJson = False) -> 
 
     Example: [bold]symposia replay 3f2a91c4[/bold]
     """
-    from ...client import Client
-    from ...config.settings import load_settings
     from ...models.errors import ReplayDiffers
     from ...workers.import_path import importing_as_workers
-    from ..common.screen import console, print_json
 
     try:
         with importing_as_workers():
-            result = Client(load_settings()).replay(session, rerun=rerun or ())
+            result = open_client().replay(session, rerun=rerun or ())
     except ReplayDiffers as error:
         if not as_json:
             raise
@@ -75,11 +73,7 @@ def compare(first: FirstId, second: SecondId, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia compare 3f2a91c4 8be10d72[/bold]
     """
-    from ...client import Client
-    from ...config.settings import load_settings
-    from ..common.screen import console, print_json
-
-    comparison = Client(load_settings()).compare(first, second)
+    comparison = open_client().compare(first, second)
     if as_json:
         print_json(comparison.to_json())
     else:
@@ -114,18 +108,13 @@ def _result_lines(result: ReplayResult) -> Iterator[str]:
 
 
 def _figures_table(comparison: SessionComparison) -> Table:
-    from rich.table import Table
-
-    from ..common.screen import printable
     from .render import outcome
 
     def cost(figures: SessionFigures) -> str:
         return f"{figures.usage.cost_micros / 1e6:.4f} US dollars"
 
     one, other = comparison.first, comparison.second
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("", one.id[:8], other.id[:8]):
-        table.add_column(name)
+    table = plain_table("", one.id[:8], other.id[:8])
     rows = [
         ("title", printable(one.title), printable(other.title)),
         ("mode", one.mode, other.mode),
@@ -156,7 +145,6 @@ def _difference_lines(difference: DialogDifference | None) -> Iterator[str]:
 
 def _message_line(message: Message | None) -> str:
     from ...models.text.redact import excerpt
-    from ..common.screen import printable
 
     if message is None:
         return "has no such message"

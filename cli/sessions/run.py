@@ -1,4 +1,4 @@
-"""`symposia run` and `symposia submit`."""
+"""`symposia run`, `submit`, `continue` and `fork`: new sessions."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import Approvers, AsJson, Attach, Observers
-from .input_options import Input, InputOptions, ListInputs, Messages, Set, inputs_json, inputs_table
+from ..common.options import Approvers, AsJson, Attach, Observers, SessionId, Verbose, find_job, read_text
+from ..common.screen import console, output_printer, print_json
+from .submission_options import Input, ListInputs, Messages, Set, SubmissionOptions, inputs_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Sequence
 
     from rich.console import Console
 
     from ...agents.registry.registry import Registry
     from ...config.settings import Settings
+    from ...jobs.collab import CollabJob
     from ...jobs.result import JobResult
     from ...jobs.session_file import SessionFile
     from ...models.sessions.submission import Submission
@@ -46,13 +47,21 @@ AnswerAs = Annotated[
         show_default="the only human participant, or human",
     ),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
+
+Agents = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--agent", metavar="NAME=AGENT", help="Another agent for a participant; may be given several times."
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(run)
     app.command()(submit)
+    app.command("continue")(continue_session)
+    app.command()(fork)
 
 
 def run(  # noqa: PLR0913 - each is an option
@@ -85,18 +94,19 @@ def run(  # noqa: PLR0913 - each is an option
     """
     from ...config.settings import load_settings
     from ...jobs.session_file import SessionFile
-    from ..common.screen import console, print_json
     from .render import result_json, result_line
 
     settings = load_settings()
     source = SessionFile.open(file, root=settings.session_root)
     if list_inputs:
         declared = source.inputs()
-        print_json(inputs_json(declared)) if as_json else console().print(inputs_table(declared))
+        if as_json:
+            print_json([it.model_dump(mode="json") for it in declared])
+        else:
+            console().print(inputs_table(declared))
         return
-    (submission,) = InputOptions(values or (), input_file, messages or ()).read([source])
-    submission = _with_attachments(_with_record(submission, record), attach, settings)
-    submission = _with_people(submission, approvers, observers)
+    options = SubmissionOptions(values, input_file, messages, record, attach, approvers, observers)
+    (submission,) = options.read([source], settings)
     screen = console(stderr=as_json)
     result = _run(source, submission, settings, screen, answer_as=answer_as, verbose=verbose)
     if as_json:
@@ -105,33 +115,6 @@ def run(  # noqa: PLR0913 - each is an option
         console().print(result_line(result))
     if not result.ok:
         raise typer.Exit(1)
-
-
-def _with_record(submission: Submission, record: bool | None) -> Submission:
-    return submission if record is None else submission.model_copy(update={"record": record})
-
-
-def _with_people(
-    submission: Submission, approvers: list[str] | None, observers: list[str] | None
-) -> Submission:
-    """Return a submission with further people without turns."""
-    from ...models.turns.asked_people import read_names
-
-    people = {
-        "approvers": (*submission.approvers, *read_names("--approver", approvers)),
-        "observers": (*submission.observers, *read_names("--observer", observers)),
-    }
-    return submission.model_copy(update=people)
-
-
-def _with_attachments(submission: Submission, files: list[Path] | None, settings: Settings) -> Submission:
-    """Return a submission with further attachments, whose sizes are checked."""
-    from ...models.attachments.given import check_attachments, read_given
-
-    given = read_given(files, max_bytes=settings.max_attachment_bytes)
-    attachments = (*submission.attachments, *given)
-    check_attachments(attachments, max_bytes=settings.max_attachment_bytes)
-    return submission.model_copy(update={"attachments": attachments}) if given else submission
 
 
 def _run(
@@ -148,9 +131,8 @@ def _run(
     from ...tasks.sessions.opening import prepare
     from ...workers.local.code_check import registered_names
     from ...workers.local.local_runtime import needs_local_model, start_local_runtime
-    from ..common.screen import console, printable
-    from .answering import PersonAtTerminal, person_to_ask
     from .live_render import follow
+    from .questions import PersonAtTerminal, person_to_ask
     from .render import heading, save_transcript
 
     limit = settings.max_message_bytes
@@ -161,21 +143,16 @@ def _run(
     registry, aside = load_registry(settings), console(stderr=True)
     local_model = needs_local_model(registry, prepared)
 
-    def heard(name: str, line: str) -> None:
-        if verbose:
-            aside.print(f"{name} | {printable(line)}", style="dim")
-
-    with start_local_runtime(
-        settings, local_model=local_model, say=aside.print, heard=heard
-    ) as local_runtime:
-        known = local_runtime.client.known_agents() or registered_names(registry, settings)
+    heard = output_printer(aside, verbose=verbose)
+    with start_local_runtime(settings, local_model=local_model, say=aside.print, heard=heard) as runtime:
+        known = runtime.client.known_agents() or registered_names(registry, settings)
         with source.name_file_in_errors(), _explain_unknown_agent(registry, settings):
             prepare(submission, known_agents=known, max_message_bytes=limit)
-            job = installation_of(local_runtime.client).sessions.submit(submission)
+            job = installation_of(runtime.client).sessions.submit(submission)
         screen.print(heading(job.collab()))
         try:
             person = PersonAtTerminal(job, asked, aside)
-            result = follow(job, screen, between=local_runtime.check_services, person=person)
+            result = follow(job, screen, between=runtime.check_services, person=person)
             if submission.protocol is not None:
                 save_transcript(job)
             return result
@@ -228,16 +205,11 @@ def submit(  # noqa: PLR0913 - each is an option
     from ...client import Client, installation_of
     from ...config.settings import load_settings
     from ...jobs.session_file import SessionFile
-    from ..common.screen import print_json
 
     settings = load_settings()
     sources = [SessionFile.open(file, root=settings.session_root) for file in files]
-    options = InputOptions(values or (), input_file, messages or ())
-    submissions = [
-        _with_people(_with_attachments(_with_record(it, record), attach, settings), approvers, observers)
-        for it in options.read(sources)
-    ]
-    submissions = [it.model_copy(update={"draft": draft or it.draft}) for it in submissions]
+    options = SubmissionOptions(values, input_file, messages, record, attach, approvers, observers, draft)
+    submissions = options.read(sources, settings)
     sessions = installation_of(Client(settings)).sessions
     if len(sources) == 1:
         with sources[0].name_file_in_errors():
@@ -253,3 +225,64 @@ def submit(  # noqa: PLR0913 - each is an option
     else:
         for job in jobs:
             typer.echo(job.id)
+
+
+def continue_session(
+    session: SessionId,
+    text: Annotated[str, typer.Argument(help="First message; `-` reads standard input.")],
+    agent: Agents = None,
+    as_json: AsJson = False,
+) -> None:
+    """Continue a session that has ended, in a new session of the same thread; print its id.
+
+    The agents see the messages of the earlier session before those of the new one.
+
+    Example: [bold]symposia continue 3f2a91c4 "And now in French?"[/bold]
+    """
+    job = find_job(session).continue_with(read_text(text), agents=dict(_pairs(agent, option="--agent")))
+    _print_new(job, as_json=as_json)
+
+
+def fork(
+    session: SessionId,
+    at_turn: Annotated[int, typer.Option("--at-turn", help="Number of the turn that is planned again.")],
+    instruct: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--instruct",
+            metavar="NAME=TEXT",
+            help="An instruction for a participant's agent; may be given several times.",
+        ),
+    ] = None,
+    agent: Agents = None,
+    as_json: AsJson = False,
+) -> None:
+    """Begin a new session from the state before a turn of another one; print its id.
+
+    Example: [bold]symposia fork 3f2a91c4 --at-turn 7 --instruct writer="One sentence at most."[/bold]
+    """
+    job = find_job(session).fork(
+        at_turn=at_turn,
+        instruct=dict(_pairs(instruct, option="--instruct")),
+        agents=dict(_pairs(agent, option="--agent")),
+    )
+    _print_new(job, as_json=as_json)
+
+
+def _pairs(values: Sequence[str] | None, *, option: str) -> list[tuple[str, str]]:
+    from ...models.errors import InvalidInput
+
+    pairs = []
+    for value in values or ():
+        name, sign, text = value.partition("=")
+        if not (name and sign and text):
+            raise InvalidInput(option, value, "must be NAME=VALUE")
+        pairs.append((name, text))
+    return pairs
+
+
+def _print_new(job: CollabJob, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"id": job.id, "thread_id": job.spec.thread_id})
+    else:
+        typer.echo(job.id)

@@ -1,13 +1,15 @@
-"""`symposia show`, `watch`, `graph` and `export`."""
+"""`symposia show`, `watch`, `graph`, `export` and `attachments`: what a session is, and has said."""
 
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.options import AsJson, SessionId
+from ..common.options import AsJson, SessionId, find_job
+from ..common.screen import console, plain_table, print_json, printable
 
 if TYPE_CHECKING:
     from ...jobs.collab import CollabJob
@@ -33,7 +35,7 @@ class ExportFormat(StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    for command in (show, watch, graph, export):
+    for command in (show, watch, graph, export, attachments):
         app.command()(command)
 
 
@@ -48,10 +50,9 @@ def show(
 
     Example: [bold]symposia show 3f2a91c4[/bold]
     """
-    from ..common.screen import console, print_json
     from .render import details, details_json
 
-    job = _job(session)
+    job = find_job(session)
     if as_json:
         print_json(details_json(job))
         return
@@ -77,11 +78,10 @@ def watch(
 
     Example: [bold]symposia watch 3f2a91c4[/bold]
     """
-    from ..common.screen import console, print_json
     from .live_render import follow, moment_json
     from .render import heading, result_line
 
-    job = _job(session)
+    job = find_job(session)
     try:
         if as_json:
             for moment in job.live(deltas=deltas):
@@ -108,7 +108,7 @@ def graph(
 
     Example: [bold]symposia graph 3f2a91c4 --format mermaid[/bold]
     """
-    typer.echo(_job(session).graph(form.value))
+    typer.echo(find_job(session).graph(form.value))
 
 
 def export(
@@ -134,10 +134,9 @@ def export(
 
     Example: [bold]symposia export 3f2a91c4 --format openai > messages.json[/bold]
     """
-    from ..common.screen import print_json
     from .render import print_transcript, save_transcript
 
-    job = _job(session)
+    job = find_job(session)
     if seen_by is not None and form not in (ExportFormat.OPENAI, ExportFormat.ANTHROPIC):
         raise typer.BadParameter("needs --format openai or --format anthropic", param_hint="--as")
     match form:
@@ -169,7 +168,50 @@ def _messages_for(form: ExportFormat, job: CollabJob, seen_by: str | None) -> di
     return {"system": system, "messages": messages} if system else {"messages": messages}
 
 
-def _job(session: str) -> CollabJob:
-    from ..common.arguments import find_job
+def attachments(
+    session: SessionId,
+    wanted: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME|SHA256]...",
+            help="Only these files: names, or 8 or more characters of a digest (default all).",
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option("--save", metavar="FOLDER", help="Write the files into this folder, which is made."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="With --save: replace existing files.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the files of a session's messages, live or archived, or write them into a folder.
 
-    return find_job(session)
+    Example: [bold]symposia attachments 3f2a91c4 --save files[/bold]
+    """
+    from rich.text import Text
+
+    from ...jobs.attachments import choose_attachments, save_attachments
+    from .render import size_of
+
+    if force and save is None:
+        raise typer.BadParameter("needs --save FOLDER", param_hint="--force")
+    job = find_job(session)
+    chosen = choose_attachments(job.attachments(), wanted or ())
+    paths: list[Path] = []
+    if save is not None:
+        paths = save_attachments(chosen, save, read=job.attachment_data, force=force)
+    if as_json:
+        found = [it.model_dump(mode="json") for it in chosen]
+        for entry, path in zip(found, paths, strict=False):
+            entry["path"] = str(path)
+        print_json({"session_id": job.id, "attachments": found})
+    elif paths:
+        for path in paths:
+            console().print(f"Saved {printable(str(path))}", markup=False, highlight=False, soft_wrap=True)
+    elif chosen:
+        table = plain_table("NAME", "TYPE", "SIZE", "SHA256", pad_edge=True)
+        for it in chosen:
+            table.add_row(Text(printable(it.name)), it.media_type, size_of(it.size), it.sha256[:12])
+        console().print(table)
+    else:
+        console().print("No attachments.")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..common.options import AsJson, Attach, By, SessionId, actor_name
+from ..common.options import AsJson, Attach, By, SessionId, actor_name, find_job, read_text
+from ..common.screen import print_json
 
 if TYPE_CHECKING:
     from ...jobs.collab import CollabJob
@@ -26,7 +27,7 @@ def activate(session: SessionId, by: By = None, as_json: AsJson = False) -> None
 
     Example: [bold]symposia activate 3f2a91c4[/bold]
     """
-    job = _job(session)
+    job = find_job(session)
     job.activate(by=actor_name(by))
     _print_status(job, "started.", as_json=as_json)
 
@@ -36,7 +37,7 @@ def suspend(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia suspend 3f2a91c4[/bold]
     """
-    job = _job(session)
+    job = find_job(session)
     job.suspend(by=actor_name(by))
     _print_status(job, "suspended; `symposia resume` continues it.", as_json=as_json)
 
@@ -46,7 +47,7 @@ def resume(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia resume 3f2a91c4[/bold]
     """
-    job = _job(session)
+    job = find_job(session)
     job.resume(by=actor_name(by))
     _print_status(job, "resumed.", as_json=as_json)
 
@@ -56,7 +57,7 @@ def stop(session: SessionId, by: By = None, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia stop 3f2a91c4[/bold]
     """
-    job = _job(session)
+    job = find_job(session)
     job.stop(by=actor_name(by))
     _print_status(job, "stopping; it completes when the turns in flight have closed.", as_json=as_json)
 
@@ -71,19 +72,12 @@ def cancel(
 
     Example: [bold]symposia cancel 3f2a91c4 --reason "wrong question"[/bold]
     """
-    job = _job(session)
+    job = find_job(session)
     job.cancel(reason, by=actor_name(by))
     _print_status(job, "cancelled.", as_json=as_json)
 
 
-def _job(session: str) -> CollabJob:
-    from ..common.arguments import find_job
-
-    return find_job(session)
-
-
 def _print_status(job: CollabJob, words: str, *, as_json: bool) -> None:
-    from ..common.screen import print_json
 
     if as_json:
         print_json({"id": job.id, "status": job.status().value})
@@ -122,7 +116,7 @@ def add(
 
     Example: [bold]symposia add 3f2a91c4 critic --agent reviewer[/bold]
     """
-    job = _job(session)
+    job = find_job(session)
     who = {"participant_id": participant, "kind": kind} | ({"role_id": role} if role else {})
     job.add_participant(who, agent, by=actor_name(by), key=key)
     _print_status(job, f"{participant} takes part from the next round on.", as_json=as_json)
@@ -135,7 +129,7 @@ def remove(
 
     Example: [bold]symposia remove 3f2a91c4 critic[/bold]
     """
-    job = _job(session)
+    job = find_job(session)
     job.remove_participant(participant, by=actor_name(by), key=key)
     _print_status(job, f"{participant} is removed from the next round on.", as_json=as_json)
 
@@ -152,9 +146,7 @@ def instruct(
 
     Example: [bold]symposia instruct 3f2a91c4 writer "One sentence at most."[/bold]
     """
-    from ..common.arguments import read_text
-
-    job = _job(session)
+    job = find_job(session)
     job.instruct(participant, read_text(text), by=actor_name(by), key=key)
     _print_status(job, f"{participant} gets the new instructions from its next turn on.", as_json=as_json)
 
@@ -172,8 +164,6 @@ def post(
 
     Example: [bold]symposia post 3f2a91c4 "The budget has changed: 40,000."[/bold]
     """
-    from ..common.arguments import read_text
-
-    job = _job(session)
+    job = find_job(session)
     job.post(read_text(text), role=role, by=actor_name(by), key=key, attachments=attach)
     _print_status(job, "message accepted.", as_json=as_json)

@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..common.options import open_client
+from ..common.screen import console, print_json, printable
+
 if TYPE_CHECKING:
     from ...workspace.service import WorkspaceService
     from ...workspace.values.conversation import Conversation
@@ -27,16 +30,11 @@ Cursor = Annotated[
 
 def conversation_service() -> WorkspaceService:
     """Return the conversation service of this installation."""
-    from ...client import Client
-    from ...config.settings import load_settings
-
-    return Client(load_settings()).conversations
+    return open_client().conversations
 
 
 def print_next_page(cursor: str | None) -> None:
     """Print the option that continues after this page, if there are more results."""
-    from ..common.screen import console
-
     if cursor is not None:
         console(stderr=True).print(f"More results: --cursor {cursor}")
 
@@ -53,8 +51,6 @@ def conversation_json(conversation: Conversation) -> dict[str, Any]:
 
 def print_conversation(conversation: Conversation, *, as_json: bool) -> None:
     """Print a conversation with its members."""
-    from ..common.screen import console, print_json, printable
-
     if as_json:
         print_json(conversation_json(conversation))
         return

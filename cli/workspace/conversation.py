@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ..common.options import AsJson
+from ..common.screen import console, print_json, printable
 from .common import Agents, As, ConversationId, Cursor, Limit, TaskId
 
 ReplyTo = Annotated[
@@ -41,7 +42,6 @@ def list_(
 
     Example: [bold]symposia conversation list --as ann --archived[/bold]
     """
-    from ..common.screen import console, print_json, printable
     from .common import conversation_service, print_next_page
 
     page = conversation_service().conversation_list(
@@ -93,7 +93,6 @@ def send(
     """
     import sys
 
-    from ..common.screen import print_json
     from .common import conversation_service
 
     words = sys.stdin.read().rstrip("\n") if text == "-" else text
@@ -112,7 +111,6 @@ def history(
 
     Example: [bold]symposia conversation history 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from ..common.screen import console, print_json, printable
     from .common import conversation_service, print_next_page
 
     page = conversation_service().history(agent, conversation, limit=limit, cursor=cursor)
@@ -137,7 +135,6 @@ def watch(
 
     Example: [bold]symposia conversation watch --as ann --follow[/bold]
     """
-    from ..common.screen import console, print_json, printable
     from .common import conversation_service, print_next_page
 
     service = conversation_service()
@@ -164,7 +161,6 @@ def read(conversation: ConversationId, agent: As, up_to: UpTo = None, as_json: A
 
     Example: [bold]symposia conversation read 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from ..common.screen import print_json
     from .common import conversation_service
 
     unread = conversation_service().mark_read(agent, conversation, up_to)
@@ -190,7 +186,6 @@ def notices(
     Example: [bold]symposia conversation notices --as ann[/bold]
     """
     from ...models.text.ids import format_timestamp
-    from ..common.screen import console, print_json, printable
     from .common import conversation_service
 
     notifications = conversation_service().notices(agent, after=after, limit=limit)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..common.options import AsJson
+from ..common.screen import console, print_json, printable
 from .common import As, Cursor, Limit, TaskId
 
 if TYPE_CHECKING:
@@ -47,7 +48,6 @@ def request(
 
     Example: [bold]symposia task request chair --as ann --invite ben --conversation "The door"[/bold]
     """
-    from ..common.screen import print_json
     from .common import conversation_service
 
     hint = None if conversation is None else {"name": conversation}
@@ -65,7 +65,6 @@ def list_(agent: As, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson =
 
     Example: [bold]symposia task list --as ann[/bold]
     """
-    from ..common.screen import print_json
     from .common import conversation_service, print_next_page
 
     page = conversation_service().task_list(agent, limit=limit, cursor=cursor)
@@ -122,7 +121,6 @@ def leave(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia task leave 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from ..common.screen import print_json
     from .common import conversation_service
 
     after = conversation_service().task_leave(agent, task)
@@ -135,7 +133,6 @@ def leave(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
 
 def _print_task(task: Task, *, as_json: bool = False) -> None:
-    from ..common.screen import console, print_json, printable
 
     if as_json:
         print_json(task.to_wire())

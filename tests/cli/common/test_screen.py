@@ -8,7 +8,8 @@ import pytest
 from rich.console import Console
 from rich.text import Text
 
-from symposia.cli.common.screen import hanging, printable
+from symposia.cli.common.dialog_lines import hanging
+from symposia.cli.common.screen import printable
 from symposia.cli.sessions.live_render import LiveView, moment_json
 from symposia.cli.sessions.progress import expected_turns
 from symposia.models.protocol.base import Event

@@ -12,7 +12,14 @@ import pytest
 from live import until
 from processes.terminal import Terminal
 from scaling import patient
-from symposia.cli.examples import EXAMPLES, FOLDER, STARTER, copy_example, copy_starter, find_example
+from symposia.cli.operations.examples import (
+    EXAMPLES,
+    FOLDER,
+    STARTER,
+    copy_example,
+    copy_starter,
+    find_example,
+)
 from symposia.models.errors import InvalidInput
 
 WRITTEN = ["agents.toml", "answer.py", "first.py", "my_agents.py", "session.yaml"]

@@ -1,16 +1,20 @@
-"""Options of `symposia run` and `symposia submit` for the inputs and opening messages of a session file."""
+"""Options of `symposia run` and `symposia submit` that add to a session file: inputs, messages, files, people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..common.screen import plain_table, printable
+
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ...config.settings import Settings
     from ...jobs.session_file import SessionFile
     from ...models.sessions.inputs import SessionInput
     from ...models.sessions.submission import Submission
@@ -39,14 +43,19 @@ ListInputs = Annotated[bool, typer.Option("--inputs", help="List the inputs of t
 
 
 @dataclass(frozen=True, slots=True)
-class InputOptions:
-    """The options as they were given."""
+class SubmissionOptions:
+    """The options as they were given; they add to what the session file says."""
 
-    set: Sequence[str]
+    set: Sequence[str] | None
     file: str | None
-    messages: Sequence[str]
+    messages: Sequence[str] | None
+    record: bool | None
+    attach: list[Path] | None
+    approvers: list[str] | None
+    observers: list[str] | None
+    draft: bool = False
 
-    def read(self, sources: Sequence[SessionFile]) -> list[Submission]:
+    def read(self, sources: Sequence[SessionFile], settings: Settings) -> list[Submission]:
         """Return the submissions of session files with these options.
 
         Raises:
@@ -54,7 +63,25 @@ class InputOptions:
         """
         table = self._table(sources)
         texts = self._texts()
-        return [self._submission(source, table, texts) for source in sources]
+        read = [self._submission(source, table, texts) for source in sources]
+        return [self._extend(it, max_bytes=settings.max_attachment_bytes) for it in read]
+
+    def _extend(self, submission: Submission, *, max_bytes: int) -> Submission:
+        """Return a submission with further attachments, whose sizes are checked, and further people without turns."""
+        from ...models.attachments.given import check_attachments, read_given
+        from ...models.turns.asked_people import read_names
+
+        attachments = (*submission.attachments, *read_given(self.attach, max_bytes=max_bytes))
+        check_attachments(attachments, max_bytes=max_bytes)
+        return submission.model_copy(
+            update={
+                "attachments": attachments,
+                "approvers": (*submission.approvers, *read_names("--approver", self.approvers)),
+                "observers": (*submission.observers, *read_names("--observer", self.observers)),
+                "record": submission.record if self.record is None else self.record,
+                "draft": self.draft or submission.draft,
+            }
+        )
 
     def _submission(self, source: SessionFile, table: dict[str, Any], texts: dict[str, str]) -> Submission:
         from ...models.errors import within
@@ -64,7 +91,7 @@ class InputOptions:
         read = {name: declared[name].read_text(it) if name in declared else it for name, it in texts.items()}
         submission = source.submission({**table, **read})
         with within("--message"):
-            added = [Message(role=Role.USER, content=text) for text in self.messages]
+            added = [Message(role=Role.USER, content=text) for text in self.messages or ()]
         return submission.model_copy(update={"messages": (*submission.messages, *added)})
 
     def _table(self, sources: Sequence[SessionFile]) -> dict[str, Any]:
@@ -85,7 +112,7 @@ class InputOptions:
         from ...models.errors import InvalidInput
 
         texts: dict[str, str] = {}
-        for given in self.set:
+        for given in self.set or ():
             name, equals, text = given.partition("=")
             if not equals or not name:
                 raise InvalidInput("--set", given, "must be NAME=VALUE")
@@ -97,23 +124,16 @@ class InputOptions:
 
 def inputs_table(inputs: Sequence[SessionInput]) -> Table:
     """Return a table of the inputs of a file, one line each."""
-    from rich.table import Table
     from rich.text import Text
 
     from ...models.sessions.inputs import render_value
-    from ..common.screen import printable
 
-    table = Table(box=None, header_style="bold", pad_edge=False)
-    for name in ("input", "type", "default", "choices", "help"):
-        table.add_column(name, no_wrap=name in ("input", "type"), overflow="fold")
+    table = plain_table("input", "type", "default", "choices", "help")
+    for column in table.columns:
+        column.no_wrap, column.overflow = column.header in ("input", "type"), "fold"
     for it in inputs:
         default = "(required)" if it.default is None else render_value(it.default)
         choices = ", ".join(map(render_value, it.choices))
         cells = (it.name, it.type.value, default, choices, it.help)
         table.add_row(*(Text(printable(cell)) for cell in cells))
     return table
-
-
-def inputs_json(inputs: Sequence[SessionInput]) -> list[dict[str, Any]]:
-    """Return the inputs of a file as JSON data."""
-    return [it.model_dump(mode="json") for it in inputs]
