@@ -47,12 +47,14 @@ from .machine_checks import (
 )
 from .server_checks import (
     CheckResult,
-    Grade,
+    bad,
     check_durability,
     check_queue,
     check_server,
     failed_server,
+    good,
     unreachable_server,
+    warning,
 )
 
 #: Milliseconds after the due time; a session or review that is later is processed by no worker.
@@ -91,7 +93,7 @@ def run_checks(settings: Settings) -> Iterator[CheckResult]:
         yield from _tasks(settings)
     except MissingPackage as error:
         advice = f"pip install 'symposia[{error.extra}]', or set SYMPOSIA_ARCHIVE=false"
-        yield CheckResult("archive", Grade.BAD, f"needs the package {error.package}", advice)
+        yield bad("archive", f"needs the package {error.package}", advice)
     if url is not None or settings.broker_url is not None:
         yield from _broker(settings, url)
 
@@ -115,20 +117,18 @@ def _on_server(client: Redis, url: str, settings: Settings) -> Iterator[CheckRes
 def _workers(client: Redis) -> Iterator[CheckResult]:
     alive = WorkerPresence(client).list_alive()
     if not alive:
-        yield CheckResult(
-            "workers", Grade.BAD, "no worker is running", "start one: symposia worker, or symposia up"
-        )
+        yield bad("workers", "no worker is running", "start one: symposia worker, or symposia up")
     for it in alive:
-        yield CheckResult("workers", Grade.GOOD, f"{it.name} has the agents {', '.join(sorted(it.agents))}")
+        yield good("workers", f"{it.name} has the agents {', '.join(sorted(it.agents))}")
     apart = [name for name in sorted(all_agents(alive)) if not all(name in it.agents for it in alive)]
     if apart:
         text = f"not every worker has {', '.join(apart)}: their turns go to the workers that have them"
         advice = "if that is not intended, check the folder and the agents file of each worker"
-        yield CheckResult("workers", Grade.WARNING, text, advice)
+        yield warning("workers", text, advice)
     for agent, count in sorted(AwaitedAgents(client).count().items()):
         text = f"{describe_awaited([agent])}: {count_of(count, 'session')} {'wait' if count > 1 else 'waits'} for it"
         advice = "start a worker whose agents file has it, or cancel the sessions: symposia list"
-        yield CheckResult("agents", Grade.WARNING, text, advice)
+        yield warning("agents", text, advice)
 
 
 def _heartbeats(client: Redis, settings: Settings) -> Iterator[CheckResult]:
@@ -137,7 +137,7 @@ def _heartbeats(client: Redis, settings: Settings) -> Iterator[CheckResult]:
         text = (
             f"no heartbeat process beside {', '.join(silent)}: if killed, turns wait {settings.lease_s:g} s"
         )
-        yield CheckResult("workers", Grade.WARNING, text, "read the log of the worker, or update it")
+        yield warning("workers", text, "read the log of the worker, or update it")
 
 
 def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:
@@ -145,9 +145,9 @@ def _unfinished(client: Redis, *, subject: str, index: str) -> CheckResult:
     unfinished = client.zcard(index)
     overdue = client.zcount(index, "-inf", server_ms(client) - OVERDUE_MS)
     if not overdue:
-        return CheckResult(subject, Grade.GOOD, f"{unfinished} unfinished")
+        return good(subject, f"{unfinished} unfinished")
     text = f"{overdue} of {unfinished} unfinished {subject} are overdue: no worker processes them"
-    return CheckResult(subject, Grade.WARNING, text, "start a worker: symposia worker, or symposia up")
+    return warning(subject, text, "start a worker: symposia worker, or symposia up")
 
 
 def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:
@@ -156,24 +156,15 @@ def _deliveries(client: Redis, settings: Settings) -> Iterator[CheckResult]:
     try:
         deliveries = load_deliveries(settings)
     except InvalidInput as error:
-        yield CheckResult(
-            "deliveries", Grade.WARNING, str(error), "correct this file; until then, no report is delivered"
-        )
+        yield warning("deliveries", str(error), "correct this file; until then, no report is delivered")
         return
     if names := deliveries.names():
         text = f"destinations: {', '.join(names)}; {index.waiting()} pending reports"
-        yield CheckResult("deliveries", Grade.GOOD, text)
+        yield good("deliveries", text)
     for problem in deliveries.problems():
-        yield CheckResult(
-            "deliveries", Grade.WARNING, problem, "delivery of its reports fails until this is fixed"
-        )
+        yield warning("deliveries", problem, "delivery of its reports fails until this is fixed")
     for line in index.failures(count=3):
-        yield CheckResult(
-            "deliveries",
-            Grade.WARNING,
-            f"delivery failed: {line}",
-            "to read the report: symposia review show ID",
-        )
+        yield warning("deliveries", f"delivery failed: {line}", "to read the report: symposia review show ID")
 
 
 def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
@@ -182,15 +173,12 @@ def _archive_queue(client: Redis, settings: Settings) -> CheckResult:
     number, late = owed.count(), owed.count(before_ms=server_ms(client) - ARCHIVE_LATE_MS)
     counts = {"owed": number, "late": late}
     if not number or (settings.archive and not late):
-        return CheckResult(
-            "archive",
-            Grade.GOOD,
-            f"{count_of(number, 'session')} in the archive queue, none late",
-            counts=counts,
+        return good(
+            "archive", f"{count_of(number, 'session')} in the archive queue, none late", counts=counts
         )
     text = f"{late} of {count_of(number, 'session')} in the archive queue are late: Redis keeps their keys until they are archived"
     advice = "start a worker that can reach the database" if settings.archive else "set SYMPOSIA_ARCHIVE=true"
-    return CheckResult("archive", Grade.WARNING, text, advice, counts)
+    return warning("archive", text, advice, counts)
 
 
 def _schedules(client: Redis) -> CheckResult:
@@ -198,32 +186,30 @@ def _schedules(client: Redis) -> CheckResult:
     beats, number = BeatPresence(client).list_alive(), len(ScheduleStore(client).names())
     if beats or not number:
         runs = f"{len(beats)} running" if beats else "none is running, none is needed"
-        return CheckResult("beat", Grade.GOOD, f"{runs}; {count_of(number, 'schedule')}")
+        return good("beat", f"{runs}; {count_of(number, 'schedule')}")
     text = f"no beat is running: {count_of(number, 'schedule depends', 'schedules depend')} on the sweep of the workers and start late"
-    return CheckResult("beat", Grade.WARNING, text, "start one: symposia beat, or symposia up")
+    return warning("beat", text, "start one: symposia beat, or symposia up")
 
 
 def _archive(settings: Settings) -> Iterator[CheckResult]:
     """Check the database of the archive."""
     url, archive = archive_url(settings), open_archive(settings)
     if url is None or archive is None:
-        yield CheckResult("archive", Grade.GOOD, "disabled (SYMPOSIA_ARCHIVE)")
+        yield good("archive", "disabled (SYMPOSIA_ARCHIVE)")
         return
     where = without_password(url)
     if not archive.database.exists:
-        yield CheckResult("archive", Grade.GOOD, f"{where}, created when the first session is archived")
+        yield good("archive", f"{where}, created when the first session is archived")
         return
     try:
         with archive.database.reading():
-            yield CheckResult("archive", Grade.GOOD, where)
+            yield good("archive", where)
         for path, mode in archive.database.exposed_files():
             text = f"other users have permissions on {path} (mode {mode:04o})"
             advice = f"chmod go= '{path}', or move the archive to a separate folder (SYMPOSIA_DATABASE_URL)"
-            yield CheckResult("archive", Grade.WARNING, text, advice)
+            yield warning("archive", text, advice)
     except ArchiveError as error:
-        yield CheckResult(
-            "archive", Grade.WARNING, str(error), "sessions run, and are archived when the database answers"
-        )
+        yield warning("archive", str(error), "sessions run, and are archived when the database answers")
     finally:
         archive.close()
 
@@ -241,9 +227,7 @@ def _tasks(settings: Settings) -> Iterator[CheckResult]:
         archive.close()
     if left:
         text = f"{left} waiting for a decision that will not come: the requesting process has ended"
-        yield CheckResult(
-            "tasks", Grade.WARNING, text, "start a worker: workers mark these tasks as failed within a minute"
-        )
+        yield warning("tasks", text, "start a worker: workers mark these tasks as failed within a minute")
 
 
 def _memory(settings: Settings) -> CheckResult:
@@ -253,17 +237,17 @@ def _memory(settings: Settings) -> CheckResult:
         counts = dialog_memory(settings).counts()
     except UnsuitableRedis as error:
         text = f"{error.url} is {error.hint}"
-        return CheckResult("memory", Grade.WARNING, text, "turns run without memory until this is fixed")
+        return warning("memory", text, "turns run without memory until this is fixed")
     except (RedisUnavailable, RedisError, OSError) as error:
         problem = "refuses commands" if isinstance(error, ResponseError) else "does not answer"
         text = f"{where} {problem}: {error.__cause__ or error}"
-        return CheckResult("memory", Grade.WARNING, text, "turns run without memory until it answers")
+        return warning("memory", text, "turns run without memory until it answers")
     parts = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
     rules = f"rooms expire after {settings.memory_ttl_s} s, maximum size {settings.memory_max_bytes} bytes"
     if counts.get("corrupt") or counts.get("degraded"):
         advice = "search the logs of the workers for `dialog memory`"
-        return CheckResult("memory", Grade.WARNING, f"{rules}; recent events: {parts}", advice)
-    return CheckResult("memory", Grade.GOOD, f"{rules}; recent events: {parts}" if parts else rules)
+        return warning("memory", f"{rules}; recent events: {parts}", advice)
+    return good("memory", f"{rules}; recent events: {parts}" if parts else rules)
 
 
 def _broker(settings: Settings, redis_url: str | None) -> Iterator[CheckResult]:
@@ -275,15 +259,11 @@ def _broker(settings: Settings, redis_url: str | None) -> Iterator[CheckResult]:
         check_broker(url)
         check_queue_type(settings)
     except UnsuitableRedis as error:
-        yield CheckResult(
-            "broker", Grade.BAD, f"{error.url} is {error.hint}", f"change {source_of(url).setting}"
-        )
+        yield bad("broker", f"{error.url} is {error.hint}", f"change {source_of(url).setting}")
     except UnsuitableQueue as error:
-        yield CheckResult(
-            "broker", Grade.BAD, str(error), "set SYMPOSIA_QUEUE_TYPE to the type of the queue, or delete it"
-        )
+        yield bad("broker", str(error), "set SYMPOSIA_QUEUE_TYPE to the type of the queue, or delete it")
     except BrokerUnavailable as error:
         text = without_password(f"{error.url}: {error.__cause__}")
-        yield CheckResult("broker", Grade.BAD, text, source_of(url).cure)
+        yield bad("broker", text, source_of(url).cure)
     else:
-        yield CheckResult("broker", Grade.GOOD, f"{without_password(url)} answers")
+        yield good("broker", f"{without_password(url)} answers")

