@@ -49,15 +49,12 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         "sessions.steer": (
             *("activate", "suspend", "resume", "stop", "cancel"),
             *("add", "remove", "instruct", "post"),
-        ),
+        )
     },
     "Human answers and usage": {"sessions.inbox": ("inbox", "reply"), "operations.tenant": ("tenant",)},
     "Evaluations": {"evaluations.evaluate": ("eval",)},
     "Reviews and schedules": {"reviews.review": ("review",), "reviews.schedule": ("schedule",)},
-    "Tasks and conversations": {
-        "workspace.task": ("task",),
-        "workspace.conversation": ("conversation",),
-    },
+    "Tasks and conversations": {"workspace.task": ("task",), "workspace.conversation": ("conversation",)},
     "Archive and memory": {"operations.memory": ("memory",), "operations.archive": ("restore", "prune")},
     "Alignment documents": {"alignment": ("lint", "dialogue")},
     "Operations": {
@@ -148,8 +145,7 @@ def symposia(
         ),
     ] = False,
     quiet: Annotated[
-        bool,
-        typer.Option("--quiet", help="Do not print which server is used. May follow the command."),
+        bool, typer.Option("--quiet", help="Do not print which server is used. May follow the command.")
     ] = False,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")

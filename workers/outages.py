@@ -55,10 +55,7 @@ class OutageFilter(logging.Filter):
         memory = settings.memory_redis_url
         redis = [redis_url_in_use(settings), *([memory.get_secret_value()] if memory is not None else [])]
         self._answers: dict[str, Callable[[], bool]] = {}
-        for url, answers in (
-            (self._broker, _broker_answers),
-            *((url, _redis_answers) for url in redis),
-        ):
+        for url, answers in ((self._broker, _broker_answers), *((url, _redis_answers) for url in redis)):
             self._answers[without_password(url)] = lambda url=url, answers=answers: answers(url)  # type: ignore[misc]
         #: Lists of one number, of the records left out, by process (a fork has no thread of its parent) and server.
         self._left_out: dict[tuple[int, str], list[int]] = {}

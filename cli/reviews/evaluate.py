@@ -38,8 +38,7 @@ def evaluate(  # noqa: PLR0913 - each is an option
     ] = "code",
     model: Model = None,
     defect_set: Annotated[
-        DefectSet | None,
-        typer.Option("--set", help="Only the files of this set.", show_default="both sets"),
+        DefectSet | None, typer.Option("--set", help="Only the files of this set.", show_default="both sets")
     ] = None,
     config: Config = None,
     no_config: NoConfig = False,

@@ -62,12 +62,7 @@ class ReviewProgress:
     """
 
     def __init__(
-        self,
-        console: Console,
-        *,
-        verbose: bool,
-        as_json: bool = False,
-        every_s: float = PROGRESS_EVERY_S,
+        self, console: Console, *, verbose: bool, as_json: bool = False, every_s: float = PROGRESS_EVERY_S
     ) -> None:
         self._console = console
         self.show_output = output_printer(console, verbose=verbose)

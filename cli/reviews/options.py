@@ -80,9 +80,7 @@ NoConfig = Annotated[
 Branch = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME",
-        help="Branch that is recorded with the run.",
-        show_default="the checked-out branch",
+        metavar="NAME", help="Branch that is recorded with the run.", show_default="the checked-out branch"
     ),
 ]
 Against = Annotated[
@@ -164,8 +162,7 @@ WriteBaseline = Annotated[
 Deliver = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="NAME",
-        help="Deliver the report to this destination of the deliveries file; may be repeated.",
+        metavar="NAME", help="Deliver the report to this destination of the deliveries file; may be repeated."
     ),
 ]
 PullRequest = Annotated[

@@ -246,11 +246,7 @@ class LiveView:
 
 
 def follow(
-    job: CollabJob,
-    console: Console,
-    *,
-    between: Callable[[], None],
-    person: PersonAtTerminal | None = None,
+    job: CollabJob, console: Console, *, between: Callable[[], None], person: PersonAtTerminal | None = None
 ) -> JobResult:
     """Show a session until it ends.
 

@@ -27,8 +27,7 @@ File = Annotated[
     str, typer.Argument(metavar="FILE", help="Session file, YAML or JSON; - reads standard input.")
 ]
 Files = Annotated[
-    list[str],
-    typer.Argument(metavar="FILE...", help="Session files, YAML or JSON; - reads standard input."),
+    list[str], typer.Argument(metavar="FILE...", help="Session files, YAML or JSON; - reads standard input.")
 ]
 Record = Annotated[
     bool | None,

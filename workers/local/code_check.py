@@ -114,7 +114,5 @@ def registered_names(
     for problem in report.problems:
         log.warning("problem in the agents file, its agents are unknown: %s", problem)
     return KnownAgents(
-        (*registry.names(), *report.names),
-        people=registry.known().people,
-        unpriced=registry.known().unpriced,
+        (*registry.names(), *report.names), people=registry.known().people, unpriced=registry.known().unpriced
     )

@@ -104,12 +104,7 @@ def _session(mode: Mode, demo: Demo, kind: AgentKind) -> Submission:
         {"participant_id": name, "role_id": roles.get(name), "display_name": name.capitalize()}
         for name in agents
     ]
-    collab = {
-        "title": demo.title,
-        "purpose": demo.purpose,
-        "mode": mode.name,
-        "participants": participants,
-    }
+    collab = {"title": demo.title, "purpose": demo.purpose, "mode": mode.name, "participants": participants}
     return Submission.build(
         collab, agents=agents, stop=demo.stop, options=demo.options, messages=list(demo.messages)
     )

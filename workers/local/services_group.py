@@ -213,11 +213,7 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
 
 @contextmanager
 def _reloading(
-    settings: Settings,
-    code: CodeReport | None,
-    *,
-    restart: Callable[[], None],
-    say: Callable[[str], None],
+    settings: Settings, code: CodeReport | None, *, restart: Callable[[], None], say: Callable[[str], None]
 ) -> Iterator[Callable[[], None]]:
     """Yield a function that reloads changed code; None: it does nothing."""
     if code is None:

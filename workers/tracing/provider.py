@@ -61,10 +61,7 @@ def build_provider(settings: TelemetrySettings, ids: DerivedIds) -> TracerProvid
     """Return a provider that exports in the background. The exporters must be installed."""
     exporters: list[SpanExporter] = [_load(SPAN_EXPORTERS, name) for name in settings.exporters]
     provider = TracerProvider(
-        id_generator=ids,
-        resource=_resource(settings),
-        span_limits=_span_limits(),
-        shutdown_on_exit=False,
+        id_generator=ids, resource=_resource(settings), span_limits=_span_limits(), shutdown_on_exit=False
     )
     for exporter in exporters:
         provider.add_span_processor(BatchSpanProcessor(exporter))
