@@ -14,8 +14,8 @@ from redis.credentials import UsernamePasswordCredentialProvider
 
 from ..models.text.redact import HIDDEN
 from ..models.text.redis_address import RedisAddress, RedisKind
+from .field_types import is_redis
 from .settings import Settings
-from .urls import is_redis
 
 #: Timeout of a Sentinel in seconds; then the next one is asked.
 _SENTINEL_TIMEOUT_S = 2

@@ -1,15 +1,135 @@
-"""Types of settings, and how the text of a variable becomes a value of them."""
+"""Types of settings: how the text of a variable becomes a value, and which values are valid.
+
+URLs are checked before any connection; their credentials are moved before the host.
+"""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import SplitResult, parse_qsl, quote, urlencode, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from redis import ConnectionPool
+from redis.exceptions import RedisError
 
 from ..models.text.paths import ExpandedPath
-from . import urls
+from ..models.text.redact import hides_password_whole
+from ..models.text.redis_address import SCHEMES, SENTINEL_OPTIONS, RedisAddress, RedisKind
+
+#: Rule of an error: a Redis Cluster cannot be the broker, and what to do.
+NO_CLUSTER_BROKER = (
+    "Celery has no transport for it; use another broker, such as redis://host:6379/0 or amqp://host:5672//"
+)
+_CREDENTIALS = ("username", "password")
+#: Allowed query options: none replaces classes or overrides settings of this package.
+_OPTIONS = frozenset(
+    {"client_name", "db", "health_check_interval", "max_connections", "protocol", "retry_on_timeout"}
+    | {"socket_connect_timeout", "socket_keepalive", "socket_timeout", "timeout"}
+    | {"ssl_ca_certs", "ssl_ca_path", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname", "ssl_keyfile"}
+    | {"ssl_password"}
+)
+
+
+def redis_url(given: SecretStr) -> SecretStr:
+    """Return a URL of `RedisAddress`, with credentials moved out of its query.
+
+    Raises:
+        ValueError: The URL is not valid; the error names the rule.
+    """
+    url = _checked(given)
+    tidy = _move_credentials(url, urlsplit(url)) if is_redis(url) else url
+    _check_options(tidy, RedisAddress.parse(tidy))
+    return SecretStr(tidy)
+
+
+def broker_url(given: SecretStr) -> SecretStr:
+    """Return a URL of any of Celery's transports; Redis URLs are checked as in `redis_url`."""
+    url = _checked(given)
+    if is_redis(url):
+        taken = redis_url(given)
+        if RedisAddress.parse(taken.get_secret_value()).kind is RedisKind.CLUSTER:
+            raise ValueError(f"must not be a Redis Cluster: {NO_CLUSTER_BROKER}")
+        return taken
+    scheme, separator, _ = url.partition("://")
+    if not (scheme and separator):
+        raise ValueError("must be a URL such as redis://host:6379/0 or amqp://host:5672//")
+    if scheme == "sentinel":
+        raise ValueError("must name the Sentinels' master: redis+sentinel://host:26379/mymaster/0")
+    return given
+
+
+def is_redis(url: str) -> bool:
+    """Return whether a URL is one of `RedisAddress`."""
+    return url.partition("://")[0] in SCHEMES
+
+
+def database_url(given: SecretStr) -> SecretStr:
+    """Return a URL of SQLite or PostgreSQL.
+
+    Raises:
+        ValueError: The URL breaks a rule; the error names the rule.
+    """
+    url = _checked(given)
+    scheme, separator, rest = url.partition("://")
+    if scheme == "postgres":
+        scheme = "postgresql"
+    # SQLite reads `file:` and `:memory:` in its own way: the first may name any file, the second none.
+    is_file = scheme == "sqlite" and len(rest) > 1 and re.match(r"/(?!file:|:memory:)", rest)
+    if not separator or not (is_file or (scheme == "postgresql" and rest)):
+        raise ValueError("must be sqlite:///file, sqlite:////absolute/file or postgresql://host/database")
+    return SecretStr(f"{scheme}://{rest}")
+
+
+def _checked(given: SecretStr) -> str:
+    """Return the URL. Raises ValueError if it cannot be parsed, or its password could not be hidden."""
+    url = given.get_secret_value()
+    try:
+        url.encode()
+    except (
+        UnicodeEncodeError
+    ):  # the variable has bytes that are not UTF-8; a password would be sent with a `?` in it
+        raise ValueError("must be valid UTF-8") from None
+    try:
+        urlsplit(url)
+    except ValueError:
+        raise ValueError(
+            "must be a URL: [ ] may only enclose an IPv6 address; write other [ and ] as %5B and %5D"
+        ) from None
+    if not hides_password_whole(url):
+        raise ValueError("must have no blank in a password; write it as %20")
+    return url
+
+
+def _move_credentials(url: str, parts: SplitResult) -> str:
+    """Return the URL with `?username=` and `?password=` moved before its host.
+
+    Programs that show URLs hide passwords only there, and Celery's transport reads them only there.
+    """
+    options = parse_qsl(parts.query, keep_blank_values=True)
+    credentials = {name: quote(value, safe="") for name, value in options if name in _CREDENTIALS and value}
+    if not credentials:
+        return url
+    _, _, host = parts.netloc.rpartition("@")
+    username, password = (
+        parts.username or credentials.get("username", ""),
+        parts.password or credentials.get("password", ""),
+    )
+    kept = urlencode([(name, value) for name, value in options if name not in _CREDENTIALS])
+    return parts._replace(netloc=f"{username}:{password}@{host}", query=kept).geturl()
+
+
+def _check_options(url: str, address: RedisAddress) -> None:
+    known = _OPTIONS | set(SENTINEL_OPTIONS) if address.kind is RedisKind.SENTINEL else _OPTIONS
+    for name, _ in parse_qsl(urlsplit(url).query, keep_blank_values=True):
+        if name not in known:
+            raise ValueError(f"has an unknown option; allowed: {', '.join(sorted(known))}")
+    try:
+        ConnectionPool.from_url(address.plain).make_connection()  # opens no connection
+    except (ValueError, TypeError, RedisError) as error:
+        raise ValueError(f"is not accepted by the Redis client: {error}") from None
 
 
 def _from_json(value: object) -> object:
@@ -31,9 +151,9 @@ def _split(value: object) -> object:
 
 #: Host names; separated by commas in the environment.
 HostNames = Annotated[tuple[str, ...], BeforeValidator(_split), Field(max_length=100)]
-RedisUrl = Annotated[SecretStr, AfterValidator(urls.redis_url)]
-BrokerUrl = Annotated[SecretStr, AfterValidator(urls.broker_url)]
-DatabaseUrl = Annotated[SecretStr, AfterValidator(urls.database_url)]
+RedisUrl = Annotated[SecretStr, AfterValidator(redis_url)]
+BrokerUrl = Annotated[SecretStr, AfterValidator(broker_url)]
+DatabaseUrl = Annotated[SecretStr, AfterValidator(database_url)]
 
 
 @dataclass(frozen=True, slots=True)

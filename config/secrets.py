@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from ..models.text.redact import names_secret_option
 from .settings import read_variable
-from .telemetry import exporter_secrets
+from .standard_variables import exporter_secrets
 
 #: Minimum characters of a secret: shorter values are usually words, and would be hidden inside other texts.
 MIN_SECRET_CHARS = 6

@@ -26,7 +26,7 @@ from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, HIDDEN, hides_password_whole, without_password
 from ..models.text.redis_address import RedisAddress, RedisKind
 from ..models.text.server_sources import ServerSource, record_source
-from .field_types import BrokerUrl, DatabaseUrl, HostNames, NamedPaths, RedisUrl, Unset
+from .field_types import NO_CLUSTER_BROKER, BrokerUrl, DatabaseUrl, HostNames, NamedPaths, RedisUrl, Unset
 from .project import describe_shared_data, project_data_dir, project_folder, user_data_dir
 from .sources import (
     FILE_VARIABLE,
@@ -37,7 +37,6 @@ from .sources import (
     is_child,
     variable_of,
 )
-from .urls import NO_CLUSTER_BROKER
 
 _log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from tornado.options import options
 from tornado.web import url
 
 from ..patches.control_messages import CheckedReceiver
-from ..workers.metrics.serving import export_to_flower
+from ..workers.metrics import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
 from .flower_pages.task_list import TaskRows, add_columns
 from .flower_pages.task_page import TaskPage

@@ -22,7 +22,7 @@ from celery.utils.log import ColorFormatter
 
 from ..client.building.broker import secrets_in_use
 from ..config.settings import Settings
-from ..config.telemetry import load_telemetry_settings
+from ..config.standard_variables import load_telemetry_settings
 from ..models.text.ids import attempt_span_id, format_timestamp, moment_from_ms, trace_id, utcnow
 from ..models.text.redact import HIDDEN, json_text, without_password
 from ..state.log_context import current_log_context

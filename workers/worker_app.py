@@ -23,12 +23,10 @@ from ..patches.kept_task_runner import KeptTasksStep
 from ..patches.kept_tasks import install_kept_task_sender
 from ..schedules.celery_tasks import install_schedule_runner
 from ..tasks.runtime.runtime import Runtime, install_runtime, runtime_of
-from .steps.agents_queue import AgentsQueueStep
-from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, RuntimeStep, ScheduleStep, TaskStep
-from .steps.health import HealthStep
-from .steps.lost_workers import HeartbeatStep, LostWorkersStep
-from .steps.metrics import MetricsStep, write_counts
-from .steps.options import OptionsStep
+from .heartbeat.steps import HeartbeatStep, LostWorkersStep
+from .steps.background_loops import ArchiveStep, DeliveryStep, ReviewStep, ScheduleStep, TaskStep
+from .steps.monitoring import HealthStep, MetricsStep, write_counts
+from .steps.startup import AgentsQueueStep, OptionsStep, RuntimeStep
 from .steps.sweep import SentTimeStep, SweepStep
 from .tracing.setup import start_tracing
 
@@ -42,12 +40,8 @@ def create_worker_app(settings: Settings) -> Celery:
         "symposia.reviews.batches.celery_tasks",
         "symposia.reviews.delivery.celery_tasks",
     ]
-    app.conf.symposia_sweep_interval_s = settings.sweep_interval_s
+    app.symposia_settings = settings  # type: ignore[attr-defined]  # the bootsteps read it
     app.conf.symposia_agents_queue = ""
-    # Workers announce these names. A schedule that uses another name is refused.
-    app.conf.symposia_review_roots = tuple(settings.review_roots)
-    app.conf.symposia_jobs = tuple(settings.jobs)
-    app.conf.symposia_archive_interval_s = settings.archive_interval_s
     app.conf.worker_consumer = "symposia.patches.celery_consumer:ReconnectingConsumer"
     install_cancel_turns(app, partial(_cancel_turns, app))
     install_kept_task_sender(app, lambda bundles: runtime_of(app).graph.send_kept(bundles))  # noqa: PLW0108
@@ -69,9 +63,6 @@ def create_worker_app(settings: Settings) -> Celery:
         }
     )
     app.steps["consumer"].update({HealthStep, KeptTasksStep, SentEventsStep, SentTimeStep})
-    app.conf.symposia_data_dir = settings.data_dir
-    app.conf.symposia_metrics_port = settings.metrics_port
-    app.conf.symposia_metrics_address = settings.metrics_address
 
     main_process = os.getpid()
 

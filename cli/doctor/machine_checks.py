@@ -13,11 +13,11 @@ from ...client.building.runtime import agents_file_of, daily_limits, load_regist
 from ...config.project import describe_owner, list_moved_projects, unread_agents_file, unused_shared_data
 from ...config.settings import Settings, find_settings_problems
 from ...config.sources import settings_file
-from ...config.telemetry import load_telemetry_settings
+from ...config.standard_variables import load_telemetry_settings
 from ...models.errors import RegistryError
 from ...models.sessions.options import AgentBinding
 from ...tasks.planning.limits import format_amount
-from ...workers.import_path import importing_as_workers
+from ...workers.local.code_check import importing_as_workers
 from ...workers.tracing.setup import find_problem
 from .server_checks import CheckResult, bad, good, warning
 

@@ -88,8 +88,8 @@ def up(
     Example: [bold]symposia up --workers 2 --no-flower[/bold]
     """
     from ...config.settings import load_settings
-    from ...workers.local.cores import worker_processes
     from ...workers.local.services_group import ServiceSelection, run_services
+    from ...workers.local.worker_group import worker_processes
     from ...workers.logs import service_line
 
     screen = console()
@@ -175,9 +175,8 @@ def worker(
     from ...client.building.connection import redis_url_in_use
     from ...client.building.runtime import load_registry
     from ...config.settings import child_environment, load_settings
-    from ...workers.local.cores import worker_processes
     from ...workers.local.services import worker_command
-    from ...workers.local.worker_group import numbered_name, run_workers
+    from ...workers.local.worker_group import numbered_name, run_workers, worker_processes
 
     # Set it as a setting too, because other settings depend on it.
     chosen = {
@@ -313,11 +312,10 @@ def callbacks(
     from ...client.building.runtime import load_registry
     from ...config.settings import load_settings
     from ...models.extras import check_installed
-    from ...workers.callbacks import Receiver
     from ...workers.logs import configure_logging
 
     check_installed("tornado", "the receiver of callbacks")
-    from ...workers.callbacks_server import PATH, CallbackServer
+    from ...workers.callbacks import PATH, CallbackServer, Receiver
 
     hide_environment()
     settings = load_settings()

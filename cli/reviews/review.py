@@ -146,7 +146,7 @@ def files(  # noqa: PLR0913 - each is an option
     Example: [bold]symposia review files src --base main --format sarif --output reports[/bold]
     """
     settings = chosen_config(config, no_config=no_config)
-    from ...config.ci import find_pull_request
+    from ...config.standard_variables import find_pull_request
     from ...reviews.requests.files import HowToReview, request_for_files
     from .run_review import ReviewOptions, run_and_report
 

@@ -49,7 +49,7 @@ def replay(session: SessionId, rerun: Rerun = None, as_json: AsJson = False) -> 
     Example: [bold]symposia replay 3f2a91c4[/bold]
     """
     from ...models.errors import ReplayDiffers
-    from ...workers.import_path import importing_as_workers
+    from ...workers.local.code_check import importing_as_workers
 
     try:
         with importing_as_workers():

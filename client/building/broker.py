@@ -13,9 +13,9 @@ from kombu.transport import TRANSPORT_ALIASES
 from redis.exceptions import RedisError
 
 from ...config.celery import QUEUE, broker_tls, to_celery_url, transport_options
+from ...config.field_types import is_redis
 from ...config.secrets import KnownSecrets
 from ...config.settings import Settings
-from ...config.urls import is_redis
 from ...models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableQueue, UnsuitableRedis
 from ...models.text.server_sources import source_of
 from ...state.redis.connect import check_reachable, connect

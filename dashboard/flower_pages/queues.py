@@ -21,8 +21,8 @@ from redis.asyncio import Redis
 from ...client.building.broker import broker_url_in_use
 from ...client.building.connection import redis_url_in_use
 from ...config.celery import QUEUE, to_celery_url
+from ...config.field_types import is_redis
 from ...config.settings import load_settings
-from ...config.urls import is_redis
 from ...state.presence import SILENT_MS, parse_entries
 from ...state.redis.connect import aconnect
 from ...state.redis.keys import WORKERS

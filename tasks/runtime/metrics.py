@@ -1,6 +1,6 @@
 """Counting of what a worker process does, for monitors.
 
-Counts are summed in memory, and a thread of the worker (`workers/steps/metrics.py`) writes the sums to Redis
+Counts are summed in memory, and a thread of the worker (`workers/steps/monitoring.py`) writes the sums to Redis
 once a second, so counting costs a turn no round trip. A killed process loses the counts of its last second. A batch whose reply was lost is sent
 again under its number, and added once.
 """

@@ -23,7 +23,7 @@ from symposia.config.celery import QUEUE
 from symposia.config.described import describe_settings
 from symposia.config.settings import Settings
 from symposia.state.redis.keys import DUE
-from symposia.workers.callbacks_server import DRAIN_S
+from symposia.workers.callbacks import DRAIN_S
 
 SYSTEMD, KUBERNETES = ROOT / "deploy/systemd", ROOT / "deploy/kubernetes"
 KEDA = "@kubernetes-models/keda/keda.sh/v1alpha1/index"

@@ -22,7 +22,7 @@ from symposia.state.metrics import MetricCounts, observation_fields
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import METRICS, metrics_batch_key
 from symposia.state.sessions.live_sessions import LiveSessions, StuckSessions
-from symposia.workers.metrics.reader import MOST_CHECKED, MetricsReader
+from symposia.workers.metrics import MOST_CHECKED, MetricsReader
 
 
 def test_a_repeated_batch_is_added_once(client):

@@ -10,8 +10,7 @@ from typing import Any
 from scaling import patient
 from servers.ports import own_port
 from servers.remote_system import post
-from symposia.workers.callbacks import CallbackResponse
-from symposia.workers.callbacks_server import CallbackServer
+from symposia.workers.callbacks import CallbackResponse, CallbackServer
 
 
 @dataclass

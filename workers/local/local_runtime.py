@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO
 
 from pydantic import SecretStr
 
@@ -76,16 +75,11 @@ def _end(data_dir: Path) -> None:
     deadline = time.monotonic() + _STOP_TIMEOUT_S
     with suppress(ProcessLookupError), open_private(server_folder(data_dir) / "lock") as lock:
         os.kill(record.pid, signal.SIGTERM)
-        while not _is_gone(lock):
+        while not try_lock(lock):  # the server holds its lock while it runs
             if time.monotonic() > deadline:
                 os.kill(record.pid, signal.SIGKILL)
             time.sleep(_POLL_S)
     reap_detached()
-
-
-def _is_gone(lock: IO[bytes]) -> bool:
-    """Return whether the server has ended: it holds its lock while it runs."""
-    return try_lock(lock)
 
 
 #: Callback for the output of programs: name of the program, and one line.
@@ -231,9 +225,8 @@ def start_local_runtime(
     with Interrupts() as interrupts, ExitStack() as stack:
         url = configured_server(settings) or stack.enter_context(shared_server(settings.data_dir))
         settings = with_server(settings, url)
-        if (
-            settings.broker_url is not None
-        ):  # without this check, a missing broker would stop all progress without an error
+        if settings.broker_url is not None:
+            # Without this check, a missing broker would stop all progress without an error.
             check_broker(broker_url_in_use(settings))
         # Starting a missing worker takes time.
         client = Client(settings, worker_grace_s=_START_S)

@@ -25,10 +25,9 @@ from ...models.text.redact import without_password
 from ...models.text.server_sources import source_of
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
-from .code_check import check_code
+from .code_check import CodeReloader, check_code
 from .code_probe import CodeReport
 from .local_runtime import OutputHandler, configured_server, using_server, with_server, worker_service
-from .reload import CodeReloader
 from .services import (
     FLOWER_HOST,
     LocalModelService,
@@ -41,35 +40,20 @@ from .services import (
 from .supervisor import Interrupts, SupervisedService, Supervisor
 
 
-def flower_url(port: int) -> str:
-    """Return the URL of Flower."""
-    return f"http://{FLOWER_HOST}:{port}"
-
-
-def check_port(port: int) -> None:
-    """Refuse a port that Flower cannot listen on.
-
-    Raises:
-        InvalidInput: Another program listens there, or the port is reserved.
-    """
-    if free_port(FLOWER_HOST, preferred=port) != port:
-        rule = (
-            f"is already in use on {FLOWER_HOST}, perhaps by another `symposia up` (or reserved): "
-            "set another port, or disable Flower (--no-flower)"
-        )
-        raise InvalidInput("SYMPOSIA_FLOWER_PORT", port, rule)
-
-
 def with_free_port(settings: Settings) -> Settings:
     """Return the settings with a port of Flower that is free: another project may use the default one.
 
     Raises:
-        InvalidInput: The configured port is in use.
+        InvalidInput: The configured port is in use, or reserved.
     """
-    if "flower_port" in settings.model_fields_set:
-        check_port(settings.flower_port)
-        return settings
-    return settings.model_copy(update={"flower_port": free_port(FLOWER_HOST, preferred=settings.flower_port)})
+    port = free_port(FLOWER_HOST, preferred=settings.flower_port)
+    if port != settings.flower_port and "flower_port" in settings.model_fields_set:
+        rule = (
+            f"is already in use on {FLOWER_HOST}, perhaps by another `symposia up` (or reserved): "
+            "set another port, or disable Flower (--no-flower)"
+        )
+        raise InvalidInput("SYMPOSIA_FLOWER_PORT", settings.flower_port, rule)
+    return settings if port == settings.flower_port else settings.model_copy(update={"flower_port": port})
 
 
 #: Seconds between two checks; also the timeout of a connection to Flower.
@@ -121,10 +105,8 @@ class Readiness:
 
 #: Seconds between two checks of the services.
 _CHECK_SERVICES_EVERY_S = 0.2
-#: Seconds Flower may take to end.
-_FLOWER_STOP_TIMEOUT_S = 5.0
-#: Seconds a beat may take to end.
-_BEAT_STOP_TIMEOUT_S = 5.0
+#: Seconds Flower or a beat may take to end.
+_STOP_TIMEOUT_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +128,12 @@ class ServiceSelection:
         return [f"worker{number}" for number in range(1, self.workers + 1)]
 
 
-def run_services(settings: Settings, service_selection: ServiceSelection, *, heard: OutputHandler) -> None:
+def run_services(settings: Settings, selection: ServiceSelection, *, heard: OutputHandler) -> None:
     """Run the services until a signal stops this process; then stop them, workers first.
 
     Args:
         settings: Settings of all services.
-        service_selection: Selection of the services.
+        selection: Selection of the services.
         heard: Callback for the output of programs; lines of the supervisor have the name `up`.
 
     Raises:
@@ -165,12 +147,12 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
         heard("up", line)
 
     registry = load_registry(settings)  # with a wrong agents file, each worker would end repeatedly
-    is_importing = service_selection.reload or registry.modules
+    is_importing = selection.reload or registry.modules
     code = check_code(child_environment(settings)) if is_importing else None
-    if service_selection.flower:
+    if selection.flower:
         check_installed("flower", "Flower (--no-flower: none)")
         settings = with_free_port(settings)
-    if service_selection.beat:
+    if selection.beat:
         check_installed("redbeat", "a beat (--no-beat: none)")
     with Interrupts() as interrupts, ExitStack() as stack:
         services: list[SupervisedService] = []
@@ -180,23 +162,23 @@ def run_services(settings: Settings, service_selection: ServiceSelection, *, hea
             stack.callback(server.stop)
             url, services = server.start(), [ServerService(server)]
         settings = with_server(settings, url)
-        workers = [worker_service(settings, name, heard=heard) for name in service_selection.worker_names]
-        services += [*_make_services(settings, service_selection, heard), *workers]
+        workers = [worker_service(settings, name, heard=heard) for name in selection.worker_names]
+        services += [*_make_services(settings, selection, heard), *workers]
         supervisor = stack.enter_context(Supervisor(services, interrupts=interrupts, say=say))
         stack.callback(stop_together, workers, interrupts.shutdown_flag)
         stack.callback(interrupts.disarm)
         try:
             say(f"server at {without_password(url)}, {source_of(url).name}")
-            if service_selection.flower:
-                say(f"Flower at {flower_url(settings.flower_port)}")
-            if service_selection.local_model is None:
+            if selection.flower:
+                say(f"Flower at http://{FLOWER_HOST}:{settings.flower_port}")
+            if selection.local_model is None:
                 _report_missing_model(registry, say)
             say("press Ctrl-C to stop all services")
-            readiness = stack.enter_context(_readiness(url, settings, service_selection, say))
+            readiness = stack.enter_context(_readiness(url, settings, selection, say))
             check_files = stack.enter_context(
                 _reloading(
                     settings,
-                    code if service_selection.reload else None,
+                    code if selection.reload else None,
                     restart=partial(supervisor.restart, workers),
                     say=say,
                 )
@@ -229,10 +211,10 @@ def _reloading(
 
 @contextmanager
 def _readiness(
-    url: str, settings: Settings, service_selection: ServiceSelection, say: Callable[[str], None]
+    url: str, settings: Settings, selection: ServiceSelection, say: Callable[[str], None]
 ) -> Iterator[Readiness]:
-    names = [f"{name}@{socket.gethostname()}" for name in service_selection.worker_names]
-    page = (FLOWER_HOST, settings.flower_port) if service_selection.flower else None
+    names = [f"{name}@{socket.gethostname()}" for name in selection.worker_names]
+    page = (FLOWER_HOST, settings.flower_port) if selection.flower else None
     with connect(url, retries=0) as client:
         workers = WorkerPresence(client)
         _report_duplicates(workers, names, say)
@@ -253,35 +235,25 @@ def _report_missing_model(registry: Registry, say: Callable[[str], None]) -> Non
 
 
 def _make_services(
-    settings: Settings, service_selection: ServiceSelection, heard: OutputHandler
+    settings: Settings, selection: ServiceSelection, heard: OutputHandler
 ) -> list[SupervisedService]:
     """Return all services except the server and the workers."""
+
+    def program(name: str, command: list[str]) -> ProcessService:
+        return ProcessService(
+            name,
+            command,
+            environment=child_environment(settings),
+            heard=lambda line: heard(name, line),
+            stop_timeout_s=_STOP_TIMEOUT_S,
+        )
+
     services: list[SupervisedService] = []
-    if _wants_model(service_selection):
+    wants_model = missing_part() is None if selection.local_model is None else selection.local_model
+    if wants_model:
         services.append(LocalModelService(settings.data_dir))
-    if service_selection.flower:
-        command, environment = flower_command(settings.flower_port), child_environment(settings)
-        services.append(
-            ProcessService(
-                "flower",
-                command,
-                environment=environment,
-                heard=lambda line: heard("flower", line),
-                stop_timeout_s=_FLOWER_STOP_TIMEOUT_S,
-            )
-        )
-    if service_selection.beat:
-        services.append(
-            ProcessService(
-                "beat",
-                beat_command(banner=False),
-                environment=child_environment(settings),
-                heard=lambda line: heard("beat", line),
-                stop_timeout_s=_BEAT_STOP_TIMEOUT_S,
-            )
-        )
+    if selection.flower:
+        services.append(program("flower", flower_command(settings.flower_port)))
+    if selection.beat:
+        services.append(program("beat", beat_command(banner=False)))
     return services
-
-
-def _wants_model(service_selection: ServiceSelection) -> bool:
-    return missing_part() is None if service_selection.local_model is None else service_selection.local_model

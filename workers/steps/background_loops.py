@@ -1,25 +1,24 @@
-"""Bootstep that builds the runtime of a worker, and bootsteps with background loops.
+"""Bootsteps with background loops.
 
 The loops: archive, deliveries, batch reviews, schedules, workspace tasks.
 """
 
 from __future__ import annotations
 
-import gc
 import logging
 import threading
 import time
-from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from functools import partial
+from typing import Any, ClassVar
 
-from celery import bootsteps
+from celery import Celery, bootsteps
 from redis.exceptions import RedisError
 
 from ...client.building.workspace import OVERDUE_CHECK_INTERVAL_S
-from ...models.errors import ArchiveError, SymposiaError
+from ...config.settings import Settings
+from ...models.errors import ArchiveError
 from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
-from ...patches.celery_consumer import BAD_CONFIGURATION
 from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
 from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
@@ -30,34 +29,9 @@ from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from ...workspace.notifications import NotificationStreams
 from ...workspace.service import WorkspaceService
+from .startup import RuntimeStep
 
 log = logging.getLogger(__name__)
-
-
-def end_worker(reason: object) -> NoReturn:
-    """End a worker with a wrong configuration, with one line: Celery logs other exceptions with a traceback."""
-    log.critical("%s", reason)
-    raise SystemExit(BAD_CONFIGURATION)
-
-
-class RuntimeStep(bootsteps.StartStopStep):
-    """Bootstep that builds the runtime, to report a wrong agents file and problems of its agents at once.
-
-    It closes nothing when it stops: in a warm shutdown, turns still run after this step and need their
-    leases. Its threads are daemons and end with the process.
-    """
-
-    requires = ("celery.worker.components:Pool",)
-
-    def start(self, worker: Any) -> None:
-        """Build the runtime, or end the worker with one line if the configuration is wrong."""
-        try:
-            runtime = runtime_of(worker.app)
-        except SymposiaError as error:
-            end_worker(error)
-        for problem in runtime.registry.check():
-            log.warning("problem in the agents file, the agent will fail: %s", problem)
-        gc.freeze()  # imported modules are no garbage: each full collection would scan them
 
 
 class BackgroundLoop(threading.Thread):
@@ -110,8 +84,7 @@ class BackgroundLoop(threading.Thread):
 class LoopStep(bootsteps.StartStopStep):
     """Base class of bootsteps that run a background loop while the worker runs.
 
-    The loop starts after the pool and the runtime, so that the messages it sends can be processed. It ends
-    when a
+    The loop starts after the pool and the runtime, so that the messages it sends can be processed. It ends when a
     shutdown begins: running turns still commit, but nothing new is started. Another worker, or this one after
     a restart, continues the work.
     """
@@ -123,13 +96,16 @@ class LoopStep(bootsteps.StartStopStep):
     def __init__(self, _worker: Any, **_options: Any) -> None:
         self._thread: BackgroundLoop | None = None
 
-    @abstractmethod
     def make_thread(self, worker: Any) -> BackgroundLoop | None:
         """Return the loop of this worker, not started; None if there is nothing to do."""
+        settings: Settings = worker.app.symposia_settings
+        return BackgroundLoop(
+            self.what, partial(self.sweep, worker.app), interval_s=settings.sweep_interval_s
+        )
 
-    def sweep_interval_thread(self, worker: Any, turn: Callable[[], object]) -> BackgroundLoop:
-        """Return a loop that calls `turn` in the interval of the sweep."""
-        return BackgroundLoop(self.what, turn, interval_s=worker.app.conf.symposia_sweep_interval_s)
+    def sweep(self, app: Celery) -> object:
+        """Do what is due, in the interval of the sweep; subclasses with another loop replace `make_thread`."""
+        raise NotImplementedError
 
     def start(self, worker: Any) -> None:
         """Start the thread."""
@@ -205,7 +181,7 @@ class ArchiveStep(LoopStep):
         if runtime.archiver is None:
             return None
         archiver = BackoffArchiver(runtime.archiver, runtime.metrics)
-        interval_s = min(worker.app.conf.symposia_archive_interval_s, _LOOK_EVERY_S)
+        interval_s = min(worker.app.symposia_settings.archive_interval_s, _LOOK_EVERY_S)
         return BackgroundLoop(self.what, archiver.archive_due, interval_s=interval_s)
 
 
@@ -214,11 +190,15 @@ class DeliveryStep(LoopStep):
 
     what = "deliveries"
 
-    def make_thread(self, worker: Any) -> BackgroundLoop:
-        """Log problems of the destinations, and return the loop."""
+    def start(self, worker: Any) -> None:
+        """Log problems of the destinations, and start the loop."""
         for problem in deliverer_of(worker.app).problems():
             log.warning("problem with deliveries, affected reports are not delivered: %s", problem)
-        return self.sweep_interval_thread(worker, lambda: send_due_deliveries(worker.app))
+        super().start(worker)
+
+    def sweep(self, app: Celery) -> object:
+        """Send what is due."""
+        return send_due_deliveries(app)
 
 
 class ReviewStep(LoopStep):
@@ -226,9 +206,9 @@ class ReviewStep(LoopStep):
 
     what = "reviews"
 
-    def make_thread(self, worker: Any) -> BackgroundLoop:
-        """Return the loop."""
-        return self.sweep_interval_thread(worker, lambda: sweep_batches(review_context_of(worker.app)))
+    def sweep(self, app: Celery) -> object:
+        """Send what is overdue."""
+        return sweep_batches(review_context_of(app))
 
 
 class ScheduleStep(LoopStep):
@@ -236,9 +216,9 @@ class ScheduleStep(LoopStep):
 
     what = "schedules"
 
-    def make_thread(self, worker: Any) -> BackgroundLoop:
-        """Return the loop."""
-        return self.sweep_interval_thread(worker, lambda: sweep_schedules(worker.app))
+    def sweep(self, app: Celery) -> object:
+        """Send what is overdue."""
+        return sweep_schedules(app)
 
 
 class TaskStep(LoopStep):
@@ -252,10 +232,10 @@ class TaskStep(LoopStep):
         if runtime.archiver is None:
             return None
         archive, board = runtime.archiver.target, NotificationStreams(runtime.store.client)
-        turn_services = WorkspaceService(archive, board)
+        workspace = WorkspaceService(archive, board)
 
         def look() -> None:
             if archive.database.exists:
-                turn_services.fail_abandoned()
+                workspace.fail_abandoned()
 
         return BackgroundLoop(self.what, look, interval_s=OVERDUE_CHECK_INTERVAL_S)

@@ -14,6 +14,7 @@ from celery import Celery, bootsteps
 from celery.worker import state
 
 from ...agents.registry.source import CHECK_EVERY_S
+from ...config.settings import Settings
 from ...models.errors import InvalidInput
 from ...models.metrics import SWEEPS
 from ...reviews.panels import load_panels
@@ -23,8 +24,8 @@ from ...state.sessions.queue_progress import SENT_MS
 from ...tasks.runtime.runtime import Runtime, runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
 from ...tasks.turns.other_workers import wake_awaiting_sessions
-from .agents_queue import AgentsQueueStep
 from .background_loops import BackgroundLoop, LoopStep
+from .startup import AgentsQueueStep
 
 
 class IdleTimer:
@@ -149,14 +150,14 @@ class SweepStep(LoopStep):
 
     def make_thread(self, worker: Any) -> BackgroundLoop:
         """Return the loop, with the interval of the settings."""
-        conf = worker.app.conf
+        settings: Settings = worker.app.symposia_settings
         return make_sweep_thread(
             worker.app,
             worker.hostname,
-            interval_s=conf.symposia_sweep_interval_s,
+            interval_s=settings.sweep_interval_s,
             places=lambda: worker.pool.num_processes,
-            queue=conf.symposia_agents_queue,
-            offers=partial(_offers, conf),
+            queue=worker.app.conf.symposia_agents_queue,
+            offers=partial(_offers, settings),
             is_free=partial(_is_free, worker),
             on_done=partial(_note_sweep, worker),
         )
@@ -180,13 +181,13 @@ def _is_free(worker: Any) -> bool:
     return bool(len(state.reserved_requests) < worker.pool.num_processes)
 
 
-def _offers(conf: Any) -> dict[str, Iterable[str]]:
-    """Return names that schedules may use; no panels while their file cannot be read."""
+def _offers(settings: Settings) -> dict[str, Iterable[str]]:
+    """Return names that schedules may use, and no others; no panels while their file cannot be read."""
     try:
         panels = {"panels": list(load_panels())}
     except InvalidInput:
         panels = {}
-    return {"roots": conf.symposia_review_roots, "jobs": conf.symposia_jobs, **panels}
+    return {"roots": settings.review_roots, "jobs": settings.jobs, **panels}
 
 
 class SentTimeStep(bootsteps.StartStopStep):

@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from celery.signals import worker_process_shutdown, worker_shutdown
 
-from ...config.telemetry import METRIC_EXPORTERS, SPAN_EXPORTERS, TelemetrySettings, load_telemetry_settings
+from ...config.standard_variables import (
+    METRIC_EXPORTERS,
+    SPAN_EXPORTERS,
+    TelemetrySettings,
+    load_telemetry_settings,
+)
 
 if TYPE_CHECKING:
     from .session_tracing import SessionTracing
@@ -57,8 +62,7 @@ def start_tracing() -> SessionTracing | None:
     if (problem := find_problem(settings)) is not None:
         log.error("sessions are not traced: %s; try: %s", problem.text, problem.command)
         return None
-    from .provider import DerivedIds, build_meters, build_provider
-    from .session_tracing import SessionTracing
+    from .session_tracing import DerivedIds, SessionTracing, build_meters, build_provider
 
     ids = DerivedIds()
     try:

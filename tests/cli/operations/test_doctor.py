@@ -23,7 +23,7 @@ from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.redis.readers import server_ms
 from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.index import SessionIndex
-from symposia.workers.steps.health import health_file
+from symposia.workers.steps.monitoring import health_file
 
 
 def findings(terminal: Terminal, subject: str) -> list[dict[str, str]]:

@@ -15,8 +15,7 @@ from prometheus_client.registry import Collector
 from scaling import patient
 from symposia.models.metrics import AGE
 from symposia.state.redis.connect import connect
-from symposia.workers.metrics.reader import MetricsReader, MetricsSnapshot
-from symposia.workers.metrics.serving import build_families
+from symposia.workers.metrics import MetricsReader, MetricsSnapshot, build_families
 
 Labels = frozenset[tuple[str, str]]
 

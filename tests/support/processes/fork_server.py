@@ -53,9 +53,9 @@ _IMPORTED = (
     "symposia.reviews.delivery.celery_tasks",
     "symposia.schedules.celery_tasks",
     "symposia.tasks.celery_tasks",
-    "symposia.workers.callbacks_server",
+    "symposia.workers.callbacks",
     "symposia.workers.local.services_group",
-    "symposia.workers.program",
+    "symposia.workers.__main__",
     "symposia.workers.worker_app",
 )
 _MAX_ORDER = 1 << 17

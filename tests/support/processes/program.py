@@ -7,7 +7,7 @@ from functools import partial
 
 from celery.app.utils import find_app
 
-from symposia.workers.program import run
+from symposia.workers.__main__ import run
 
 if __name__ == "__main__":
     run(partial(find_app, sys.argv[1]), sys.argv[2:])

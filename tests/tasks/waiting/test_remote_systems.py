@@ -18,8 +18,7 @@ from servers.remote_system import SECRET, RemoteSystem, call, post
 from sessions.inline_runtime import InlineRuntime
 from symposia.agents.remote.webhook import refusal
 from symposia.models.attachments.attachment import Attachment
-from symposia.workers.callbacks import FailedAuthLimiter, Receiver
-from symposia.workers.callbacks_server import CallbackServer
+from symposia.workers.callbacks import CallbackServer, FailedAuthLimiter, Receiver
 
 REGISTRY = """
 [webhooks]

@@ -20,7 +20,7 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import worker_lease_key
 from symposia.state.worker_leases import lease_keys
 from symposia.workers.heartbeat.connection import HeartbeatConnection, HeartbeatProcess
-from symposia.workers.heartbeat.server import describe_server
+from symposia.workers.heartbeat.steps import describe_server
 
 #: The thread of a connection runs as long as its process; here it ends with SystemExit.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")

@@ -7,8 +7,7 @@ import os
 import pytest
 
 from live import until
-from symposia.workers.local.code_check import check_code
-from symposia.workers.local.reload import CodeReloader
+from symposia.workers.local.code_check import CodeReloader, check_code
 
 pytestmark = pytest.mark.long
 

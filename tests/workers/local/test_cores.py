@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from symposia.config.settings import load_settings
-from symposia.workers.local.cores import read_quotas, usable_cores, worker_processes
-from symposia.workers.local.worker_group import numbered_name
+from symposia.workers.local.worker_group import numbered_name, read_quotas, usable_cores, worker_processes
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,17 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased, TraceIdRatioBased
 from opentelemetry.trace import StatusCode
 
-from symposia.config.telemetry import TelemetrySettings
+from symposia.config.standard_variables import TelemetrySettings
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import attempt_span_id, new_id, session_span_id, trace_id
 from symposia.models.turns.turn import Usage
 from symposia.tasks.runtime.tracing import AttemptEnd, AttemptStart, Cause, active_span
-from symposia.workers.tracing.provider import MAX_ATTRIBUTE_CHARS, DerivedIds, build_provider
-from symposia.workers.tracing.session_tracing import SessionTracing
+from symposia.workers.tracing.session_tracing import (
+    MAX_ATTRIBUTE_CHARS,
+    DerivedIds,
+    SessionTracing,
+    build_provider,
+)
 from symposia.workers.tracing.setup import find_problem, start_tracing
 
 FACTS = {"participants": ("ann", "bob")}

@@ -20,8 +20,7 @@ from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.worker_routes import WorkerRoutes
 from symposia.tasks.waiting.parked_turn import read_question
 from symposia.tasks.waiting.subsessions.opening import open_child
-from symposia.workers.tracing.provider import DerivedIds
-from symposia.workers.tracing.session_tracing import SessionTracing
+from symposia.workers.tracing.session_tracing import DerivedIds, SessionTracing
 
 
 def outer(office, **how):

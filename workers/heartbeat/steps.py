@@ -1,16 +1,81 @@
-"""Description of the server of the sessions for the heartbeat process, which has no Redis client."""
+"""Bootsteps of the heartbeat of this worker, and of the takeover of turns of lost workers.
+
+The heartbeat process has no Redis client, so it gets a description of the server of the sessions.
+"""
 
 from __future__ import annotations
 
+import logging
+import os
+from functools import partial
 from typing import Any, cast
 
+from celery import Celery, bootsteps
+from celery.signals import worker_process_shutdown, worker_shutdown
 from pydantic import JsonValue
 from redis import Redis
 from redis.connection import SSLConnection, parse_url
 
+from ...client.building.runtime import per_process
 from ...models.text.redis_address import RedisAddress, RedisKind
 from ...state.redis.connection_errors import LOST_CLUSTER_ERRORS, convert_error
 from ...state.worker_leases import LEASE_MS, lease_keys, report_script
+from ...tasks.runtime.held_sessions import install_held_sessions
+from ...tasks.runtime.runtime import runtime_of
+from ...tasks.sessions.lost_workers import take_over_lost_workers
+from ..steps.background_loops import BackgroundLoop, LoopStep
+from .connection import HeartbeatConnection, HeartbeatProcess, new_process_id
+
+log = logging.getLogger(__name__)
+
+#: Seconds between two checks for lost workers.
+_CHECK_EVERY_S = 1.0
+
+
+class HeartbeatStep(bootsteps.Step):
+    """Bootstep that connects the processes of this worker to its heartbeat process, which the main process starts.
+
+    The socket exists before the pool forks its children.
+    """
+
+    def __init__(self, worker: Any, **_options: Any) -> None:
+        try:
+            heartbeat = HeartbeatProcess()
+        except OSError as error:
+            log.warning(
+                "no heartbeat process, so turns of this worker are taken over late if it is killed: %s", error
+            )
+            return
+        install_held_sessions(
+            worker.app, per_process(partial(_connect, worker.app, worker.hostname, heartbeat, os.getpid()))
+        )
+
+
+def _connect(app: Celery, worker: str, heartbeat: HeartbeatProcess, main_process: int) -> HeartbeatConnection:
+    if os.getpid() != main_process:
+        connection = HeartbeatConnection(heartbeat.address, new_process_id(worker))
+    else:
+        connection = HeartbeatConnection(
+            heartbeat.address,
+            new_process_id(worker),
+            ensure_running=heartbeat.ensure_running,
+            describe_server=lambda: describe_server(runtime_of(app).store.client),
+        )
+    worker_shutdown.connect(connection.report_all_ended, weak=False)
+    worker_process_shutdown.connect(connection.report_all_ended, weak=False)
+    return connection
+
+
+class LostWorkersStep(LoopStep):
+    """Bootstep that takes over the turns of lost workers."""
+
+    what = "lost-workers"
+
+    def make_thread(self, worker: Any) -> BackgroundLoop:
+        """Return the loop."""
+        return BackgroundLoop(
+            self.what, lambda: take_over_lost_workers(runtime_of(worker.app)), interval_s=_CHECK_EVERY_S
+        )
 
 
 def describe_server(client: Redis) -> JsonValue:

@@ -1,11 +1,11 @@
-"""Which `OTEL_*` variables ask for traces, and which of them hold secrets."""
+"""Which variables of other programs ask for traces, hold secrets, or name the pull request of a CI job."""
 
 from __future__ import annotations
 
 import pytest
 
 from symposia.config.secrets import known_secrets
-from symposia.config.telemetry import load_telemetry_settings
+from symposia.config.standard_variables import find_pull_request, load_telemetry_settings
 
 ENDPOINT = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4318"}
 
@@ -60,3 +60,20 @@ def test_service_name_and_content_are_read():
 def test_headers_of_the_exporter_are_secrets(monkeypatch):
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc%20defg, tenant=shop-one")
     assert {"abc%20defg", "abc defg", "shop-one"} <= set(known_secrets([]))
+
+
+@pytest.mark.parametrize(
+    ("variables", "number"),
+    [
+        ({}, None),
+        ({"GITHUB_REF": "refs/pull/12/merge"}, 12),
+        ({"GITHUB_REF": "refs/pull/12/head"}, 12),
+        ({"GITHUB_REF": "refs/heads/main"}, None),
+        ({"GITHUB_REF": "refs/heads/refs/pull/12/merge"}, None),
+        ({"CI_MERGE_REQUEST_IID": "7"}, 7),
+        ({"CI_MERGE_REQUEST_IID": "7; rm"}, None),
+        ({"CI_MERGE_REQUEST_IID": "²"}, None),
+    ],
+)
+def test_pull_request_of_a_ci_job(variables, number):
+    assert find_pull_request(variables.get) == number

@@ -1,11 +1,15 @@
-"""The standard `OTEL_*` variables that decide whether traces and metrics are exported, and how.
+"""Variables that other programs define: `OTEL_*` for the export of traces and metrics, and those of CI jobs.
 
-The OpenTelemetry SDK reads all others itself: sampler, limits, headers, timeouts, resource attributes.
+The OpenTelemetry SDK reads all other `OTEL_*` variables itself: sampler, limits, headers, timeouts, resource attributes.
+
+Source of the variables of CI jobs: https://docs.github.com/actions/reference/variables-reference,
+https://docs.gitlab.com/ci/variables/predefined_variables.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from urllib.parse import unquote
@@ -15,6 +19,8 @@ _HEADERS = tuple(f"OTEL_EXPORTER_OTLP_{signal}HEADERS" for signal in ("", "TRACE
 SPAN_EXPORTERS, METRIC_EXPORTERS = "opentelemetry_traces_exporter", "opentelemetry_metrics_exporter"
 #: OTLP over HTTP unless the variables name gRPC.
 _DEFAULT_PROTOCOL = "http/protobuf"
+
+_GITHUB_REF = re.compile(r"refs/pull/(\d{1,15})/(?:merge|head)")
 
 Getenv = Callable[[str], str | None]
 
@@ -79,3 +85,11 @@ def exporter_secrets(getenv: Getenv = os.environ.get) -> list[str]:
     headers = ",".join(filter(None, map(getenv, _HEADERS)))
     values = [value.strip() for header in headers.split(",") for value in [header.partition("=")[2]] if value]
     return [*values, *map(unquote, values)]
+
+
+def find_pull_request(getenv: Getenv = os.environ.get) -> int | None:
+    """Return the number of the pull or merge request that this job is for; None: it is for none."""
+    if found := _GITHUB_REF.fullmatch(getenv("GITHUB_REF") or ""):
+        return int(found[1])
+    number = getenv("CI_MERGE_REQUEST_IID") or ""
+    return int(number) if number.isascii() and number.isdecimal() and len(number) <= 15 else None

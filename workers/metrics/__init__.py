@@ -1,1 +1,0 @@
-"""Export of the metrics to Prometheus: read from Redis in the background, served from memory."""

@@ -1,0 +1,115 @@
+"""Bootsteps of the start of a worker: its options, its runtime, and a queue of its own.
+
+- Options of Celery's worker that would have no effect or do harm are refused. With its pool of threads, Celery 5.7.0
+  ignores limits of processes and of time. Autoscaling fails for each message that it takes.
+- In its queue a worker gets messages that other workers could not use. All workers with the same agents and formats
+  share it, so that the next free one takes the message, and none is lost with one of them. Its name is fixed when the
+  worker starts; later changes of the agents are announced (`state/presence.py`).
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import logging
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import Any, NoReturn
+
+from celery import Celery, bootsteps
+from kombu import Exchange, Queue
+
+from ...models.errors import SymposiaError
+from ...patches.celery_consumer import BAD_CONFIGURATION
+from ...patches.control_messages import PREFORK, RESIZABLE, pool_name
+from ...state.redis.formats import FORMATS
+from ...tasks.runtime.runtime import runtime_of
+
+log = logging.getLogger(__name__)
+
+
+def end_worker(reason: object) -> NoReturn:
+    """End a worker with a wrong configuration, with one line: Celery logs other exceptions with a traceback."""
+    log.critical("%s", reason)
+    raise SystemExit(BAD_CONFIGURATION)
+
+
+class RuntimeStep(bootsteps.StartStopStep):
+    """Bootstep that builds the runtime, to report a wrong agents file and problems of its agents at once.
+
+    It closes nothing when it stops: in a warm shutdown, turns still run after this step and need their
+    leases. Its threads are daemons and end with the process.
+    """
+
+    requires = ("celery.worker.components:Pool",)
+
+    def start(self, worker: Any) -> None:
+        """Build the runtime, or end the worker with one line if the configuration is wrong."""
+        try:
+            runtime = runtime_of(worker.app)
+        except SymposiaError as error:
+            end_worker(error)
+        for problem in runtime.registry.check():
+            log.warning("problem in the agents file, the agent will fail: %s", problem)
+        gc.freeze()  # imported modules are no garbage: each full collection would scan them
+
+
+#: Options that only processes of a pool have, by attribute of the worker, and what to use instead.
+_OF_PROCESSES = {
+    "time_limit": "the deadline of turns (turn_timeout_s)",
+    "soft_time_limit": "the deadline of turns (turn_timeout_s)",
+    "max_tasks_per_child": f"--pool {PREFORK}",
+    "max_memory_per_child": f"--pool {PREFORK}",
+}
+
+
+def find_refusals(worker: Any, options: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each option that this worker does not support."""
+    pool = pool_name(worker.pool_cls)
+    if options.get("autoscale") and pool not in RESIZABLE:
+        yield f"--autoscale does not work with the pool {pool}, whose size is fixed: use --concurrency"
+    if pool != PREFORK:
+        for name, instead in _OF_PROCESSES.items():
+            if getattr(worker, name):
+                yield f"--{name.replace('_', '-')} has no effect with the pool {pool}: use {instead}"
+        if worker.pool_start_method != "fork":
+            yield f"--pool-start-method has no effect with the pool {pool}"
+    if not worker.app.amqp.queues.consume_from:
+        yield "--exclude-queues leaves no queue to consume"
+    for name, key in (("scheduler", "beat_scheduler"), ("schedule_filename", "beat_schedule_filename")):
+        if getattr(worker, name) != worker.app.conf[key]:
+            option = name.partition("_")[0]
+            yield f"--{option} cannot be changed: the schedules of Symposia are in Redis"
+
+
+class OptionsStep(bootsteps.Step):
+    """Bootstep that ends a worker with wrong options before it connects."""
+
+    def __init__(self, worker: Any, **options: Any) -> None:
+        for reason in find_refusals(worker, options):
+            end_worker(reason)
+
+
+#: Seconds without a worker after which RabbitMQ deletes the queue. The sweep sends the turns in it again.
+_EXPIRES_S = 3_600
+
+
+class AgentsQueueStep(bootsteps.StartStopStep):
+    """Bootstep that adds the queue to those that the worker consumes, also with Celery's option `-Q`."""
+
+    requires = (RuntimeStep,)
+
+    def start(self, worker: Any) -> None:
+        """Add the queue before the consumer starts."""
+        app: Celery = worker.app
+        runtime = runtime_of(app)
+        agents = [name for name in runtime.registry.names() if runtime.registry.can_run(name)]
+        digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
+        name = f"{app.conf.task_default_queue}.agents.{digest}"
+        is_quorum = app.conf.task_default_queue_type == "quorum"
+        arguments = {"x-queue-type": "quorum"} if is_quorum else None
+        queue = Queue(name, routing_key=name, expires=_EXPIRES_S, queue_arguments=arguments)
+        app.amqp.queues.select_add(queue)
+        # Celery sets its own exchange, in which bindings of old names would stay.
+        queue.exchange = Exchange("")
+        app.conf.symposia_agents_queue = name
