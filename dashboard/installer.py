@@ -6,19 +6,22 @@ is copied.
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
+from flower import command
 from flower import events as flower_events
 from flower.urls import handlers as flower_handlers
 from flower.urls import settings as flower_settings
 from tornado.options import options
-from tornado.web import url
+from tornado.template import Loader, Template
+from tornado.web import StaticFileHandler, TemplateModule, url
 
 from ..patches.control_messages import CheckedReceiver
 from ..workers.metrics import export_to_flower
 from .flower_pages.queues import QueuesData, QueuesPage
-from .flower_pages.task_list import TaskRows, add_columns
-from .flower_pages.task_page import TaskPage
+from .flower_pages.task_list import TaskPage, TaskRows, add_columns
 from .handlers.base import UnknownAddress
 from .handlers.collabs import ArchivedCollabsData, CollabsData, CollabsPage
 from .handlers.inbox import inbox_routes
@@ -26,13 +29,68 @@ from .handlers.live import CollabsChanges, CollabsStream
 from .handlers.reviews import review_routes
 from .handlers.schedules import schedule_routes
 from .handlers.session import session_routes
-from .page_files import STATIC_PATH, AssetHandler, DashboardLoader, NavbarTemplate
-from .stopping import stop_at_sigterm
 
 #: Address that Flower listens on, unless its own options name another; its own default is all addresses.
 LOOPBACK = "127.0.0.1"
 #: Setting of the Tornado application that marks an installed dashboard.
 _MARK = "symposia_dashboard"
+TEMPLATES_PATH = Path(__file__).parent / "templates"
+STATIC_PATH = Path(__file__).parent / "static"
+#: End of a list in HTML: the first one in Flower's navigation bar ends the list of pages.
+_END_OF_LIST = b"</ul>"
+
+
+class DashboardLoader(Loader):
+    """Loader that searches the templates of the dashboard first, then those of Flower.
+
+    Args:
+        flower_path: Folder of Flower's templates.
+    """
+
+    def _create_template(self, name: str) -> Template:
+        own = TEMPLATES_PATH / name
+        if own.parent == TEMPLATES_PATH and own.is_file():
+            return Template(own.read_bytes(), name=name, loader=self)
+        return super()._create_template(name)
+
+
+class NavbarTemplate(TemplateModule):
+    """Tornado's `Template` module, which adds the pages of the dashboard to Flower's `navbar.html`."""
+
+    def render(self, path: str, **values: Any) -> bytes:
+        """Return the rendered template."""
+        page = super().render(path, **values)
+        if path != "navbar.html" or _END_OF_LIST not in page:
+            return page
+        entries = self.render_string("dashboard_navbar.html", active_tab=values.get("active_tab", ""))
+        return page.replace(_END_OF_LIST, entries + _END_OF_LIST, 1)
+
+
+class AssetHandler(StaticFileHandler):
+    """Scripts and styles. A browser asks whether they have changed, because modules import each other by name."""
+
+    def set_extra_headers(self, path: str) -> None:  # noqa: ARG002 - the same for all files
+        """Set the headers of every file."""
+        self.set_header("Cache-Control", "no-cache")
+        self.set_header("X-Content-Type-Options", "nosniff")
+        self.set_header("Cross-Origin-Resource-Policy", "same-origin")
+
+
+def stop_at_sigterm() -> None:
+    """Replace Flower's handler of SIGTERM: the event loop is stopped from within. Call it before Flower is built.
+
+    Flower's own handler raises `SystemExit` in whatever code runs at that moment. If that is the code of Tornado
+    that starts a request, Tornado logs the exception and continues, and Flower runs on. Seen in Flower 2.2.0 with
+    Tornado 6.6.1, no issue. Remove this when `test_tornado_swallows_the_exit_of_flowers_signal_handler` fails.
+    """
+    command.sigterm_handler = _stop_loop
+
+
+def _stop_loop(signum: int, _frame: object) -> None:
+    command.logger.info("%s detected, shutting down", signum)
+    loop = asyncio.get_event_loop()
+    # A loop that has not started yet stops after its first iteration.
+    loop.call_soon_threadsafe(loop.stop)
 
 
 def dashboard_handlers() -> list[Any]:

@@ -1,4 +1,4 @@
-"""Flower's list of tasks with the session, mode, participant and turn of each task, and its result as text.
+"""Flower's tasks: the list with session, mode, participant and turn of each task, and the page with a link to its session.
 
 Flower reads its columns from a dictionary and its data from a handler. Both are extended; a list of columns
 that the operator chose stays.
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flower.options import default_options
-from flower.views.tasks import TASK_COLUMNS, TasksDataTable
+from flower.views.tasks import TASK_COLUMNS, TasksDataTable, TaskView
 
 #: Columns that Flower does not have.
 COLUMNS = {"session": "Session", "mode": "Mode", "participant": "Participant", "turn": "Turn"}
@@ -92,3 +92,15 @@ class TaskRows(TasksDataTable):  # type: ignore[misc] # Flower has no types
         """As in Flower, with further fields."""
         task_id, found = super().format_task(task)
         return task_id, _Row(found)
+
+
+class TaskPage(TaskView):  # type: ignore[misc]  # Flower has no types
+    """Flower's handler with another template, which extends Flower's."""
+
+    def render(self, template_name: str, **values: Any) -> None:
+        """Render the page of a task; other pages, such as that of an error, are Flower's own."""
+        if template_name == "task.html":
+            session_id = session_of(values["task"].kwargs)
+            super().render("session_task.html", session_id=session_id, **values)
+        else:
+            super().render(template_name, **values)

@@ -8,8 +8,8 @@ from contextlib import aclosing
 from ...client.aio.jobs import blocking_job
 from ...models.protocol.events import MAPEventType
 from ..live.positions import Part, Positions, read_positions, write_positions
-from ..live.session_pages import StreamEntry, read_changes, read_pages
-from ..views.session.stream_changes import stream_change
+from ..live.session_streams import StreamEntry, read_changes, read_pages
+from ..views.session.transcript import stream_change
 from .base import DashboardHandler
 from .live import OPENING, PING_S, StreamHandler, sent_position
 

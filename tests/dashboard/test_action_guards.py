@@ -9,8 +9,7 @@ import pytest
 
 from servers.flower import FlowerServer, action_headers
 from symposia.dashboard.handlers.base import ActionHandler, DashboardHandler
-from symposia.dashboard.installer import dashboard_handlers
-from symposia.dashboard.page_files import AssetHandler
+from symposia.dashboard.installer import AssetHandler, dashboard_handlers
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long

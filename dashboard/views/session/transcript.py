@@ -1,20 +1,27 @@
 """Messages, live output and events as the session page shows them. Pure.
 
 Every text is visible and bounded; a longer message is shown cut, and whole as plain text on request.
+
+A reader that follows a session gets changes: each has one of `message`, `delta`, or `event` with `change` (of the
+timeline).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
 from ....models.attachments.attachment import Attachment
+from ....models.errors import CorruptSession
+from ....models.protocol.base import Event
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
-from ....models.text.redact import without_password
+from ....models.text.redact import json_text, without_password
 from ....models.turns.deltas import Delta
+from ....state.redis.readers import read_stored
 from ..visible import make_fields_visible, make_visible
 from .bounded_cache import BoundedCache
 from .markdown import Node, parse_markdown
@@ -168,3 +175,54 @@ def _text(data: Mapping[str, JsonValue], name: str) -> str | None:
 def _number(data: Mapping[str, JsonValue], name: str) -> int | None:
     value = data.get(name)
     return value if isinstance(value, int) else None
+
+
+#: Maximum bytes of changes that a process remembers: all readers of a session get the same ones.
+_MOST_CHANGE_BYTES = 16_000_000
+#: Bytes of a change besides its texts.
+_CHANGE_BYTES = 500
+
+_ChangeKey: TypeAlias = tuple[str, str, str, str]
+
+
+def stream_change(session_id: str, part: str, position: str, text: str) -> str | None:
+    """Return a change as JSON text; None: the entry is not valid, and is left out.
+
+    Args:
+        session_id: The session.
+        part: `dialog`, `deltas`, `events` or `journal`.
+        position: Id of the stream entry.
+        text: The record as JSON.
+    """
+    return _changes.get(
+        (session_id, part, position, text), lambda: _make_change(session_id, part, position, text)
+    )
+
+
+def _change_size(key: _ChangeKey, change: str | None) -> int:
+    return _CHANGE_BYTES + 2 * (len(key[3]) + len(change or ""))
+
+
+_changes: BoundedCache[_ChangeKey, str | None] = BoundedCache(_MOST_CHANGE_BYTES, _change_size)
+
+
+def _make_change(session_id: str, part: str, position: str, text: str) -> str | None:
+    try:
+        return json_text(_change(session_id, part, position, text))
+    except CorruptSession:
+        return None
+
+
+def _change(session_id: str, part: str, position: str, text: str) -> Json:
+    match part:
+        case "dialog":
+            message = read_stored(Message, text, session_id=session_id, part=part)
+            return {"message": message_json(position, message)}
+        case "deltas":
+            return {"delta": delta_json(read_stored(Delta, text, session_id=session_id, part=part))}
+        case "events":
+            event = read_stored(MapEvent, text, session_id=session_id, part=part)
+            return change_json(EventEntry(position, "events", event))
+        case _:
+            note = read_stored(Event, text, session_id=session_id, part=part)
+            return change_json(EventEntry(position, "journal", note))

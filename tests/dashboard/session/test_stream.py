@@ -18,7 +18,7 @@ from servers.dashboard_place import CREDENTIALS
 from servers.flower import basic
 from servers.model_stub import completion
 from symposia.dashboard.live.positions import BEGINNING, PARTS, read_positions
-from symposia.dashboard.live.session_pages import MOST_ENTRIES, read_pages
+from symposia.dashboard.live.session_streams import MOST_ENTRIES, read_pages
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
 from symposia.models.turns.deltas import Delta
 from symposia.state.redis.connect import aconnect, connect
