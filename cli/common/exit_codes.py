@@ -66,43 +66,21 @@ def exit_code_of(error: Exception) -> ExitCode | None:
     """Return the exit code of an expected error; None for a defect."""
     from ...models import errors
 
-    match error:
-        case (
-            errors.SessionNotFound()
-            | errors.ReviewNotFound()
-            | errors.ScheduleNotFound()
-            | errors.AttachmentUnavailable()
-            | errors.NotAMember()
-            | errors.NotTaskManager()
-        ):
-            return ExitCode.NOT_FOUND
-        case (
-            errors.InvalidInput()
-            | errors.LifecycleError()
-            | errors.SessionConflict()
-            | errors.ReplyRefused()
-            | errors.RegistryError()
-            | errors.NotRestorable()
-            | errors.NotRecorded()
-            | errors.ConversationError()
-        ):
-            return ExitCode.BAD_INPUT
-        case (
-            errors.StateError()
-            | errors.PartlySubmitted()
-            | errors.BrokerUnavailable()
-            | errors.UnsuitableQueue()
-            | errors.LocalModelError()
-            | errors.ArchiveError()
-            | errors.MissingPackage()
-        ):
-            return ExitCode.MISSING
-        case errors.SymposiaError():
-            return ExitCode.CANCELLED
-        case typer.TyperException():
-            return ExitCode.BAD_INPUT
-        case _:
-            return _missing(error)
+    for code, kinds in (
+        (ExitCode.NOT_FOUND, (errors.SessionNotFound, errors.ReviewNotFound, errors.ScheduleNotFound)),
+        (ExitCode.NOT_FOUND, (errors.AttachmentUnavailable, errors.NotAMember, errors.NotTaskManager)),
+        (ExitCode.BAD_INPUT, (errors.InvalidInput, errors.LifecycleError, errors.SessionConflict)),
+        (ExitCode.BAD_INPUT, (errors.ReplyRefused, errors.RegistryError, errors.NotRestorable)),
+        (ExitCode.BAD_INPUT, (errors.NotRecorded, errors.ConversationError)),
+        (ExitCode.MISSING, (errors.StateError, errors.PartlySubmitted, errors.BrokerUnavailable)),
+        (ExitCode.MISSING, (errors.UnsuitableQueue, errors.LocalModelError, errors.ArchiveError)),
+        (ExitCode.MISSING, (errors.MissingPackage,)),
+        (ExitCode.CANCELLED, (errors.SymposiaError,)),
+        (ExitCode.BAD_INPUT, (typer.TyperException,)),
+    ):
+        if isinstance(error, kinds):
+            return code
+    return _missing(error)
 
 
 def _missing(error: Exception) -> ExitCode | None:

@@ -62,6 +62,17 @@ Observers = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Tag = Annotated[str | None, typer.Option("--tag", help="Only sessions with this tag.")]
+Participant = Annotated[
+    str | None, typer.Option("--participant", help="Only sessions with this participant id.")
+]
+Include = Annotated[
+    list[str] | None,
+    typer.Option("--include", help="Review only files that match this pattern; may be repeated."),
+]
+Exclude = Annotated[
+    list[str] | None, typer.Option("--exclude", help="Skip files that match this pattern; may be repeated.")
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Show the log of the worker.")]
 SessionId = Annotated[
     str, typer.Argument(metavar="ID", help="Session id, or at least its first 8 characters.")

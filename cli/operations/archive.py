@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -77,14 +78,7 @@ def prune(
         before_ms = None if age is None else SessionIndex(redis).now_ms() - age
         pruned = prune(client.archive, redis, before_ms=before_ms, user=user, dry_run=dry_run)
     if as_json:
-        counts = {
-            "sessions": pruned.sessions,
-            "messages": pruned.messages,
-            "live": pruned.live,
-            "reviews": pruned.reviews,
-            "tasks": pruned.tasks,
-        }
-        print_json({**counts, "dry_run": dry_run})
+        print_json({**asdict(pruned), "dry_run": dry_run})
     else:
         console().print(_summary(pruned, dry_run=dry_run))
 

@@ -51,11 +51,8 @@ class LogLevel(StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command()(up)
-    app.command()(worker)
-    app.command()(beat)
-    app.command()(flower)
-    app.command()(callbacks)
+    for command in (up, worker, beat, flower, callbacks):
+        app.command()(command)
 
 
 def up(

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..common.options import AsJson, Verbose
+from ..common.options import AsJson, Exclude, Include, Participant, Tag, Verbose
 from . import evaluate
 from . import runs as reviews
 from .options import (
@@ -96,12 +96,8 @@ def files(  # noqa: PLR0913 - each is an option
             metavar="BRANCH", help="Review only changes since the merge base of HEAD and this branch."
         ),
     ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option(help="Review only files that match this pattern; may be repeated.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Skip files that match this pattern; may be repeated.")
-    ] = None,
+    include: Include = None,
+    exclude: Exclude = None,
     root_name: Annotated[
         str | None,
         typer.Option(
@@ -195,8 +191,8 @@ def sessions(  # noqa: PLR0913 - each is an option
         str, typer.Option(help="Panel that reviews: document, pair, or a panel of panels.toml.")
     ] = "document",
     model: Model = None,
-    tag: Annotated[str | None, typer.Option(help="Only sessions with this tag.")] = None,
-    participant: Annotated[str | None, typer.Option(help="Only sessions with this participant id.")] = None,
+    tag: Tag = None,
+    participant: Participant = None,
     newest: Annotated[
         int | None,
         typer.Option(min=1, max=5_000, help="Maximum number of sessions, newest first.", show_default="5000"),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..common.options import AsJson, open_client
+from ..common.options import AsJson, Exclude, Include, Participant, Tag, open_client
 from ..common.screen import console, print_json
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ def add(  # noqa: PLR0913 - each is an option
             help="Review archived sessions instead of a root, for example with --panel document.",
         ),
     ] = False,
-    tag: Annotated[str | None, typer.Option(help="Only sessions with this tag.")] = None,
-    participant: Annotated[str | None, typer.Option(help="Only sessions with this participant id.")] = None,
+    tag: Tag = None,
+    participant: Participant = None,
     newest: Annotated[
         int | None, typer.Option(help="Maximum number of sessions, newest first.", show_default="5000")
     ] = None,
@@ -77,12 +77,8 @@ def add(  # noqa: PLR0913 - each is an option
             help="Agent for the model reviewers of the panel. Without it, those without an agent in the panel are skipped."
         ),
     ] = None,
-    include: Annotated[
-        list[str] | None, typer.Option(help="Review only files that match this pattern; may be repeated.")
-    ] = None,
-    exclude: Annotated[
-        list[str] | None, typer.Option(help="Skip files that match this pattern; may be repeated.")
-    ] = None,
+    include: Include = None,
+    exclude: Exclude = None,
     base: Annotated[
         str | None, typer.Option(help="Review only changes since the merge base of HEAD and this branch.")
     ] = None,

@@ -182,22 +182,23 @@ class LiveView:
         elif event_type in _STEERING_TEXTS:
             yield self._steering_line(event, _STEERING_TEXTS[event_type])
 
-    def _child_line(self, event: Event) -> Text:
+    def _turn_line(self, event: Event, words: str) -> Text:
+        """Return a line about the turn that an event of the journal names."""
         data = event.data or {}
         number = data.get("turn_number")
-        words = f"waiting for session {data.get('session_id')}: {printable(str(data.get('title')))}"
         name = self._cast.styled_name(str(data.get("participant_id")))
         turn = number if isinstance(number, int) else None
-        return dialog_line(self._console, turn, name, Text(words, style="yellow"))
+        return dialog_line(self._console, turn, name, Text(printable(words), style="yellow"))
+
+    def _child_line(self, event: Event) -> Text:
+        data = event.data or {}
+        return self._turn_line(event, f"waiting for session {data.get('session_id')}: {data.get('title')}")
 
     def _guard_line(self, event: Event) -> Text:
         data = event.data or {}
         effect = _GUARD_TEXTS.get(str(data.get("action")), str(data.get("action")))
         words = f"guard {data.get('guard')} ({data.get('when')}): {data.get('reason')}; {effect}"
-        name = self._cast.styled_name(str(data.get("participant_id")))
-        number = data.get("turn_number")
-        turn = number if isinstance(number, int) else None
-        return dialog_line(self._console, turn, name, Text(printable(words), style="yellow"))
+        return self._turn_line(event, words)
 
     def _lost_worker_line(self, event: Event) -> Text:
         data = event.data or {}
@@ -217,12 +218,9 @@ class LiveView:
 
     def _question_line(self, event: Event, words: str) -> Text:
         data = event.data or {}
-        asked, question, number = data.get("asked"), data.get("question"), data.get("turn_number")
+        asked, question = data.get("asked"), data.get("question")
         names = ", ".join(self._cast.name(str(name)) for name in asked) if isinstance(asked, list) else ""
-        words = f"{words} {names}" + (f": {printable(str(question))}" if question else "")
-        name = self._cast.styled_name(str(data.get("participant_id")))
-        turn = number if isinstance(number, int) else None
-        return dialog_line(self._console, turn, name, Text(words, style="yellow"))
+        return self._turn_line(event, f"{words} {names}" + (f": {question}" if question else ""))
 
     def _broadcast_line(self, event: MapEvent) -> Text:
         message = (event.payload or {}).get("message")

@@ -1,9 +1,8 @@
-"""Rendering of sessions and their results for a terminal: lists, details, transcripts, results."""
+"""Rendering of a session and its result for a terminal: details, transcript, result."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -18,7 +17,7 @@ from ...jobs.result import JobResult
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.sessions.spec import SessionSpec
-from ...models.text.ids import moment_from_ms, timestamp_from_ms
+from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of, moment_in_words
@@ -26,7 +25,6 @@ from ...state.sessions.awaited_agents import describe_awaited
 from ...state.sessions.records import SessionState
 from ...tasks.sessions.rendering import output_of
 from ...tasks.views.item_results import last_messages
-from ..common.arguments import relative_age, shortest_ids
 from ..common.dialog_lines import ParticipantNames, dialog_line, hanging
 from ..common.screen import console, plain_table, print_document, printable
 
@@ -52,12 +50,6 @@ def seconds_of(result: JobResult) -> float:
     """Return the duration of the session in seconds, from opening to end."""
     began, ended = result.dialog.started_at, result.dialog.ended_at
     return (ended - began).total_seconds() if began and ended else 0.0
-
-
-def turns_a_second(result: JobResult) -> float:
-    """Return the turns per second; 0 if no time has passed."""
-    seconds = seconds_of(result)
-    return result.turns / seconds if seconds else 0.0
 
 
 def outcome(status: CollabStatus, reason: str | None, detail: str | None = None) -> str:
@@ -96,134 +88,19 @@ def result_json(result: JobResult) -> dict[str, JsonValue]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class SessionListRow:
-    """Row of a list of sessions."""
-
-    collab: Collab
-    state: SessionState
-    #: Id of the session whose turn it answers; None: it is no sub-session.
-    parent: str | None = None
-    #: Id of the thread; None: the session is the first of its thread, or in none.
-    thread_id: str | None = None
-
-    @property
-    def id(self) -> str:
-        """Id of the session."""
-        return self.collab.collab_id
-
-    @property
-    def opened_ms(self) -> int:
-        """Opening time, in milliseconds since the epoch."""
-        return self.state.opened_ms
-
-    def cells(self, depth: int) -> tuple[str | Text, ...]:
-        """Return the cells after the id and the opening time; `depth` is that in the tree of sessions."""
-        status, agents = self.state.status, self.state.awaited_agents
-        shown = printable(describe_awaited(agents)) if agents else outcome(status, self.state.reason)
-        return (
-            self.collab.mode.value,
-            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(status, "")),
-            str(self.state.closed),
-            str(self.state.usage.tokens),
-            _cut(_indented(depth, printable(self.collab.title))),
-        )
-
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return the row as JSON data."""
-        state, ended_ms = self.state, self.state.ended_ms
-        return {
-            "id": self.collab.collab_id,
-            "thread_id": self.thread_id,
-            "title": self.collab.title,
-            "mode": self.collab.mode.value,
-            "status": state.status.value,
-            "reason": state.reason,
-            "awaited_agents": list(state.awaited_agents),
-            "turns": state.closed,
-            "messages": state.messages,
-            "usage": state.usage.to_json_data(),
-            "opened_at": timestamp_from_ms(state.opened_ms),
-            "ended_at": None if ended_ms is None else timestamp_from_ms(ended_ms),
-            "parent": self.parent,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadableRow:
-    """Row of a session whose stored form cannot be read."""
-
-    id: str
-    #: Time at which it was listed, in milliseconds since the epoch.
-    opened_ms: int
-    error: str
-    parent: None = None
-
-    def cells(self, _depth: int) -> tuple[str | Text, ...]:
-        """Return the cells, as those of a `SessionListRow`."""
-        return "", _cut("unreadable", style="red"), "", "", _cut(printable(self.error))
-
-    def to_json(self) -> dict[str, JsonValue]:
-        """Return the row as JSON data."""
-        opened_at = timestamp_from_ms(self.opened_ms)
-        return {"id": self.id, "status": "unreadable", "opened_at": opened_at, "error": self.error}
-
-
-AnyRow = SessionListRow | UnreadableRow
-
-
-def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
-    """Yield the sessions with their depth: sub-sessions follow their parent, if it is among them, oldest first."""
-    ids = {it.id for it in sessions}
-    below: dict[str | None, list[AnyRow]] = {}
-    for it in sessions:
-        below.setdefault(it.parent if it.parent in ids else None, []).append(it)
-
-    def visit(parent: str, depth: int) -> Iterator[tuple[int, AnyRow]]:
-        for it in reversed(below.get(parent, ())):
-            yield depth, it
-            yield from visit(it.id, depth + 1)
-
-    for it in below.get(None, ()):
-        yield 0, it
-        yield from visit(it.id, 1)
-
-
-def session_table(sessions: Sequence[AnyRow]) -> Table:
-    """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
-    ids = shortest_ids([it.id for it in sessions])
-    table = plain_table(
-        "id", "opened", "mode", "status", "turns", "tokens", "title", right=("turns", "tokens")
-    )
-    for column in table.columns:
-        column.no_wrap = column.header not in ("status", "title")
-    for depth, it in _in_tree_order(sessions):
-        table.add_row(ids[it.id], relative_age(it.opened_ms), *it.cells(depth))
-    return table
-
-
-def _indented(depth: int, title: str) -> str:
-    return f"{'  ' * (depth - 1)}↳ {title}" if depth else title
-
-
-def _cut(text: str, *, style: str = "") -> Text:
-    """Return text on one line, cut if the column is too narrow."""
-    indent = " " * (len(text) - len(text.lstrip()))
-    return Text(indent + " ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
-
-
 def summary_table(results: Sequence[JobResult]) -> Table:
     """Return a table of session results."""
     numbers = ("turns", "tokens", "seconds", "turns/s")
     table = plain_table("mode", "ended", *numbers, right=numbers)
     for result in results:
+        seconds = seconds_of(result)
         table.add_row(
             result.collab.mode.value,
             Text(outcome(result.collab.status, result.reason), style="" if result.ok else "red"),
             str(result.turns),
             str(result.usage.tokens),
-            f"{seconds_of(result):.2f}",
-            f"{turns_a_second(result):.1f}",
+            f"{seconds:.2f}",
+            f"{result.turns / seconds if seconds else 0.0:.1f}",
         )
     return table
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -39,20 +39,15 @@ def print_next_page(cursor: str | None) -> None:
         console(stderr=True).print(f"More results: --cursor {cursor}")
 
 
-def conversation_json(conversation: Conversation) -> dict[str, Any]:
-    """Return a conversation as JSON data, with fields that its schema does not have."""
-    besides = {
-        "taskId": conversation.task_id,
-        "dialogStatus": conversation.dialog_status.value,
-        "participants": list(conversation.agents),
-    }
-    return {**conversation.to_wire(), **besides}
-
-
 def print_conversation(conversation: Conversation, *, as_json: bool) -> None:
-    """Print a conversation with its members."""
+    """Print a conversation with its members; as JSON with fields that its schema does not have."""
     if as_json:
-        print_json(conversation_json(conversation))
+        besides = {
+            "taskId": conversation.task_id,
+            "dialogStatus": conversation.dialog_status.value,
+            "participants": list(conversation.agents),
+        }
+        print_json({**conversation.to_wire(), **besides})
         return
     name = f" {conversation.name!r}" if conversation.name else ""
     found = (conversation.metadata.tags or ()) if conversation.metadata else ()

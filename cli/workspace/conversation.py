@@ -8,7 +8,17 @@ import typer
 
 from ..common.options import AsJson
 from ..common.screen import console, print_json, printable
-from .common import Agents, As, ConversationId, Cursor, Limit, TaskId
+from .common import (
+    Agents,
+    As,
+    ConversationId,
+    Cursor,
+    Limit,
+    TaskId,
+    conversation_service,
+    print_conversation,
+    print_next_page,
+)
 
 ReplyTo = Annotated[
     str | None, typer.Option(metavar="MESSAGE", help="Id of the message that this message answers.")
@@ -19,13 +29,6 @@ UpTo = Annotated[
         metavar="MESSAGE", help="Id of the last message to mark.", show_default="the newest message"
     ),
 ]
-
-
-def add_member_commands(group: typer.Typer) -> None:
-    """Add the commands."""
-    group.command("list")(list_)
-    for command in (show, send, history, watch, read, notices):
-        group.command()(command)
 
 
 def list_(
@@ -42,8 +45,6 @@ def list_(
 
     Example: [bold]symposia conversation list --as ann --archived[/bold]
     """
-    from .common import conversation_service, print_next_page
-
     page = conversation_service().conversation_list(
         agent, task_id=task, include_archived=archived, limit=limit, cursor=cursor
     )
@@ -63,8 +64,6 @@ def show(conversation: ConversationId, agent: As, as_json: AsJson = False) -> No
 
     Example: [bold]symposia conversation show 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from .common import conversation_service, print_conversation
-
     print_conversation(conversation_service().conversation_get(agent, conversation), as_json=as_json)
 
 
@@ -93,8 +92,6 @@ def send(
     """
     import sys
 
-    from .common import conversation_service
-
     words = sys.stdin.read().rstrip("\n") if text == "-" else text
     given = [_read_part(part) for part in parts] if parts else None
     said = conversation_service().send(agent, conversation, words, parts=given, reply_to=reply_to)
@@ -111,8 +108,6 @@ def history(
 
     Example: [bold]symposia conversation history 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from .common import conversation_service, print_next_page
-
     page = conversation_service().history(agent, conversation, limit=limit, cursor=cursor)
     if as_json:
         print_json({"messages": [it.to_wire() for it in page.items], "cursor": page.cursor})
@@ -135,8 +130,6 @@ def watch(
 
     Example: [bold]symposia conversation watch --as ann --follow[/bold]
     """
-    from .common import conversation_service, print_next_page
-
     service = conversation_service()
     page = service.new_messages(agent, after=after, limit=limit)
     while True:
@@ -161,8 +154,6 @@ def read(conversation: ConversationId, agent: As, up_to: UpTo = None, as_json: A
 
     Example: [bold]symposia conversation read 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from .common import conversation_service
-
     unread = conversation_service().mark_read(agent, conversation, up_to)
     if as_json:
         print_json({"id": conversation, "unreadCount": unread})
@@ -186,7 +177,6 @@ def notices(
     Example: [bold]symposia conversation notices --as ann[/bold]
     """
     from ...models.text.ids import format_timestamp
-    from .common import conversation_service
 
     notifications = conversation_service().notices(agent, after=after, limit=limit)
     if as_json:
@@ -209,8 +199,21 @@ Tags = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Add the commands."""
     group = typer.Typer(no_args_is_help=True, help="Create, read and manage conversations inside tasks.")
-    add_member_commands(group)
-    for command in (create, update, archive, unarchive, add, remove):
+    group.command("list")(list_)
+    for command in (
+        show,
+        send,
+        history,
+        watch,
+        read,
+        notices,
+        create,
+        update,
+        archive,
+        unarchive,
+        add,
+        remove,
+    ):
         group.command()(command)
     app.add_typer(group, name="conversation")
 
@@ -229,8 +232,6 @@ def create(
 
     Example: [bold]symposia conversation create 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair --with ann --with ben[/bold]
     """
-    from .common import conversation_service, print_conversation
-
     metadata = _metadata(tags) if tags else None
     print_conversation(
         conversation_service().conversation_create(
@@ -254,7 +255,6 @@ def update(
     Example: [bold]symposia conversation update 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair --name "The roof" --tag kind=roof[/bold]
     """
     from ...models.errors import InvalidInput
-    from .common import conversation_service, print_conversation
 
     if name is not None and no_name:
         raise InvalidInput("name", name, "must not be given with --no-name")
@@ -277,8 +277,6 @@ def archive(conversation: ConversationId, agent: As, as_json: AsJson = False) ->
 
     Example: [bold]symposia conversation archive 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair[/bold]
     """
-    from .common import conversation_service, print_conversation
-
     print_conversation(conversation_service().archive(agent, conversation), as_json=as_json)
 
 
@@ -287,8 +285,6 @@ def unarchive(conversation: ConversationId, agent: As, as_json: AsJson = False) 
 
     Example: [bold]symposia conversation unarchive 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair[/bold]
     """
-    from .common import conversation_service, print_conversation
-
     print_conversation(conversation_service().unarchive(agent, conversation), as_json=as_json)
 
 
@@ -297,8 +293,6 @@ def add(conversation: ConversationId, participants: Agents, agent: As, as_json: 
 
     Example: [bold]symposia conversation add 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import conversation_service, print_conversation
-
     print_conversation(
         conversation_service().participants_add(agent, conversation, participants), as_json=as_json
     )
@@ -309,8 +303,6 @@ def remove(conversation: ConversationId, participants: Agents, agent: As, as_jso
 
     Example: [bold]symposia conversation remove 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import conversation_service, print_conversation
-
     print_conversation(
         conversation_service().participants_remove(agent, conversation, participants), as_json=as_json
     )

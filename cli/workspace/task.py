@@ -8,7 +8,7 @@ import typer
 
 from ..common.options import AsJson
 from ..common.screen import console, print_json, printable
-from .common import As, Cursor, Limit, TaskId
+from .common import As, Cursor, Limit, TaskId, conversation_service, print_next_page
 
 if TYPE_CHECKING:
     from ...workspace.values.task import Task
@@ -48,8 +48,6 @@ def request(
 
     Example: [bold]symposia task request chair --as ann --invite ben --conversation "The door"[/bold]
     """
-    from .common import conversation_service
-
     hint = None if conversation is None else {"name": conversation}
     made = conversation_service().request_task(app, agent, invite or (), hint)
     if as_json:
@@ -65,8 +63,6 @@ def list_(agent: As, limit: Limit = 50, cursor: Cursor = None, as_json: AsJson =
 
     Example: [bold]symposia task list --as ann[/bold]
     """
-    from .common import conversation_service, print_next_page
-
     page = conversation_service().task_list(agent, limit=limit, cursor=cursor)
     if as_json:
         print_json({"tasks": [it.to_wire() for it in page.items], "cursor": page.cursor})
@@ -81,8 +77,6 @@ def show(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia task show 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from .common import conversation_service
-
     _print_task(conversation_service().task_get(agent, task), as_json=as_json)
 
 
@@ -91,8 +85,6 @@ def close(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia task close 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as chair[/bold]
     """
-    from .common import conversation_service
-
     _print_task(conversation_service().task_close(agent, task), as_json=as_json)
 
 
@@ -101,8 +93,6 @@ def add(task: TaskId, participant: Agent, agent: As, as_json: AsJson = False) ->
 
     Example: [bold]symposia task add 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import conversation_service
-
     _print_task(conversation_service().task_add_participant(agent, task, participant), as_json=as_json)
 
 
@@ -111,8 +101,6 @@ def remove(task: TaskId, participant: Agent, agent: As, as_json: AsJson = False)
 
     Example: [bold]symposia task remove 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 cyd --as chair[/bold]
     """
-    from .common import conversation_service
-
     _print_task(conversation_service().task_remove_participant(agent, task, participant), as_json=as_json)
 
 
@@ -121,8 +109,6 @@ def leave(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia task leave 3f2a91c4-6c1c-4c58-9d4b-0a4f1f4f8c11 --as ann[/bold]
     """
-    from .common import conversation_service
-
     after = conversation_service().task_leave(agent, task)
     if after is not None:
         _print_task(after, as_json=as_json)

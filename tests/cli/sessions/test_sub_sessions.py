@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from symposia.cli.sessions.render import SessionListRow, session_table
+from symposia.cli.sessions.rows import SessionListRow, session_table
 from symposia.models.protocol.collab import Collab, CollabStatus
 from symposia.models.text.ids import new_id
 from symposia.tasks.sessions.rendering import ChildNode, GraphFormat, draw

@@ -1,0 +1,227 @@
+"""Rows of `symposia list`: read from Redis and the archive, and shown as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge
+
+from pydantic import JsonValue
+from rich.table import Table
+from rich.text import Text
+
+from ...archive.results import ListedSession, SessionFilter
+from ...client import Client
+from ...client.client import installation_of
+from ...jobs.archived import parent_of, state_of
+from ...jobs.collab import CollabJob
+from ...models.errors import RedisUnavailable, SessionNotFound
+from ...models.protocol.collab import Collab
+from ...models.text.ids import timestamp_from_ms
+from ...models.text.json_text import parse_json
+from ...state.redis.connect import check_reachable, connect
+from ...state.redis.unreadable import Unreadable, read_record
+from ...state.sessions.archiving import is_live
+from ...state.sessions.awaited_agents import describe_awaited
+from ...state.sessions.records import SessionState
+from ..common.arguments import relative_age, shortest_ids
+from ..common.screen import console, plain_table, printable
+from .render import STATUS_STYLE, outcome
+
+#: Sessions per page that is read from the archive.
+_PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class SessionListRow:
+    """Row of a list of sessions."""
+
+    collab: Collab
+    state: SessionState
+    #: Id of the session whose turn it answers; None: it is no sub-session.
+    parent: str | None = None
+    #: Id of the thread; None: the session is the first of its thread, or in none.
+    thread_id: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Id of the session."""
+        return self.collab.collab_id
+
+    @property
+    def opened_ms(self) -> int:
+        """Opening time, in milliseconds since the epoch."""
+        return self.state.opened_ms
+
+    def cells(self, depth: int) -> tuple[str | Text, ...]:
+        """Return the cells after the id and the opening time; `depth` is that in the tree of sessions."""
+        status, agents = self.state.status, self.state.awaited_agents
+        shown = printable(describe_awaited(agents)) if agents else outcome(status, self.state.reason)
+        return (
+            self.collab.mode.value,
+            _cut(shown, style="yellow" if agents else STATUS_STYLE.get(status, "")),
+            str(self.state.closed),
+            str(self.state.usage.tokens),
+            _cut(_indented(depth, printable(self.collab.title))),
+        )
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the row as JSON data."""
+        state, ended_ms = self.state, self.state.ended_ms
+        return {
+            "id": self.collab.collab_id,
+            "thread_id": self.thread_id,
+            "title": self.collab.title,
+            "mode": self.collab.mode.value,
+            "status": state.status.value,
+            "reason": state.reason,
+            "awaited_agents": list(state.awaited_agents),
+            "turns": state.closed,
+            "messages": state.messages,
+            "usage": state.usage.to_json_data(),
+            "opened_at": timestamp_from_ms(state.opened_ms),
+            "ended_at": None if ended_ms is None else timestamp_from_ms(ended_ms),
+            "parent": self.parent,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadableRow:
+    """Row of a session whose stored form cannot be read."""
+
+    id: str
+    #: Time at which it was listed, in milliseconds since the epoch.
+    opened_ms: int
+    error: str
+    parent: None = None
+
+    def cells(self, _depth: int) -> tuple[str | Text, ...]:
+        """Return the cells, as those of a `SessionListRow`."""
+        return "", _cut("unreadable", style="red"), "", "", _cut(printable(self.error))
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """Return the row as JSON data."""
+        opened_at = timestamp_from_ms(self.opened_ms)
+        return {"id": self.id, "status": "unreadable", "opened_at": opened_at, "error": self.error}
+
+
+AnyRow = SessionListRow | UnreadableRow
+
+
+def _in_tree_order(sessions: Sequence[AnyRow]) -> Iterator[tuple[int, AnyRow]]:
+    """Yield the sessions with their depth: sub-sessions follow their parent, if it is among them, oldest first."""
+    ids = {it.id for it in sessions}
+    below: dict[str | None, list[AnyRow]] = {}
+    for it in sessions:
+        below.setdefault(it.parent if it.parent in ids else None, []).append(it)
+
+    def visit(parent: str, depth: int) -> Iterator[tuple[int, AnyRow]]:
+        for it in reversed(below.get(parent, ())):
+            yield depth, it
+            yield from visit(it.id, depth + 1)
+
+    for it in below.get(None, ()):
+        yield 0, it
+        yield from visit(it.id, 1)
+
+
+def session_table(sessions: Sequence[AnyRow]) -> Table:
+    """Return a table of sessions, one line each; a narrow terminal cuts status and title, never an id."""
+    ids = shortest_ids([it.id for it in sessions])
+    table = plain_table(
+        "id", "opened", "mode", "status", "turns", "tokens", "title", right=("turns", "tokens")
+    )
+    for column in table.columns:
+        column.no_wrap = column.header not in ("status", "title")
+    for depth, it in _in_tree_order(sessions):
+        table.add_row(ids[it.id], relative_age(it.opened_ms), *it.cells(depth))
+    return table
+
+
+def _indented(depth: int, title: str) -> str:
+    return f"{'  ' * (depth - 1)}↳ {title}" if depth else title
+
+
+def _cut(text: str, *, style: str = "") -> Text:
+    """Return text on one line, cut if the column is too narrow."""
+    indent = " " * (len(text) - len(text.lstrip()))
+    return Text(indent + " ".join(text.split()), style=style, no_wrap=True, overflow="ellipsis")
+
+
+def list_rows(client: Client, wanted: SessionFilter) -> Iterator[AnyRow]:
+    """Yield live and archived sessions, newest first; without Redis, only archived ones that have ended."""
+    try:
+        redis = connect(client.redis_url)
+        check_reachable(redis, client.redis_url)
+    except RedisUnavailable as error:
+        if client.archived() is None:
+            raise
+        console(stderr=True).print(
+            f"Redis is unavailable, listing only archived sessions that have ended: {error}"
+        )
+        return _archived(client, wanted, is_live=lambda it: it.fields.get("ended_ms") is None)
+    archived = _archived(client, wanted, is_live=lambda it: is_live(redis, it.session_id, it.opened_ms))
+    return merge(_live(client, wanted), archived, key=lambda it: it.opened_ms, reverse=True)
+
+
+def _live(client: Client, wanted: SessionFilter) -> Iterator[AnyRow]:
+    for job, listed_ms in installation_of(client).sessions.iterate_live():
+        try:
+            row = job if isinstance(job, Unreadable) else read_record("session", job.id, partial(_row, job))
+        except SessionNotFound:  # it has expired since
+            continue
+        if isinstance(row, SessionListRow):
+            if _fits(row, wanted):
+                yield row
+        elif wanted == SessionFilter():
+            yield UnreadableRow(row.name, listed_ms, row.why)
+
+
+def _row(job: CollabJob) -> SessionListRow:
+    parent = job.parent.session_id if job.parent else None
+    row = SessionListRow(job.collab(), job.state(), parent, job.spec.thread_id)
+    row.to_json()  # reads each field
+    return row
+
+
+def _archived(
+    client: Client, wanted: SessionFilter, *, is_live: Callable[[ListedSession], bool]
+) -> Iterator[AnyRow]:
+    reader, cursor = client.archived(), None
+    while reader is not None:
+        page = reader.page(wanted, after=cursor, limit=_PAGE)
+        for it in page.items:
+            if read_record("session", it.session_id, partial(is_live, it)) is False:
+                row = read_record("archived session", it.session_id, partial(_archived_row, it))
+                yield (
+                    row if isinstance(row, SessionListRow) else UnreadableRow(row.name, it.opened_ms, row.why)
+                )
+        cursor = page.cursor
+        if cursor is None:
+            return
+
+
+def _archived_row(it: ListedSession) -> SessionListRow:
+    spec = parse_json(it.documents.spec)
+    row = SessionListRow(
+        Collab.model_validate_json(it.documents.collab),
+        state_of(it.session_id, it.fields, {}),
+        parent_of(spec),
+        spec.get("thread_id"),
+    )
+    row.to_json()  # reads each field
+    return row
+
+
+def _fits(it: SessionListRow, wanted: SessionFilter) -> bool:
+    collab, state = it.collab, it.state
+    return (
+        wanted.status in (None, state.status.value)
+        and wanted.mode in (None, collab.mode.value)
+        and wanted.participant in (None, *(p.participant_id for p in collab.participants))
+        and wanted.tag in (None, *(collab.meta.tags or ()))
+        and wanted.thread_id in (None, it.thread_id, collab.collab_id)
+        and (wanted.since_ms is None or state.opened_ms >= wanted.since_ms)
+        and (wanted.until_ms is None or state.opened_ms < wanted.until_ms)
+    )
