@@ -22,8 +22,7 @@ from symposia.workers.local.services import worker_command
 
 LOADED = """
 import sys
-from symposia.workers.__main__ import find_app
-from symposia.workers.__main__ import run
+from symposia.workers.__main__ import find_app, run
 try:
     run(find_app, sys.argv[1:])
 finally:

@@ -53,11 +53,17 @@ def registry(terminal):
     return write
 
 
-@pytest.mark.parametrize(("text", "problem"), [*BROKEN.values(), *MISSING.values()], ids=[*BROKEN, *MISSING])
-def test_doctor_names_file_entry_field_and_rule(terminal, registry, text, problem):
+@pytest.mark.parametrize(
+    ("text", "problem", "grade"),
+    [*((*it, "bad") for it in BROKEN.values()), *((*it, "warning") for it in MISSING.values())],
+    ids=[*BROKEN, *MISSING],
+)
+def test_doctor_names_file_entry_field_and_rule(terminal, registry, text, problem, grade):
     path = registry(text)
     findings = terminal.call("doctor", "--json").json()["findings"]
-    assert [it for it in findings if it["text"].startswith(f"{path}: {problem}")], findings
+    assert [it["grade"] for it in findings if it["text"].startswith(f"{path}: {problem}")] == [grade], (
+        findings
+    )
 
 
 @pytest.mark.parametrize(("text", "problem"), BROKEN.values(), ids=list(BROKEN))

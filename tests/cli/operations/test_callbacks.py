@@ -13,30 +13,27 @@ from servers.ports import own_port
 from servers.remote_system import post
 
 
-@pytest.mark.long
-def test_callbacks_server_listens_until_ctrl_c(terminal):
+@pytest.fixture
+def server(terminal):
+    """The running command, and its port."""
     port = own_port()
     running = terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
-    url = f"http://127.0.0.1:{port}/replies"
-    until(lambda: _answers(url), what="it answers")
-    assert post(url, {"text": "hello"})[0] == 400
-    assert running.interrupt().ended().code == 0
+    until(lambda: _answers(port), what="it answers")
+    return running, port
 
 
 @pytest.mark.long
-def test_callbacks_server_ends_at_sigterm(terminal):
-    port = own_port()
-    running = terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
-    until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="it answers")
-    running.process.terminate()
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_callbacks_server_listens_until_a_signal(server, number):
+    running, port = server
+    assert post(_url(port), {"text": "hello"})[0] == 400
+    running.process.send_signal(number)
     assert running.ended().code == 0
 
 
 @pytest.mark.long
-def test_port_in_use_is_reported_in_one_line(terminal):
-    port = own_port()
-    terminal.start("callbacks", "--port", str(port)).until("press Ctrl-C to stop")
-    until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="the first one answers")
+def test_port_in_use_is_reported_in_one_line(terminal, server):
+    _, port = server
     said = terminal.run("callbacks", "--port", str(port))
     assert said.code == 2
     assert f"port: cannot be used on 127.0.0.1: Address already in use (got {port})" in said.err
@@ -51,14 +48,18 @@ def test_sigterm_ends_the_server_in_a_container(terminal):
         pytest.skip("needs namespaces of users and processes")
     port = own_port()
     running = terminal.start("callbacks", "--port", str(port), inside=namespace)
-    until(lambda: _answers(f"http://127.0.0.1:{port}/replies"), what="it answers")
+    until(lambda: _answers(port), what="it answers")
     (server,) = psutil.Process(running.process.pid).children()
     server.send_signal(signal.SIGTERM)
     assert running.ended().code == 0
 
 
-def _answers(url):
+def _url(port):
+    return f"http://127.0.0.1:{port}/replies"
+
+
+def _answers(port):
     try:
-        return post(url, {})[0] == 400
+        return post(_url(port), {})[0] == 400
     except OSError:
         return False

@@ -142,17 +142,6 @@ def test_doctor_accepts_the_embedded_server(bare: Terminal):
         assert [it["grade"] for it in findings(bare, "Redis")] == ["ok"]
 
 
-def test_problems_of_the_agents_file_are_reported(terminal: Terminal):
-    (terminal.folder / "registry.toml").write_text('[agents.x]\nkind = "python"\ncallable = "nowhere:x"\n')
-    told = findings(terminal, "agents")
-    assert [it["grade"] for it in told] == ["ok", "warning"]
-    assert "registry.toml: [agents.x] callable: ImportError: nowhere:x" in told[1]["text"]
-    (terminal.folder / "registry.toml").write_text("[agents.x]\n")
-    (finding,) = findings(terminal, "agents")
-    assert finding["grade"] == "bad"
-    assert "[agents.x]" in finding["text"]
-
-
 def test_doctor_finds_code_in_the_working_folder(terminal: Terminal):
     (terminal.folder / "my_agents.py").write_text("def speak(turn):\n    return 'here'\n")
     (terminal.folder / "registry.toml").write_text(

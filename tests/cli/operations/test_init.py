@@ -52,12 +52,6 @@ def test_init_overwrites_only_with_force(tmp_path: Path):
     assert (tmp_path / "agents.toml").read_text() != "mine"
 
 
-def test_init_reports_a_folder_that_is_a_file(tmp_path: Path):
-    (tmp_path / "file").touch()
-    with pytest.raises(InvalidInput, match="folder: must be writable"):
-        copy_starter(tmp_path / "file", force=False)
-
-
 def test_init_with_force_follows_no_link(tmp_path: Path):
     shared, folder = tmp_path / "shared.toml", tmp_path / "project"
     shared.write_text("mine")
@@ -70,15 +64,19 @@ def test_init_with_force_follows_no_link(tmp_path: Path):
     assert not any(it.is_symlink() for it in folder.iterdir())
 
 
-def test_init_reports_a_name_that_cannot_be_a_folder(tmp_path: Path):
-    with pytest.raises(InvalidInput, match="folder: must be writable: File name too long"):
-        copy_starter(tmp_path / ("x" * 300), force=False)
-
-
-def test_init_reports_a_pipe_in_place_of_a_file(tmp_path: Path):
-    os.mkfifo(tmp_path / "agents.toml")
-    with pytest.raises(InvalidInput, match=r"folder: must be writable: .* is a named pipe"):
-        copy_starter(tmp_path, force=True)
+@pytest.mark.parametrize(
+    ("folder", "prepare", "rule"),
+    [
+        ("file", lambda path: path.touch(), ""),
+        ("x" * 300, lambda _: None, "File name too long"),
+        ("there", lambda path: path.mkdir() or os.mkfifo(path / "agents.toml"), ".* is a named pipe"),
+    ],
+    ids=["file", "long name", "pipe"],
+)
+def test_init_reports_what_it_cannot_write(tmp_path: Path, folder: str, prepare, rule: str):
+    prepare(tmp_path / folder)
+    with pytest.raises(InvalidInput, match=f"folder: must be writable: {rule}"):
+        copy_starter(tmp_path / folder, force=True)
 
 
 def test_first_program_needs_nothing_else(tmp_path: Path):

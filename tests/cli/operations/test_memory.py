@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 from redis import Redis
-from typer.testing import CliRunner
 
 from processes.terminal import Terminal
-from symposia.cli.app import build_app
 from symposia.client.building.memory import dialog_memory, memory_rules, memory_url
 from symposia.config.settings import load_settings
 from symposia.config.sources import ALTERNATIVE_NAMES
@@ -46,13 +44,6 @@ def spoken(memory):
     memory.store(*HERE, {"amount": 5000, "recipient": "+254712345678"}, service="payment", updated_by="payer")
     memory.store(*HERE, {"from": "Nairobi", "to": "London"}, service="travel", updated_by="parser")
     return memory
-
-
-@pytest.mark.parametrize("command", ["show", "export", "forget", "share", "unshare"])
-def test_every_command_has_an_example(command):
-    said = CliRunner().invoke(build_app(), ["memory", command, "--help"])
-    assert said.exit_code == 0
-    assert f"symposia memory {command}" in said.output.split("Example: ")[1]
 
 
 def test_show_hides_private_values(terminal, spoken):

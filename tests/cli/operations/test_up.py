@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.request import ProxyHandler, build_opener
 
@@ -21,12 +22,14 @@ pytestmark = pytest.mark.timeout(180)
 
 
 @pytest.fixture
-def up(bare: Terminal) -> Running:
+def up(bare: Terminal) -> Iterator[Running]:
+    """All services; a test ends them, and none of them may be left."""
     keep_port(Path(bare.settings["data_dir"]))
     running = bare.start("up", "--no-flower", "--no-local-model", "--concurrency", "2")
     running.until("press Ctrl-C to stop all services")
     until(lambda: bare.call("doctor").code == 0, timeout_s=40, what="all is well")
-    return running
+    yield running
+    bare.wait_until_nothing_runs()
 
 
 def named(terminal: Terminal, word: str):
@@ -42,7 +45,6 @@ def test_up_runs_sessions_and_ctrl_c_stops_everything(bare: Terminal, up: Runnin
     assert ended.code == 0
     assert "up       | server at redis://:***@127.0.0.1:" in ended.out
     assert "up       | stopping after the turns in flight" in ended.out
-    bare.wait_until_nothing_runs()
 
 
 @pytest.mark.long
@@ -50,20 +52,17 @@ def test_up_runs_sessions_and_ctrl_c_stops_everything(bare: Terminal, up: Runnin
 def test_other_signals_stop_up(bare: Terminal, up: Running, number):
     up.process.send_signal(number)
     assert up.ended().code == 0
-    bare.wait_until_nothing_runs()
 
 
 @pytest.mark.long
 def test_no_process_survives_a_killed_up(bare: Terminal, up: Running):
     up.process.kill()
-    bare.wait_until_nothing_runs()
 
 
 @pytest.mark.long
 def test_up_prints_ready_once_its_workers_are(bare: Terminal, up: Running):
     up.until("up       | ready")
     assert up.interrupt().ended().out.count("up       | ready") == 1
-    bare.wait_until_nothing_runs()
 
 
 def test_port_of_flower_in_use_is_one_line(bare: Terminal):
@@ -83,7 +82,6 @@ def test_a_second_up_is_reported(bare: Terminal, up: Running):
     second.until(f"worker1@{socket.gethostname()} may run already: if another `symposia up` runs")
     second.interrupt().ended()
     up.interrupt().ended()
-    bare.wait_until_nothing_runs()
 
 
 @pytest.mark.long
@@ -99,7 +97,6 @@ def test_dead_processes_are_restarted(bare: Terminal, up: Running, pair_file):
     session = bare.run("submit", pair_file).out.strip()
     assert bare.run("watch", session).code == 0
     up.interrupt().ended()
-    bare.wait_until_nothing_runs()
 
 
 @pytest.mark.long
@@ -116,7 +113,6 @@ def test_up_runs_and_restarts_a_beat(bare: Terminal, up: Running):
     up.until("beat: was ended by SIGKILL")
     until(lambda: named(bare, "--pidfile="), what="it is started again")
     assert up.interrupt().ended().code == 0
-    bare.wait_until_nothing_runs()
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -35,6 +36,19 @@ def process(terminal: Terminal, name: str) -> psutil.Process:
     return found
 
 
+def speaking(terminal: Terminal, gated_file: str) -> str:
+    """Submit a session, and return its id once its second turn runs."""
+    session = terminal.call("submit", gated_file).out.strip()
+    terminal.wait_until_speaks(session, "bob")
+    return session
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(terminal: Terminal) -> Iterator[None]:
+    yield
+    terminal.wait_until_nothing_runs()
+
+
 def test_all_processes_run_turns(terminal: Terminal, gated_file: str, gate: Path):
     """Each has one thread, and two turns run at the same time."""
     worker = start(terminal, "--concurrency", "1")
@@ -46,14 +60,12 @@ def test_all_processes_run_turns(terminal: Terminal, gated_file: str, gate: Path
         assert terminal.run("watch", session).code == 0
     worker.process.terminate()
     assert worker.ended().code == 0
-    terminal.wait_until_nothing_runs()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_first_signal_waits_for_the_turns(terminal: Terminal, gated_file: str, gate: Path, number: int):
     worker = start(terminal)
-    session = terminal.call("submit", gated_file).out.strip()
-    terminal.wait_until_speaks(session, "bob")
+    session = speaking(terminal, gated_file)
     worker.process.send_signal(number)
     worker.until("stopping after the turns in flight")
     worker.process.send_signal(signal.SIGTERM)  # another one has no effect
@@ -64,29 +76,24 @@ def test_first_signal_waits_for_the_turns(terminal: Terminal, gated_file: str, g
     assert terminal.call("show", session).out.count("bob") > 1
 
 
-def test_second_ctrl_c_cancels_the_turns(terminal: Terminal, gated_file: str):
+@pytest.mark.parametrize(
+    "signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGQUIT,)], ids=["Ctrl-C", "QUIT"]
+)
+def test_second_ctrl_c_and_sigquit_cancel_the_turns(terminal: Terminal, gated_file: str, signals):
     worker = start(terminal)
-    session = terminal.call("submit", gated_file).out.strip()
-    terminal.wait_until_speaks(session, "bob")
-    worker.interrupt().until("stopping after the turns in flight")
-    worker.interrupt().ended()
+    session = speaking(terminal, gated_file)
+    for number in signals[:-1]:
+        worker.process.send_signal(number)
+        worker.until("stopping after the turns in flight")
+    worker.process.send_signal(signals[-1])
+    worker.ended()
     terminal.wait_until_nothing_runs()
     assert terminal.call("show", session, "--json").json()["status"] == "active"
 
 
-def test_sigquit_cancels_the_turns(terminal: Terminal, gated_file: str):
-    worker = start(terminal)
-    session = terminal.call("submit", gated_file).out.strip()
-    terminal.wait_until_speaks(session, "bob")
-    worker.process.send_signal(signal.SIGQUIT)
-    worker.ended()
-    terminal.wait_until_nothing_runs()
-
-
 def test_killed_process_is_replaced(terminal: Terminal, gated_file: str, gate: Path):
     worker = start(terminal)
-    session = terminal.call("submit", gated_file).out.strip()
-    terminal.wait_until_speaks(session, "bob")
+    session = speaking(terminal, gated_file)
     for name in ("w-1@here", "w-2@here"):
         process(terminal, name).kill()
     gate.touch()
@@ -94,13 +101,11 @@ def test_killed_process_is_replaced(terminal: Terminal, gated_file: str, gate: P
     assert terminal.run("watch", session, timeout_s=90).code == 0
     worker.process.terminate()
     assert worker.ended().code == 0
-    terminal.wait_until_nothing_runs()
 
 
 def test_no_process_survives_a_killed_supervisor(terminal: Terminal):
     worker = start(terminal)
     worker.process.kill()
-    terminal.wait_until_nothing_runs()
 
 
 def test_forwarded_sighup_restarts_all(terminal: Terminal):
@@ -110,7 +115,6 @@ def test_forwarded_sighup_restarts_all(terminal: Terminal):
     until(lambda: worker.err.count(" ready.") == 4, timeout_s=60, what="both are ready again")
     worker.process.terminate()
     assert worker.ended().code == 0
-    terminal.wait_until_nothing_runs()
 
 
 def test_failing_process_ends_all_with_its_exit_code(terminal: Terminal):
@@ -119,7 +123,6 @@ def test_failing_process_ends_all_with_its_exit_code(terminal: Terminal):
         worker = terminal.start("worker", "--processes", "2", "--metrics-port", port)
         worker.until("worker 1 failed 5 times in a row", timeout_s=90)
         assert worker.ended().code == BAD_CONFIGURATION
-    terminal.wait_until_nothing_runs()
 
 
 def test_only_the_first_process_serves_metrics(terminal: Terminal):
@@ -132,4 +135,3 @@ def test_only_the_first_process_serves_metrics(terminal: Terminal):
     assert serving == {"w-1@here": {port}, "w-2@here": set()}
     os.kill(worker.process.pid, signal.SIGTERM)
     assert worker.ended().code == 0
-    terminal.wait_until_nothing_runs()

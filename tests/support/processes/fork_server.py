@@ -55,7 +55,6 @@ _IMPORTED = (
     "symposia.tasks.celery_tasks",
     "symposia.workers.callbacks",
     "symposia.workers.local.services_group",
-    "symposia.workers.__main__",
     "symposia.workers.worker_app",
 )
 _MAX_ORDER = 1 << 17
