@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..models.text.words import count_of
 from .common.options import AsJson
 from .common.screen import console, print_json, printable
 
@@ -263,7 +264,6 @@ def _print_data(found: dict[str, tuple[LintFinding, ...]], errors: int, *, sarif
 
 
 def _print_findings(found: dict[str, tuple[LintFinding, ...]], errors: int) -> None:
-
     screen = console()
     for line in count_lines(found):
         screen.print(printable(line), soft_wrap=True)
@@ -273,6 +273,5 @@ def _print_findings(found: dict[str, tuple[LintFinding, ...]], errors: int) -> N
             for line in hint.split("\n") if hint else ():
                 screen.print(printable(f"    {line}"), soft_wrap=True, style="green")
     total = sum(map(len, found.values()))
-    counted = (("file", len(found)), ("error", errors), ("warning", total - errors))
-    files, *rest = (f"{number} {word}{'' if number == 1 else 's'}" for word, number in counted)
-    console(stderr=True).print(f"{files}: {', '.join(rest)}")
+    counts = f"{count_of(errors, 'error')}, {count_of(total - errors, 'warning')}"
+    console(stderr=True).print(f"{count_of(len(found), 'file')}: {counts}")

@@ -52,10 +52,10 @@ PANELS: dict[str, dict[str, tuple[str, ...]]] = {
         )
     },
     "Human answers and usage": {"sessions.inbox": ("inbox", "reply"), "operations.tenant": ("tenant",)},
-    "Evaluations": {"evaluations.evaluate": ("eval",)},
+    "Evaluations": {"evaluations": ("eval",)},
     "Reviews and schedules": {"reviews.review": ("review",), "reviews.schedule": ("schedule",)},
     "Tasks and conversations": {"workspace.task": ("task",), "workspace.conversation": ("conversation",)},
-    "Archive and memory": {"operations.memory": ("memory",), "operations.archive": ("restore", "prune")},
+    "Archive and memory": {"operations.storage": ("memory", "restore", "prune")},
     "Alignment documents": {"alignment": ("lint", "dialogue")},
     "Operations": {
         "operations.serve": ("up", "worker", "beat", "flower", "callbacks"),

@@ -164,7 +164,6 @@ def _list(as_json: bool) -> None:
 
 
 def _report(written: list[Path], commands: list[str], as_json: bool) -> None:
-
     if as_json:
         print_json({"written": [str(path) for path in written], "next": commands})
         return

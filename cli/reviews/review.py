@@ -11,8 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..common.options import AsJson, Exclude, Include, Participant, Tag, Verbose
-from . import evaluate
-from . import runs as reviews
+from . import runs
 from .options import (
     Against,
     Branch,
@@ -67,8 +66,7 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(cls=DefaultGroup, help=_HELP)
     group.command(DEFAULT_COMMAND)(files)
     group.command()(sessions)
-    evaluate.add_to(group)
-    reviews.add_to(group)
+    runs.add_to(group)
     app.add_typer(group, name="review")
 
 

@@ -1,4 +1,4 @@
-"""`symposia review list`, `trend`, `show`, `cancel` and `retry`."""
+"""`symposia review eval`, `list`, `trend`, `show`, `cancel` and `retry`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ...models.text.words import count_of
-from ..common.options import AsJson, open_client
+from ...reviews.values.defect_set import DefectSet
+from ..common.options import AsJson, Verbose, open_client
 from ..common.screen import console, print_json, printable
-from .options import DocumentFormat
+from .options import (
+    Config,
+    DocumentFormat,
+    DryRun,
+    Everything,
+    MaxTokens,
+    MaxUsd,
+    MinConfidence,
+    Model,
+    NoConfig,
+    Parallel,
+    chosen_config,
+)
 
 if TYPE_CHECKING:
-    from ...client import Client
     from ...reviews.job import ReviewJob
     from ...reviews.progress import Progress
 
@@ -23,9 +35,67 @@ ReviewId = Annotated[str, typer.Argument(metavar="ID", help="Review id, or at le
 
 def add_to(group: typer.Typer) -> None:
     """Add the commands."""
+    group.command("eval")(evaluate)
     group.command("list")(list_all)
     for command in (trend, show, cancel, retry):
         group.command()(command)
+
+
+def evaluate(  # noqa: PLR0913 - each is an option
+    dataset: Annotated[
+        Path, typer.Argument(help="Folder with dataset.toml, such as examples/review_eval, or such a file.")
+    ],
+    panel: Annotated[
+        str, typer.Option(help="Panel to evaluate: code, pair, or a panel of panels.toml.")
+    ] = "code",
+    model: Model = None,
+    defect_set: Annotated[
+        DefectSet | None, typer.Option("--set", help="Only the files of this set.", show_default="both sets")
+    ] = None,
+    config: Config = None,
+    no_config: NoConfig = False,
+    everything: Everything = False,
+    max_tokens: MaxTokens = None,
+    max_usd: MaxUsd = None,
+    parallel: Parallel = None,
+    min_confidence: MinConfidence = None,
+    dry_run: DryRun = False,
+    verbose: Verbose = False,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate a panel and model: recall and precision for each kind of planted defect.
+
+    With an archive, an interrupted evaluation continues: files that this panel has reviewed are not reviewed again,
+    unless --all is given.
+
+    Example: [bold]symposia review eval examples/review_eval --model house --set tuning[/bold]
+    """
+    settings = chosen_config(config, no_config=no_config)
+    from ...reviews.evaluation.dataset import read_dataset, request_for_dataset
+    from ...reviews.values.panels import BatchLimits
+    from ...reviews.values.runs import RunState
+    from ...reviews.values.scores import score_run
+    from .local_review import LocalReviewRequest, ReviewProgress, estimate_local_review, run_local_review
+    from .output import print_scores
+    from .run_review import print_estimate
+
+    loaded = read_dataset(dataset, chosen=defect_set)
+    asked = LocalReviewRequest(
+        order=lambda _: request_for_dataset(
+            loaded, panel=panel, model=model, everything=everything, config=settings
+        ),
+        limits=BatchLimits(max_tokens=max_tokens, max_usd=max_usd),
+        parallel=parallel,
+        min_confidence=min_confidence,
+    )
+    if dry_run:
+        print_estimate(estimate_local_review(asked), as_json=as_json)
+        return
+    with ReviewProgress(console(stderr=True), verbose=verbose, as_json=as_json) as progress:
+        run = run_local_review(asked, progress).run
+    print_scores(score_run(loaded.dataset, loaded.defects, run), run, model=model, as_json=as_json)
+    if run.state is not RunState.COMPLETED:
+        raise typer.Exit(1)
 
 
 def list_all(
@@ -36,7 +106,7 @@ def list_all(
 
     Example: [bold]symposia review list[/bold]
     """
-    found = _client().reviews(limit=limit).items
+    found = open_client().reviews(limit=limit).items
     if as_json:
         print_json([it.to_json() for it in found])
         return
@@ -69,7 +139,7 @@ def trend(
     """
     from ...models.text.ids import timestamp_from_ms
 
-    found = _client().review_trend(root, panel=panel, branch=branch, limit=limit)
+    found = open_client().review_trend(root, panel=panel, branch=branch, limit=limit)
     if as_json:
         print_json([asdict(it) for it in found])
         return
@@ -99,7 +169,7 @@ def show(
     """
     from .output import Reports, print_findings, write_reports
 
-    client, reports = _client(), Reports.of([format] if format else [], output)
+    client, reports = open_client(), Reports.of([format] if format else [], output)
     job = client.get_review(review)
     run, progress = job.run(), _progress(job)
     write_reports(
@@ -132,7 +202,7 @@ def cancel(review: ReviewId, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia review cancel 3f2a91c4[/bold]
     """
-    job = _client().get_review(review)
+    job = open_client().get_review(review)
     _print_state(job, "is cancelled" if job.cancel() else "had already ended", as_json=as_json)
 
 
@@ -141,20 +211,14 @@ def retry(review: ReviewId, as_json: AsJson = False) -> None:
 
     Example: [bold]symposia review retry 3f2a91c4[/bold]
     """
-    job = _client().get_review(review)
+    job = open_client().get_review(review)
     count = job.retry()
     _print_state(
         job, f"retries {count_of(count, 'item')}" if count else "has no items to retry", as_json=as_json
     )
 
 
-def _client() -> Client:
-
-    return open_client()
-
-
 def _print_state(job: ReviewJob, words: str, *, as_json: bool) -> None:
-
     if as_json:
         summary: dict[str, Any] = {"id": job.id, "state": job.progress().state}
         print_json(summary)

@@ -264,5 +264,4 @@ def history(
 
 
 def _schedules() -> Schedules:
-
     return open_client().schedules

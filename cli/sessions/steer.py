@@ -78,7 +78,6 @@ def cancel(
 
 
 def _print_status(job: CollabJob, words: str, *, as_json: bool) -> None:
-
     if as_json:
         print_json({"id": job.id, "status": job.status().value})
     else:

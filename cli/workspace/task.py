@@ -119,7 +119,6 @@ def leave(task: TaskId, agent: As, as_json: AsJson = False) -> None:
 
 
 def _print_task(task: Task, *, as_json: bool = False) -> None:
-
     if as_json:
         print_json(task.to_wire())
         return

@@ -94,3 +94,11 @@ def gated_file(tmp_path: Path, gate: Path) -> str:
     waits = f"parameters: {{gate: {gate}, gate_turn: 2}}\n"
     path.write_text(PAIR.replace("agent: echo", "agent: gated") + waits)
     return str(path)
+
+
+@pytest.fixture
+def spoken(busy: Terminal, pair_file: str) -> str:
+    """The id of a session that has ended."""
+    session = busy.call("submit", pair_file).out.strip()
+    assert busy.call("watch", session).code == 0
+    return session

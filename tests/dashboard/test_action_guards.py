@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from servers.flower import FlowerServer, action_headers
+from sessions.submitted import submit_two
+from symposia.client import Client
 from symposia.dashboard.handlers.base import ActionHandler, DashboardHandler
 from symposia.dashboard.installer import AssetHandler, dashboard_handlers
 
@@ -64,23 +66,29 @@ def test_cross_site_or_anonymous_action_is_refused(dashboard):
         assert flower.get(path).status == 403, path
 
 
+@pytest.mark.leaves_keys
 @pytest.mark.parametrize(
     "environment", [{"FLOWER_UNAUTHENTICATED_API": "true"}, pytest.param({}, marks=pytest.mark.long)]
 )
-def test_no_authentication_means_no_actions(start_flower, environment):
-    flower = start_flower(environment=environment)
-    assert no_actions(flower)
+def test_no_authentication_means_no_actions(start_flower, client, environment):
+    check_no_actions(start_flower(environment=environment), client)
 
 
-def test_read_only_mode_has_no_actions(start_flower):
+@pytest.mark.leaves_keys
+def test_read_only_mode_has_no_actions(start_flower, client):
     user = "ann:as-long-as-it-is-secret"
     flower = start_flower("--read-only", environment={"FLOWER_BASIC_AUTH": user}, credentials=user)
-    assert no_actions(flower)
+    check_no_actions(flower, client)
 
 
-def no_actions(flower: FlowerServer) -> bool:
-    page = flower.get("/collabs").text
-    assert 'data-token=""' in page
-    assert "data-actions" not in page
+def check_no_actions(flower: FlowerServer, client: Client) -> None:
+    job = submit_two(client, "A talk")
+    assert 'data-token=""' in flower.get("/collabs").text
+    for path in ("/collabs", f"/collabs/{job.id}", "/inbox", "/schedules", "/reviews"):
+        page = flower.get(path)
+        assert (page.status, "data-actions" in page.text) == (200, False), path
     own = {"Origin": f"http://127.0.0.1:{flower.port}", "Sec_Fetch_Site": "same-origin"}
-    return all(flower.post(path, **own).status == 403 for path in ACTIONS)
+    for path in ACTIONS:
+        for action in (path, path.replace(UNKNOWN, job.id)):
+            assert flower.post(action, **own).status == 403, action
+    assert job.status() == "active"

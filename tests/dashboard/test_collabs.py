@@ -24,6 +24,15 @@ def listed(flower: FlowerServer, query: str = "") -> list[str]:
     return [row["title"] for row in flower.json(f"/api/collabs?{query}")["collabs"]]
 
 
+def titles_of_pages(flower: FlowerServer, path: str) -> list[str]:
+    titles, after = [], ""
+    while after is not None:
+        page = flower.json(f"{path}&after={after}")
+        titles += [row["title"] for row in page["collabs"]]
+        after = page["next"]
+    return titles
+
+
 def test_sessions_are_listed_filtered_and_sorted(flower: FlowerServer, client: Client):
     jobs = [submit_two(client, f"Line {name}") for name in "abc"]
     song = submit_two(client, "A song", mode="round_robin")
@@ -45,11 +54,7 @@ def test_pages_are_consecutive(dashboard):
     for number in range(5):
         submit_two(dashboard.client, f"Page {number}")
     until(lambda: len(listed(dashboard.flower, "q=page")) == 5)
-    titles, after = [], ""
-    while after is not None:
-        page = dashboard.flower.json(f"/api/collabs?q=page&sort=title&order=asc&limit=2&after={after}")
-        titles += [row["title"] for row in page["collabs"]]
-        after = page["next"]
+    titles = titles_of_pages(dashboard.flower, "/api/collabs?q=page&sort=title&order=asc&limit=2")
     assert titles == [f"Page {number}" for number in range(5)]
 
 
@@ -102,11 +107,7 @@ def test_archived_sessions_are_paged_and_listed_once(dashboard):
         )
         try:
             flower.start()
-            titles, after = [], ""
-            while after is not None:
-                page = flower.json(f"/api/collabs/archived?q=OLD&limit=2&after={after}")
-                titles += [row["title"] for row in page["collabs"]]
-                after = page["next"]
+            titles = titles_of_pages(flower, "/api/collabs/archived?q=OLD&limit=2")
             assert titles == [f"Old {number}" for number in reversed(range(5))]
             (row,) = flower.json(f"/api/collabs/archived?q={jobs[0].id[:8]}")["collabs"]
             assert (row["id"], row["archived"], row["status"], row["turns"]) == (

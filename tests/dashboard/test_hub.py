@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
@@ -63,6 +63,15 @@ async def hub_of(url: str) -> AsyncIterator[tuple[Hub, SessionList]]:
         await redis.aclose()
 
 
+def run(
+    follow: Callable[[Client], Coroutine[None, None, None]], url: str, broker_url: str, folder: Path
+) -> None:
+    """Runs a test with a client of the server; a cluster cannot be the broker."""
+    settings = load_settings(redis_url=url, broker_url=broker_url, data_dir=str(folder))
+    with Client(settings, worker_grace_s=1) as client:
+        asyncio.run(follow(client))
+
+
 async def parts_of(hub: Hub, session_id: str, wanted: str) -> str:
     """The stream of the first entry of a session with a text."""
     async with (
@@ -77,8 +86,6 @@ async def parts_of(hub: Hub, session_id: str, wanted: str) -> str:
 
 
 def test_hub_follows_all_sessions_and_single_streams(url: str, redis_url: str, tmp_path: Path):
-    settings = load_settings(redis_url=url, broker_url=redis_url, data_dir=str(tmp_path))
-
     async def follow(client: Client) -> None:
         first = submit_two(client, "Before")
         async with hub_of(url) as (hub, sessions):
@@ -96,8 +103,7 @@ def test_hub_follows_all_sessions_and_single_streams(url: str, redis_url: str, t
             await until(sessions, lambda: statuses(sessions)["Line 3"] == "cancelled")
             assert sessions.counts["active"] == 3
 
-    with Client(settings, worker_grace_s=1) as client:
-        asyncio.run(follow(client))
+    run(follow, url, redis_url, tmp_path)
 
 
 def test_cancelled_session_is_sent_once(redis_url: str, tmp_path: Path):
@@ -115,16 +121,13 @@ def test_cancelled_session_is_sent_once(redis_url: str, tmp_path: Path):
             assert sessions.revision == revision
             assert not await sessions.wait_for_change(revision, timeout_s=0.1)
 
-    settings = load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=str(tmp_path))
-    with Client(settings, worker_grace_s=1) as client:
-        asyncio.run(follow(client))
+    run(follow, redis_url, redis_url, tmp_path)
 
 
 def test_damaged_keys_do_not_delay_other_sessions(
     url: str, redis_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(hub_module, "_WHOLE_EVERY", 1)
-    settings = load_settings(redis_url=url, broker_url=redis_url, data_dir=str(tmp_path))
 
     async def follow(client: Client) -> None:
         jobs = {part: submit_two(client, part) for part in ("events", "journal", "fields", "text", "intact")}
@@ -156,8 +159,7 @@ def test_damaged_keys_do_not_delay_other_sessions(
             assert jobs["fields"].id in sessions
             assert jobs["events"].id not in sessions
 
-    with Client(settings, worker_grace_s=1) as client:
-        asyncio.run(follow(client))
+    run(follow, url, redis_url, tmp_path)
 
 
 def test_session_of_a_newer_version_is_listed_with_the_error(redis_url: str, tmp_path: Path):
@@ -171,9 +173,7 @@ def test_session_of_a_newer_version_is_listed_with_the_error(redis_url: str, tmp
             assert row is not None
             assert "was written by a newer version of Symposia" in str(row["attention_text"])
 
-    settings = load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=str(tmp_path))
-    with Client(settings, worker_grace_s=1) as client:
-        asyncio.run(follow(client))
+    run(follow, redis_url, redis_url, tmp_path)
 
 
 def test_session_that_no_worker_sweeps_is_stuck(redis_url: str, tmp_path: Path):
@@ -188,9 +188,7 @@ def test_session_that_no_worker_sweeps_is_stuck(redis_url: str, tmp_path: Path):
             assert row is not None
             assert row["attention_text"] == "no worker sweeps it"
 
-    settings = load_settings(redis_url=redis_url, broker_url=redis_url, data_dir=str(tmp_path))
-    with Client(settings, worker_grace_s=1) as client:
-        asyncio.run(follow(client))
+    run(follow, redis_url, redis_url, tmp_path)
 
 
 def test_unexpected_errors_are_logged(

@@ -32,7 +32,7 @@ handlers.insert(0, url("/ending", Ending))
 
 
 def test_tornado_swallows_the_exit_of_flowers_signal_handler():
-    """The defect: if this fails, `stopping.py` can be removed."""
+    """The defect: if this fails, `stop_at_sigterm` in `installer.py` can be removed."""
     with (
         pytest.raises(Exception, match=r"^$") as raised,
         _ExceptionLoggingContext(logging.getLogger("quiet")),

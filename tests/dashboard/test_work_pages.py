@@ -38,17 +38,3 @@ def test_pages_are_strict_and_complete_below_a_prefix(start_flower):
             assert flower.get(path, **user, Host="evil.example").status == 403
         assert flower.request("OPTIONS", f"/api/{name}", user).status == 405
         assert flower.get(f"/api/{name}?limit=100000", **user).status == 400
-
-
-@pytest.mark.long
-@pytest.mark.leaves_keys
-def test_read_only_flower_accepts_no_action(start_flower, client):
-    flower: FlowerServer = start_flower("--read-only", environment={"FLOWER_BASIC_AUTH": CREDENTIALS})
-    user = basic(CREDENTIALS)
-    client.schedules.add("nightly", every="1h", job="talk")
-    for name in PAGES:
-        assert "data-actions" not in flower.get(f"/{name}", **user).text
-    unknown = "00000000-0000-4000-8000-000000000000"
-    for path in ("inbox/reply", "schedules/nightly/pause", f"reviews/{unknown}/cancel"):
-        assert flower.post(f"/api/{path}", **user, Origin=f"http://127.0.0.1:{flower.port}").status == 403
-    assert not client.schedules.get("nightly").paused

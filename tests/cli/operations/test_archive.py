@@ -28,21 +28,27 @@ stop: {max_rounds: 2}
 """
 
 
+def archiving(folder: Path, redis_url: str, **more: str) -> Terminal:
+    """A terminal of an installation with an archive, in a folder with the agents of the tests and a session file."""
+    (folder / "registry.toml").write_text(REGISTRY)
+    (folder / "pair.yaml").write_text(PAIR)
+    settings = {
+        "redis_url": redis_url,
+        "agents_file": str(folder / "registry.toml"),
+        "data_dir": str(folder / "data"),
+        "archive": "true",
+        "archive_interval_s": "0.2",
+        **more,
+    }
+    return Terminal(folder, settings)
+
+
 @pytest.fixture(scope="module")
 def office(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Terminal, Redis]]:
     """A terminal, a worker that archives into a SQLite file, and their Redis."""
     folder = tmp_path_factory.mktemp("office")
-    (folder / "registry.toml").write_text(REGISTRY)
-    (folder / "pair.yaml").write_text(PAIR)
     with EmbeddedServer(folder / "server", durable=False, bound=True) as server:
-        settings = {
-            "redis_url": server.url,
-            "agents_file": str(folder / "registry.toml"),
-            "data_dir": str(folder / "data"),
-            "archive": "true",
-            "archive_interval_s": "0.2",
-        }
-        terminal = Terminal(folder, settings)
+        terminal = archiving(folder, server.url)
         worker = LiveWorker("w1", folder, terminal.environment, app="symposia.workers", concurrency=4)
         client = connect(server.url)
         until(lambda: WorkerPresence(client).list_alive(), timeout_s=50, what="a worker is there")
@@ -125,33 +131,11 @@ def test_old_sessions_are_pruned_after_a_rehearsal(office: tuple[Terminal, Redis
     )
 
 
-def test_doctor_reports_the_archive_and_its_queue(office: tuple[Terminal, Redis]) -> None:
-    terminal, client = office
-    client.zadd("symposia:owed", {"lost": 1})
-    try:
-        told = [
-            it for it in terminal.call("doctor", "--json").json()["findings"] if it["subject"] == "archive"
-        ]
-    finally:
-        client.zrem("symposia:owed", "lost")
-    assert any("archive.sqlite3" in it["text"] for it in told)
-
-
 @pytest.mark.timeout(200)
 @pytest.mark.long
 def test_database_outage_delays_only_archiving(postgres: Postgres, tmp_path: Path) -> None:
-    (tmp_path / "registry.toml").write_text(REGISTRY)
-    (tmp_path / "pair.yaml").write_text(PAIR)
     with EmbeddedServer(tmp_path / "server", durable=False, bound=True) as server:
-        settings = {
-            "redis_url": server.url,
-            "agents_file": str(tmp_path / "registry.toml"),
-            "data_dir": str(tmp_path / "data"),
-            "archive": "true",
-            "archive_interval_s": "0.2",
-            "database_url": postgres.url,
-        }
-        terminal = Terminal(tmp_path, settings)
+        terminal = archiving(tmp_path, server.url, database_url=postgres.url)
         postgres.stop()
         worker = LiveWorker("w1", tmp_path, terminal.environment, app="symposia.workers", concurrency=4)
         client = connect(server.url)

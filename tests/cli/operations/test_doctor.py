@@ -195,10 +195,12 @@ def test_doctor_names_agents_that_no_worker_knows(terminal: Terminal):
 
 def test_doctor_checks_a_separate_broker(terminal: Terminal):
     assert findings(terminal, "broker") == []
-    terminal.settings["broker_url"] = "redis://:hush-hush@127.0.0.1:1/0"
-    (finding,) = findings(terminal, "broker")
-    assert finding["grade"] == "bad"
-    assert finding["text"].startswith("redis://:***@127.0.0.1:1/0: ")
+    for url in ("redis://:hush-hush@127.0.0.1:1/0", "amqp://somebody:hush-hush@127.0.0.1:1//"):
+        terminal.settings["broker_url"] = url
+        (finding,) = findings(terminal, "broker")
+        assert finding["grade"] == "bad"
+        assert finding["text"].startswith(f"{url.replace('hush-hush', '***')}: ")
+        assert "hush-hush" not in str(finding)
     terminal.settings["broker_url"] = terminal.settings["redis_url"].replace("/0", "/1")
     assert [it["grade"] for it in findings(terminal, "broker")] == ["ok"]
 
@@ -263,11 +265,7 @@ def test_unwritten_archive_is_no_problem(terminal: Terminal):
 def test_unattended_sessions_are_reported(terminal: Terminal, pair_file, monkeypatch):
     monkeypatch.setattr("symposia.cli.doctor.checks.OVERDUE_MS", -3_600_000)
     assert [it["text"] for it in findings(terminal, "sessions")] == ["0 unfinished"]
-    session = terminal.call("submit", pair_file)
-    assert session.err == (
-        f"symposia: no worker is running, session {session.out.strip()} is waiting: start one"
-        " with `symposia worker` or `symposia up`\n"
-    )
+    assert terminal.call("submit", pair_file).code == 0
     (told,) = until(lambda: findings(terminal, "sessions"))
     assert (told["grade"], told["text"].split(":")[0]) == (
         "warning",

@@ -8,12 +8,10 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from live import until
 from processes.terminal import Terminal
 from symposia import Client
-from symposia.cli.app import build_app
 from symposia.config.settings import load_settings
 from symposia.models.sessions.stop_conditions import MaxTurns
 
@@ -245,10 +243,3 @@ def test_unknown_review_is_reported(terminal: Terminal):
     ended = terminal.call("review", "show", "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11")
     assert ended.code == 3
     assert "not found" in ended.err
-
-
-@pytest.mark.parametrize("command", ["files", "sessions", "list", "trend", "show", "cancel", "retry"])
-def test_every_command_has_an_example(command):
-    said = CliRunner().invoke(build_app(), ["review", command, "--help"])
-    assert said.exit_code == 0
-    assert f"symposia review {command}" in " ".join(said.output.split("Example: ")[1].split())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -13,23 +11,9 @@ from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 
 
-@pytest.fixture
-def terminal(tmp_path: Path, redis_url: str) -> Iterator[Terminal]:
-    terminal = Terminal(tmp_path, {"data_dir": str(tmp_path / "data"), "redis_url": redis_url})
-    yield terminal
-    terminal.close()
-
-
 def add(terminal: Terminal, *options: str, name: str = "nightly") -> tuple[int, str]:
     said = terminal.call("schedule", "add", name, *options)
     return said.code, said.out + said.err
-
-
-@pytest.mark.parametrize("command", ["add", "list", "pause", "resume", "remove", "run-now", "history", None])
-def test_every_command_has_an_example(terminal, command):
-    said = terminal.call("schedule", *filter(None, [command]), "--help")
-    assert said.code == 0
-    assert f"symposia schedule {command}" in said.out or command is None
 
 
 def test_nightly_review_uses_its_time_zone(terminal):

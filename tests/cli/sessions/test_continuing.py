@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
-from processes.terminal import Terminal
-
-
-@pytest.fixture
-def spoken(busy: Terminal, pair_file: str) -> str:
-    """The id of a session that has ended."""
-    session = busy.call("submit", pair_file).out.strip()
-    assert busy.call("watch", session).code == 0
-    return session
-
 
 def test_a_thread_is_continued_forked_and_listed(busy, spoken):
     continued = busy.call("continue", spoken[:8], "And now?", "--json").json()

@@ -66,13 +66,6 @@ def test_same_id_and_content_is_the_same_session(bare: Terminal, pair_file):
 
 
 @pytest.mark.long
-def test_session_file_may_come_from_standard_input(terminal: Terminal, pair_file):
-    said = terminal.run("run", "-", stdin=(terminal.folder / "pair.yaml").read_text())
-    assert (said.code, said.err) == (0, MISSING)
-    terminal.wait_until_nothing_runs()
-
-
-@pytest.mark.long
 def test_failed_run_exits_with_1_and_its_reason(terminal: Terminal, pair_file):
     failing = (terminal.folder / "pair.yaml").read_text().replace("agent: echo", "agent: moody", 1)
     said = terminal.run(

@@ -13,14 +13,6 @@ pytestmark = pytest.mark.long
 
 
 @pytest.fixture
-def spoken(busy: Terminal, pair_file: str) -> str:
-    """The id of a session that has ended."""
-    session = busy.call("submit", pair_file).out.strip()
-    assert busy.call("watch", session).code == 0
-    return session
-
-
-@pytest.fixture
 def waiting(busy: Terminal, gated_file: str) -> str:
     """The id of a session whose second turn is under way."""
     session = busy.call("submit", gated_file).out.strip()

@@ -9,7 +9,7 @@ import pytest
 
 from live import result_of, until
 from servers.dashboard_place import CREDENTIALS
-from servers.flower import FlowerServer, action_headers, basic
+from servers.flower import action_headers, basic
 from symposia.models.sessions.stop_conditions import MaxRounds
 
 pytestmark = [pytest.mark.timeout(180), pytest.mark.leaves_keys]
@@ -170,25 +170,6 @@ def test_action_without_permission_is_refused(dashboard):
     assert "Hello." not in [it.content for it in job.messages()]
     gate.touch()
     assert result_of(job, timeout_s=60).reason == "max_rounds"
-
-
-@pytest.mark.long
-def test_open_or_read_only_flower_has_no_actions(dashboard):
-    job, gate = waiting(dashboard)
-    for environment, options in (({}, ()), ({"FLOWER_BASIC_AUTH": CREDENTIALS}, ("--read-only",))):
-        flower = FlowerServer(dashboard.folder, dashboard.settings, environment, options=options)
-        try:
-            flower.start()
-            page = flower.get(f"/collabs/{job.id}", **basic(CREDENTIALS))
-            assert (page.status, "data-actions" in page.text) == (200, False)
-            for action, body in ACTIONS.items():
-                answer = flower.post(f"/api/collabs/{job.id}/{action}", body, **basic(CREDENTIALS))
-                assert answer.status == 403, (action, answer)
-        finally:
-            flower.kill()
-    assert job.status() == "active"
-    gate.touch()
-    result_of(job, timeout_s=60)
 
 
 def test_archived_session_allows_no_actions(dashboard):

@@ -74,6 +74,18 @@ def lengthen(dashboard, job) -> None:
             pipe.execute()
 
 
+def begin_download(dashboard, job) -> socket.socket:
+    """A reader of an export that has read its first bytes."""
+    reader = socket.create_connection(("127.0.0.1", dashboard.flower.port), timeout=patient(30))
+    request = (
+        f"GET /api/collabs/{job.id}/export/json HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"Authorization: {basic(CREDENTIALS)['Authorization']}\r\n\r\n"
+    )
+    reader.sendall(request.encode())
+    assert reader.recv(15) == b"HTTP/1.1 200 OK"
+    return reader
+
+
 def pages_read(dashboard) -> int:
     with connect(dashboard.settings["redis_url"]) as redis:
         return int(redis.info("commandstats").get("cmdstat_xrange", {"calls": 0})["calls"])
@@ -88,13 +100,7 @@ def test_a_download_waits_for_its_reader_and_ends_with_it(dashboard):
     flower = dashboard.flower
     memory = psutil.Process(flower.process.pid).memory_info
     before, size = pages_read(dashboard), memory().rss
-    request = (
-        f"GET /api/collabs/{job.id}/export/json HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-        f"Authorization: {basic(CREDENTIALS)['Authorization']}\r\n\r\n"
-    )
-    with closing(socket.create_connection(("127.0.0.1", flower.port), timeout=patient(30))) as slow:
-        slow.sendall(request.encode())
-        assert slow.recv(15) == b"HTTP/1.1 200 OK"
+    with closing(begin_download(dashboard, job)):
         until(lambda: pages_read(dashboard) > before + 2, what="the download is read")
         # Other requests are answered meanwhile; the reader that waits has no thread.
         assert flower.json(f"/api/collabs/{job.id}/messages?count=1")["messages"]
@@ -113,19 +119,10 @@ def test_a_download_waits_for_its_reader_and_ends_with_it(dashboard):
 def test_downloads_have_a_limit_and_a_broken_one_is_not_whole(dashboard):
     job = ended(dashboard, "A session with many readers")
     lengthen(dashboard, job)
-    path = f"/api/collabs/{job.id}/export/json"
-    request = (
-        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-        f"Authorization: {basic(CREDENTIALS)['Authorization']}\r\n\r\n"
-    )
-    readers = []
+    readers: list[socket.socket] = []
     try:
-        for _ in range(MAX_DOWNLOADS):
-            reader = socket.create_connection(("127.0.0.1", dashboard.flower.port), timeout=patient(30))
-            readers.append(reader)
-            reader.sendall(request.encode())
-            assert reader.recv(15) == b"HTTP/1.1 200 OK"
-        refused = dashboard.raw_path(path)
+        readers.extend(begin_download(dashboard, job) for _ in range(MAX_DOWNLOADS))
+        refused = dashboard.file(job, "json")
         assert (refused.status, "downloads" in refused.json()["error"]) == (503, True)
         with connect(dashboard.settings["redis_url"]) as redis:
             redis.xadd(session_key(job.id, "dialog"), {"m": "not a message"})

@@ -136,16 +136,22 @@ def test_model_output_is_streamed(dashboard, model):
     assert TEXT.startswith(said)
 
 
+def polled(dashboard, job) -> list[Any]:
+    """All changes, page by page."""
+    position, found = "0-0", []
+    for _ in range(100):
+        page = dashboard.get(job, f"/changes?after={position}")
+        if page["position"] == position:
+            return found
+        found += page["changes"]
+        position = page["position"]
+    raise AssertionError("polling does not advance")
+
+
 def test_polling_returns_the_same_changes_in_pages(dashboard):
     job = dashboard.submit("pair", {"ann": "say", "bob": "say"}, stop=MaxRounds(3))
     result_of(job, timeout_s=60)
-    position, found = "0-0", []
-    while True:
-        page = dashboard.get(job, f"/changes?after={position}")
-        found += page["changes"]
-        if page["position"] == position:
-            break
-        position = page["position"]
+    found = polled(dashboard, job)
     messages = {it["message"]["id"]: it["message"] for it in found if "message" in it}
     shown = dashboard.get(job, "/messages")["messages"]
     assert [messages[it["id"]] for it in shown] == shown
@@ -200,18 +206,6 @@ def test_slow_page_is_not_told_the_end(dashboard):
     assert left[-1].kind == "end"
     received = [it.decode() for it in found] + [it.id for it in left if it.id]
     assert set(ids(dashboard, job, "events")) <= {it.partition(".")[0] for it in received}
-
-
-def polled(dashboard, job) -> list[Any]:
-    """All changes, page by page."""
-    position, found = "0-0", []
-    for _ in range(100):
-        page = dashboard.get(job, f"/changes?after={position}")
-        if page["position"] == position:
-            return found
-        found += page["changes"]
-        position = page["position"]
-    raise AssertionError("polling does not advance")
 
 
 def test_long_session_is_sent_in_pages(dashboard):
