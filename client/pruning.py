@@ -14,7 +14,7 @@ from ..state.sessions.archiving import is_live
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
-    from ..reviews.archive.pruner import ReviewPruner
+    from ..reviews.archive.writer import ReviewPruner
     from ..workspace.sql.changes import TaskPruner
 
 
@@ -55,7 +55,7 @@ def prune(
         ArchiveUnavailable, RedisUnavailable: Some entries may be deleted; the call may be repeated.
     """
     archive.prepare()
-    from ..reviews.archive.pruner import ReviewPruner
+    from ..reviews.archive.writer import ReviewPruner
     from ..workspace.sql.changes import TaskPruner
 
     reviews = ReviewPruner(archive.database)

@@ -15,10 +15,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ..archive.results import ResultPage
-    from ..reviews.archive.results import TrendPoint
     from ..reviews.batches.request import ReviewRequest
     from ..reviews.job import ReviewJob
-    from ..reviews.review_list import ListedReview
+    from ..reviews.values.runs import ListedReview, TrendPoint
 
 
 class ReviewMethods(BaseClient):
@@ -133,7 +132,7 @@ class ReviewMethods(BaseClient):
             RedisUnavailable: Redis does not answer; nothing was started.
             ArchiveUnavailable: The archive does not answer; nothing was started.
         """
-        from ..reviews.requests.sessions import request_for_sessions
+        from ..reviews.requests.files import request_for_sessions
 
         order = request_for_sessions(
             ids,

@@ -3,6 +3,9 @@
 Findings of two runs are matched by their fingerprints. Several findings may have the same fingerprint, so
 they are counted: of three findings where there were two, two are old and one is new. Models say the same in
 other words each time, so their findings are also matched by rule and line.
+
+In a change a model may quote only changed lines, so it does not look at its earlier findings on other lines:
+they are not gone. They stay in the archived result of the item, so that the next run still knows them.
 """
 
 from __future__ import annotations
@@ -10,10 +13,38 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
-from .carried import carry_findings, is_in_changes, was_shown
 from .findings import MIN_SIMILARITY, has_same_cause, merge_findings, place_key, similarity, take_known
 from .values.findings import Finding, FindingStatus
-from .values.runs import ItemState, ReviewRun
+from .values.runs import Item, ItemKind, ItemResult, ItemState, ReviewRun
+
+
+def is_in_changes(finding: Finding, item: Item | None) -> bool:
+    """Return whether a finding is about lines that were to be reviewed; about the whole item counts, too."""
+    if item is None or item.kind is not ItemKind.CHANGE or item.changed is None or finding.start_line == 0:
+        return True
+    return any(finding.start_line <= last and first <= finding.end_line for first, last in item.changed)
+
+
+def was_shown(finding: Finding, item: Item | None, models: Set[str]) -> bool:
+    """Return whether the reviewers of an earlier finding have looked at its lines again.
+
+    `models`: participants who are models. Programs read the whole item.
+    """
+    return models.isdisjoint(finding.agents) or is_in_changes(finding, item)
+
+
+def carry_findings(run: ReviewRun, previous: Iterable[Finding], *, models: Set[str]) -> ReviewRun:
+    """Return the run with earlier findings of models outside the changed lines in the results of their items."""
+    before: dict[str, list[Finding]] = {}
+    for finding in previous:
+        before.setdefault(finding.path, []).append(finding)
+
+    def carry(result: ItemResult) -> ItemResult:
+        left = [it for it in before.get(result.item.path, ()) if not was_shown(it, result.item, models)]
+        return result.model_copy(update={"findings": tuple(dict.fromkeys([*result.findings, *left]))})
+
+    return run.model_copy(update={"results": tuple(map(carry, run.results))})
+
 
 _REVIEWED_STATES = (ItemState.DONE, ItemState.UNCHANGED)
 

@@ -1,7 +1,7 @@
 """Equal findings: those of several reviewers are merged, and those of a baseline suppressed.
 
 Two findings of one run are the same if they are about overlapping lines of the same path, come from different
-reviewers, and have the same rule or nearly the same message. Rules of one group (`rule_groups`) have the same
+reviewers, and have the same rule or nearly the same message. Rules of one group (`values.rules`) have the same
 cause: their findings are merged on adjacent lines too, as parts of one statement, and even if one reviewer
 reports several of them. Other findings of one reviewer are never merged, because a reviewer distinguishes its
 own findings.
@@ -23,9 +23,9 @@ from pydantic import Field, ValidationError
 
 from ..models.errors import InvalidInput, invalid_input
 from ..models.turns.frozen import Frozen
-from .rule_groups import is_same_cause, normalise_rule
 from .values.answers import UNNAMED_RULE
 from .values.findings import Finding, FindingStatus, normalise_message
+from .values.rules import is_same_cause, normalise_rule
 from .values.runs import ReviewRun
 
 #: Minimum similarity of messages with the same meaning: twice the common words, divided by the words of both.

@@ -1,9 +1,9 @@
-"""Panels by name: built-in panels, and panels of a file."""
+"""Panels by name: built-in panels, and panels of a file; and the settings of the reviewed project for their programs."""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -12,11 +12,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..models.errors import InvalidInput, invalid_input
+from ..models.errors import InvalidInput, UnknownAgent, invalid_input
 from ..models.sessions.known_agents import ReaderModel
 from ..models.text.nearest import nearest_names
 from ..models.text.toml_file import TomlFileError, read_toml
+from .sources.files import list_files
+from .sources.project_settings import read_given_settings, read_project_settings
 from .values.panels import Panel
+from .values.tool_settings import ToolSettings
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("panels.toml")
@@ -104,3 +107,33 @@ def _panel(name: str, table: Any, path: Path) -> Panel:
         return Panel.model_validate({**table, "name": name})
     except ValidationError as error:
         raise invalid_input(error, where) from None
+
+
+def resolve_panel(
+    name: str, model: str | None, panels_file: Path | None, *, known_agents: frozenset[str]
+) -> Panel:
+    """Return the panel with an agent in every seat.
+
+    Raises InvalidInput; UnknownAgent if `known_agents` is not empty and lacks one of the agents.
+    """
+    panel = find_panel(name, panels_file).with_model(model)
+    for agent in panel.agents:
+        if known_agents and agent not in known_agents:
+            raise UnknownAgent(agent, known=known_agents, field=f"panel {panel.name}")
+    return panel
+
+
+def project_settings(panel: Panel, root: Path, config: Sequence[str | Path] | None = None) -> ToolSettings:
+    """Return the settings with which the programs of a panel review the files of a root.
+
+    `config`: files that replace those of the project; None: the project's own; empty: none.
+
+    Raises:
+        InvalidInput: A file of `config` has no settings.
+    """
+    if config is None and not uses_project_settings(panel):
+        return ToolSettings()
+    files = list(list_files(root))
+    if config is None:
+        return read_project_settings(root, files)
+    return read_given_settings([Path(it) for it in config], files)

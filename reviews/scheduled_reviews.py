@@ -24,14 +24,11 @@ from .batches.completion import read_run
 from .batches.context import ReviewContext
 from .batches.request import ReviewRequest
 from .batches.start import start_batch
-from .panels import find_panel
-from .requests.panels import project_settings
-from .requests.roots import last_revision
-from .requests.sessions import request_for_sessions
-from .scope import scope_of
+from .panels import find_panel, project_settings
+from .requests.files import request_for_sessions
+from .requests.roots import last_revision, origin_of, scope_of
 from .sources.document_facts import source_of
 from .sources.files import FileSelection
-from .sources.origin import origin_of
 from .sources.repository import Repository
 from .values.runs import RunState, headline
 

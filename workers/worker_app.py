@@ -37,8 +37,7 @@ def create_worker_app(settings: Settings) -> Celery:
     app.conf.include = [
         "symposia.tasks.celery_tasks",
         "symposia.schedules.celery_tasks",
-        "symposia.reviews.batches.celery_tasks",
-        "symposia.reviews.delivery.celery_tasks",
+        "symposia.reviews.celery_tasks",
     ]
     app.symposia_settings = settings  # type: ignore[attr-defined]  # the bootsteps read it
     app.conf.symposia_agents_queue = ""

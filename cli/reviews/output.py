@@ -21,8 +21,8 @@ from ...models.errors import InvalidInput
 from ...models.severity import Severity
 from ...models.text.ids import moment_from_ms
 from ...models.text.words import count_of
-from ...reviews.progress import Progress
 from ...reviews.reports.formats import ALL, ReportFormat, format_of, formats, render, report_files
+from ...reviews.state.records import Progress
 from ...reviews.values.findings import Finding, FindingStatus
 from ...reviews.values.runs import ItemState, ReviewRun, headline
 from ...reviews.values.scores import Evaluation, Score

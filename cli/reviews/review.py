@@ -216,7 +216,7 @@ def sessions(  # noqa: PLR0913 - each is an option
 
     Example: [bold]symposia review sessions --tag support --newest 50 --model local[/bold]
     """
-    from ...reviews.requests.sessions import HowToReviewSessions, request_for_sessions
+    from ...reviews.requests.files import HowToReviewSessions, request_for_sessions
     from .run_review import ReviewOptions, run_and_report
 
     how: HowToReviewSessions = {

@@ -28,7 +28,7 @@ from .options import (
 
 if TYPE_CHECKING:
     from ...reviews.job import ReviewJob
-    from ...reviews.progress import Progress
+    from ...reviews.state.records import Progress
 
 ReviewId = Annotated[str, typer.Argument(metavar="ID", help="Review id, or at least its first 8 characters.")]
 
@@ -188,7 +188,7 @@ def _progress(job: ReviewJob) -> Progress | None:
     """Return the progress of a running review; None: it has ended, or only the archive knows it."""
     from ...models.errors import ReviewNotFound, StateError
     from ...models.text.ids import ms_from_moment, utcnow
-    from ...reviews.progress import Progress
+    from ...reviews.state.records import Progress
 
     try:
         view = job.progress()

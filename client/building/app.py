@@ -20,7 +20,7 @@ from ...models.errors import InvalidInput
 from ...patches.broker_messages import read_headers_safely
 from ...patches.control_messages import BoundedClock
 from ...reviews.batches.context import install_review_context, review_context_of
-from ...reviews.delivery.celery_tasks import install_deliverer
+from ...reviews.celery_tasks import install_deliverer
 from ...reviews.delivery.deliverer import Deliverer
 from ...reviews.delivery.destinations import DEFAULT_FILE, Destinations
 from ...reviews.job import ReviewJob

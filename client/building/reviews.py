@@ -43,7 +43,7 @@ def build_review_context(
     """
 
     def queue_deliveries(run: ReviewRun, head: BatchHead) -> None:
-        from ...reviews.delivery.celery_tasks import deliverer_of
+        from ...reviews.celery_tasks import deliverer_of
 
         deliverer_of(find_app()).queue_deliveries(run, head)
 

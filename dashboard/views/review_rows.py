@@ -10,10 +10,9 @@ from ...archive.results import ResultPage, decode_cursor, encode_cursor
 from ...models.errors import InvalidInput
 from ...models.severity import Severity
 from ...models.text.ids import ms_from_moment
-from ...reviews.review_list import ListedReview
 from ...reviews.state.records import BatchView
 from ...reviews.values.findings import Finding, count_by_severity
-from ...reviews.values.runs import ItemResult, ItemState, ReviewRun
+from ...reviews.values.runs import ItemResult, ItemState, ListedReview, ReviewRun
 
 #: Maximum number of reviews, findings or items per page.
 MAX_REVIEWS, MAX_ENTRIES = 200, 500

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
+
+from ..state.readable_files import file_digest
+from ..values.runs import Item, ItemResult
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
-    from .store import ReviewReader, ReviewWriter
+    from .store import ReviewReader
+    from .writer import ReviewWriter
 
 
 def review_reader(archive: Archive) -> ReviewReader:
@@ -18,6 +23,23 @@ def review_reader(archive: Archive) -> ReviewReader:
 
 def review_writer(archive: Archive) -> ReviewWriter:
     """Return the writer of reviews."""
-    from .store import ReviewWriter
+    from .writer import ReviewWriter
 
     return ReviewWriter(archive.database)
+
+
+def known_results(
+    archive: Archive | None, sha: str, items: Iterable[Item], *, files: Mapping[str, str]
+) -> dict[str, ItemResult]:
+    """Return the archived results of items for which the panel would be shown the same, by item key.
+
+    `files`: those that models may read now. A result counts only if the files that they read are the same.
+    """
+    if archive is None:
+        return {}
+    archive.prepare()
+    return {
+        key: result
+        for key, result in review_reader(archive).cached_results(sha, items).items()
+        if all(file_digest(files.get(path)) == digest for path, digest in result.reads)
+    }

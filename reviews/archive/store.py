@@ -1,40 +1,34 @@
-"""Reader and writer of review runs.
-
-The reader also finds earlier findings and cached results of items. Each run is stored once, in its newest
-state.
-"""
+"""Reader of review runs, of earlier findings and cached results of items, and of trends."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, delete, func, or_, select, union
+from sqlalchemy import ColumnElement, Connection, Select, and_, func, or_, select, union
 
-from ...archive.engine import Database, insert_into
-from ...archive.results import MAX_PAGE_SIZE, PagePosition, ResultPage
-from ...models.errors import InvalidInput, ReviewNotFound
+from ...archive.engine import Database
+from ...models.errors import ReviewNotFound
+from ...models.severity import Severity
+from ...models.text.ids import timestamp_from_ms
 from ..values.findings import Finding, FindingStatus
-from ..values.runs import Item, ItemState, ReviewRun, RunState
-from .results import CachedResult, ListedRun, TrendPoint
+from ..values.runs import Item, ItemResult, ItemState, ListedReview, ReviewRun, RunState, TrendPoint
 from .tables import (
     FINDING,
     REVIEW_ITEM,
     REVIEW_RUN,
     cache_key,
-    finding_rows,
-    item_rows,
     parse_findings,
     parse_reads,
     run_from_rows,
-    run_row,
 )
-from .trends import read_trend
 
 #: Maximum number of items per query.
 _BATCH_SIZE = 500
 _REVIEWED = (ItemState.DONE.value, ItemState.UNCHANGED.value)
+_CLOSED = (FindingStatus.GONE.value, FindingStatus.SUPPRESSED.value)
 
 
 class ReviewReader:
@@ -66,50 +60,49 @@ class ReviewReader:
         with self._database.reading() as connection:
             return list(connection.execute(query.limit(limit)).scalars())
 
-    def page(
-        self,
-        *,
-        root_name: str | None = None,
-        panel: str | None = None,
-        after: str | None = None,
-        limit: int = 50,
-    ) -> ResultPage[ListedRun]:
-        """Return runs after a cursor, newest first.
-
-        Raises:
-            InvalidInput: A bad cursor or limit.
-        """
-        if not 1 <= limit <= MAX_PAGE_SIZE:
-            raise InvalidInput("limit", limit, f"must be from 1 to {MAX_PAGE_SIZE}")
-        query = select(REVIEW_RUN).where(*_filter_by_name(root_name, panel))
-        if after is not None:
-            place = PagePosition.from_cursor(after)
-            same = and_(REVIEW_RUN.c.started_ms == place.at_ms, REVIEW_RUN.c.id < place.row)
-            query = query.where(or_(REVIEW_RUN.c.started_ms < place.at_ms, same))
-        query = query.order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc()).limit(limit + 1)
+    def listed(self, limit: int, *, until_ms: int | None = None) -> list[tuple[int, ListedReview]]:
+        """Return runs with their start in milliseconds since the epoch, newest first; None: from the newest on."""
+        query = _newest_first(select(REVIEW_RUN), limit)
+        if until_ms is not None:
+            query = query.where(REVIEW_RUN.c.started_ms <= until_ms)
         with self._database.reading() as connection:
             found = connection.execute(query).all()
-            rows = [it.id for it in found[:limit]]
+            runs = [it.id for it in found]
             items, findings = (
-                _count_by_run(connection, it, rows) for it in (REVIEW_ITEM.c.state, FINDING.c.status)
+                _counts(connection, runs, it) for it in (REVIEW_ITEM.c.state, FINDING.c.status)
             )
-        listed = tuple(
-            _to_listed_run(it, items.get(it.id, {}), findings.get(it.id, {})) for it in found[:limit]
-        )
-        is_more = len(found) > limit
-        return ResultPage(
-            listed, PagePosition(found[limit - 1].started_ms, rows[-1]).cursor() if is_more else None
-        )
+        return [
+            (
+                it.started_ms,
+                ListedReview(
+                    id=it.run_id,
+                    root_name=it.root_name,
+                    panel=it.panel,
+                    state=it.state,
+                    started=timestamp_from_ms(it.started_ms),
+                    items={state: count for (state,), count in items[it.id].items()},
+                    findings={status: count for (status,), count in findings[it.id].items()},
+                ),
+            )
+            for it in found
+        ]
 
-    def cached_results(self, panel_sha: str, items: Iterable[Item]) -> dict[str, CachedResult]:
+    def cached_results(self, panel_sha: str, items: Iterable[Item]) -> dict[str, ItemResult]:
         """Return this panel's earlier results for items with the same text, by item key."""
-        keys = {cache_key(panel_sha, item): item.key for item in items}
-        known: dict[str, CachedResult] = {}
-        for some in _batches(keys):
+        by_cache_key = {cache_key(panel_sha, item): item for item in items}
+        known: dict[str, ItemResult] = {}
+        rest = iter(by_cache_key)
+        while some := list(islice(rest, _BATCH_SIZE)):
             with self._database.reading() as connection:
                 for row in connection.execute(_newest_results(some)):
-                    known[keys[row.cache_key]] = CachedResult(
-                        parse_findings(row.findings), row.summary, row.session_id, parse_reads(row.reads)
+                    item = by_cache_key[row.cache_key]
+                    known[item.key] = ItemResult(
+                        item=item,
+                        state=ItemState.UNCHANGED,
+                        findings=parse_findings(row.findings),
+                        session_id=row.session_id,
+                        summary=row.summary,
+                        reads=parse_reads(row.reads),
                     )
         return known
 
@@ -142,8 +135,21 @@ class ReviewReader:
 
         `root`: its name or identity. Without root, panel or branch: those of the newest run that fits.
         """
+        newest = select(REVIEW_RUN)
+        if root is not None:
+            newest = newest.where(or_(REVIEW_RUN.c.root_name == root, REVIEW_RUN.c.root == root))
+        if panel is not None:
+            newest = newest.where(REVIEW_RUN.c.panel == panel)
+        if branch is not None:
+            newest = newest.where(REVIEW_RUN.c.branch == branch)
         with self._database.reading() as connection:
-            return read_trend(connection, root, panel, branch=branch, limit=limit)
+            last = connection.execute(_newest_first(newest, 1)).one_or_none()
+            if last is None:
+                return []
+            same = newest.where(*_about(last.root, last.panel))
+            runs = connection.execute(_newest_first(same, limit)).all()[::-1]
+            counts = _counts(connection, [it.id for it in runs], FINDING.c.status, FINDING.c.severity)
+        return [_trend_point(it, counts[it.id]) for it in runs]
 
     def last_revision(self, root: str, panel: str, scope: str) -> str | None:
         """Return the git revision of the newest completed run of a root with this scope; None: there is none."""
@@ -151,21 +157,17 @@ class ReviewReader:
             select(REVIEW_RUN.c.revision)
             .where(*_about(root, panel), REVIEW_RUN.c.scope == scope, REVIEW_RUN.c.revision != "")
             .where(REVIEW_RUN.c.state == RunState.COMPLETED.value)
-            .order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc())
         )
         with self._database.reading() as connection:
-            return connection.execute(query.limit(1)).scalar()
+            return connection.execute(_newest_first(query, 1)).scalar()
 
 
 def _about(root: str, panel: str) -> tuple[ColumnElement[bool], ...]:
     return REVIEW_RUN.c.root == root, REVIEW_RUN.c.panel == panel
 
 
-def _filter_by_name(root_name: str | None, panel: str | None) -> Iterator[ColumnElement[bool]]:
-    if root_name is not None:
-        yield REVIEW_RUN.c.root_name == root_name
-    if panel is not None:
-        yield REVIEW_RUN.c.panel == panel
+def _newest_first(query: Select[Any], limit: int) -> Select[Any]:
+    return query.order_by(REVIEW_RUN.c.started_ms.desc(), REVIEW_RUN.c.id.desc()).limit(limit)
 
 
 def _newest_results(keys: Sequence[str]) -> Select[Any]:
@@ -197,61 +199,35 @@ def _latest_findings(runs: Select[Any]) -> Select[Any]:
     return select(item.findings).join(newest, same).where(item.state.in_(_REVIEWED))
 
 
-def _count_by_run(connection: Connection, column: Any, runs: Sequence[int]) -> dict[int, dict[str, int]]:
-    """Return the number of rows for each value of a column, by run."""
-    table = column.table
-    query = (
-        select(table.c.run, column, func.count()).where(table.c.run.in_(runs)).group_by(table.c.run, column)
-    )
-    counts: dict[int, dict[str, int]] = {}
-    for run, value, count in connection.execute(query):
-        counts.setdefault(run, {})[value or ""] = count
+def _counts(
+    connection: Connection, runs: Sequence[int], *columns: Any
+) -> defaultdict[int, dict[tuple[str, ...], int]]:
+    """Return the number of rows for each combination of values of columns of a table, by run."""
+    run = columns[0].table.c.run
+    query = select(run, *columns, func.count()).where(run.in_(runs)).group_by(run, *columns)
+    counts: defaultdict[int, dict[tuple[str, ...], int]] = defaultdict(dict)
+    for run_row, *values, count in connection.execute(query):
+        counts[run_row][tuple(it or "" for it in values)] = count
     return counts
 
 
-def _to_listed_run(row: Any, items: Mapping[str, int], findings: Mapping[str, int]) -> ListedRun:
-    return ListedRun(
-        run_id=row.run_id,
-        root_name=row.root_name,
-        panel=row.panel,
-        state=row.state,
-        started_ms=row.started_ms,
-        ended_ms=row.ended_ms,
-        items=items,
-        findings=findings,
-        cost_micros=row.cost_micros,
-        tokens=row.input_tokens + row.output_tokens,
+def _trend_point(run: Any, counts: Mapping[tuple[str, ...], int]) -> TrendPoint:
+    """Return a point; `counts`: number of findings by status and severity."""
+    statuses, severities = Counter[str](), Counter[str]()
+    for (status, severity), number in counts.items():
+        statuses[status] += number
+        if status not in _CLOSED:
+            severities[severity] += number
+    return TrendPoint(
+        run_id=run.run_id,
+        root_name=run.root_name,
+        panel=run.panel,
+        branch=run.branch,
+        revision=run.revision,
+        state=run.state,
+        started_ms=run.started_ms,
+        findings={it.value: severities[it.value] for it in reversed(Severity) if severities[it.value]},
+        new=statuses[FindingStatus.NEW.value],
+        gone=statuses[FindingStatus.GONE.value],
+        suppressed=statuses[FindingStatus.SUPPRESSED.value],
     )
-
-
-def _batches(keys: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(keys)
-    while some := list(islice(rest, _BATCH_SIZE)):
-        yield some
-
-
-class ReviewWriter:
-    """Writer of runs. Every method may raise ArchiveUnavailable."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def write(self, run: ReviewRun) -> None:
-        """Write a run with its items and findings; replace an earlier version with the same id."""
-        with self._database.writing() as connection:
-            row = _locked(connection, run)
-            for table, values in (
-                (REVIEW_ITEM, item_rows(run, row)),
-                (FINDING, finding_rows(run, row)),
-            ):
-                connection.execute(delete(table).where(table.c.run == row))
-                if values:
-                    connection.execute(table.insert(), values)
-
-
-def _locked(connection: Connection, run: ReviewRun) -> int:
-    """Insert or update the run's row, lock it for this transaction, and return its key."""
-    values = run_row(run)
-    insertion = insert_into(REVIEW_RUN, connection.dialect.name).values(**values)
-    upsert = insertion.on_conflict_do_update(index_elements=["run_id"], set_=values)
-    return int(connection.execute(upsert.returning(REVIEW_RUN.c.id)).scalar_one())

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...models.sessions.known_agents import ReaderModel
+from ..archive.access import known_results
 from ..chunks.planner import ItemPlan
 from ..chunks.project import Project
 from ..panels import panel_sha
-from ..values.panels import Panel
-from ..values.readers import readers_of
+from ..values.panels import Panel, readers_of
 from ..values.runs import ReadItem, SkippedItem
-from .needs import is_read_by_models, session_needs
-from .request import ReviewRequest, planner_of, without_missing_tools
-from .uploader import known_results
+from .request import ReviewRequest, is_read_by_models, planner_of, session_needs, without_missing_tools
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive

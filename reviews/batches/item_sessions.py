@@ -18,23 +18,25 @@ from ...state.sessions.records import SessionState
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..chunks.form import shown_lines
 from ..chunks.planner import ORCHESTRATOR, panel_of_part
-from ..inline_ignores import with_ignores
 from ..reviewers.code import fenced_blocks
 from ..sources.archived_sessions import REVIEW_TAG
 from ..state.records import BatchHead, ItemRecord
 from ..values.answers import ReviewerAnswer, parse_reviewer_answer
-from ..values.findings import Finding, with_snippets
-from ..values.panels import Seat
-from ..values.quotes import CheckedFindings, cap_severity, check_quotes
-from ..values.runs import ItemResult, ItemState
-from ..values.verification import (
+from ..values.checks import (
     VERDICT_FORM,
     VERIFIER,
+    CheckedFindings,
     Verdict,
+    cap_severity,
+    check_quotes,
     parse_verdicts,
     unused_verdicts,
     verify_findings,
+    with_ignores,
 )
+from ..values.findings import Finding, with_snippets
+from ..values.panels import Seat
+from ..values.runs import ItemResult, ItemState
 
 #: Stop reasons of sessions that end before their panel has finished.
 _EARLY_END_REASONS = frozenset({"token_budget", "cost_budget", "deadline", "no_answer", "exhausted"})

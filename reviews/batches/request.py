@@ -1,4 +1,4 @@
-"""Request for a batch: what to review, the panel that reviews it, and its tools and sessions."""
+"""Request for a batch: what to review, the panel that reviews it, its tools and sessions, and what these need."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from pydantic import JsonValue
 
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.ids import new_id
-from ..chunks.planner import SessionPlanner
+from ..chunks.planner import PlannedSession, SessionPlanner, session_tokens
 from ..chunks.project import Project
 from ..panels import missing_tools
+from ..state.records import Needs
 from ..values.panels import Panel, PanelTool
-from ..values.runs import ReadItem, SkippedItem
+from ..values.runs import PartReaders, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
 
 
@@ -66,3 +67,40 @@ def without_missing_tools(order: ReviewRequest) -> tuple[ReviewRequest, tuple[Pa
 def planner_of(order: ReviewRequest, readers: Mapping[str, ReaderModel], project: Project) -> SessionPlanner:
     """Return the planner of a batch's sessions."""
     return SessionPlanner(order.panel, readers, project.sections, order.settings)
+
+
+#: Tokens of a system prompt, and of an answer whose length is not limited.
+_PROMPT_TOKENS, _ANSWER_TOKENS = 300, 800
+
+
+def is_read_by_models(session: PlannedSession, readers: Mapping[str, ReaderModel]) -> bool:
+    """Return whether models take part in a session."""
+    part = session.item.part
+    return bool(readers) and (part is None or part.readers is not PartReaders.PROGRAMS)
+
+
+def session_needs(
+    session: PlannedSession, panel: Panel, readers: Mapping[str, ReaderModel]
+) -> tuple[int, int | None]:
+    """Return the tokens and the cost in millionths of a US dollar; None: a price is not in the registry."""
+    if not is_read_by_models(session, readers):
+        return 0, 0
+    asked = session_tokens(session) + _PROMPT_TOKENS
+    tokens, cost = 0, 0.0
+    is_priced = True
+    for seat, model in readers.items():
+        answer = _answer_tokens(panel, seat)
+        tokens += asked + answer
+        is_priced &= not (model.input_usd_per_million is None and model.output_usd_per_million is None)
+        cost += asked * (model.input_usd_per_million or 0.0) + answer * (model.output_usd_per_million or 0.0)
+    return tokens, round(cost) if is_priced else None
+
+
+def limited_needs(session: PlannedSession, panel: Panel, readers: Mapping[str, ReaderModel]) -> Needs:
+    """Return what is set aside for a session: 1 of what is not known."""
+    tokens, cost = session_needs(session, panel, readers)
+    return Needs(max(tokens, 1), max(cost or 1, 1))
+
+
+def _answer_tokens(panel: Panel, seat: str) -> int:
+    return next((it.max_tokens for it in panel.seats if it.name == seat), None) or _ANSWER_TOKENS

@@ -14,13 +14,11 @@ from ...models.protocol.collab import CollabMode
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.numbered_lines import format_ranges, line_ranges, split_lines
 from ...models.turns.message_lists import estimate_tokens
-from ..values.panels import Panel, Seat
-from ..values.readers import smallest_window
+from ..values.panels import Panel, Seat, smallest_window
 from ..values.runs import Item, ItemPart, PartReaders, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
 from .form import MAX_SCOPE_RANGES, Section, numbered_opening, plain_opening
-from .outline import Outline
-from .parsers import outline_of
+from .outline import Outline, outline_of
 from .splitter import Chunk, Split, split_item
 
 #: Share of a model's window for the opening message; the rest is for the messages of the session.

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ...models.text.numbered_lines import ShownLine, format_line, line_ranges
-from ..inline_ignores import read_ignore
+from ..values.checks import read_ignore
 from .outline import Definition, Outline
 
 #: Share of a chunk that is left for context.

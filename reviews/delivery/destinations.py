@@ -12,7 +12,6 @@ from ...models.errors import DeliveryFailed, InvalidInput, first_problem, invali
 from ...models.text.nearest import nearest_names
 from ...models.text.toml_file import TomlFileError, read_toml
 from . import senders
-from .chat import send_to_chat
 from .deliveries_file import (
     DeliveriesFile,
     DeliveryEntry,
@@ -26,6 +25,7 @@ from .deliveries_file import (
 from .hosts.github import deliver_to_github
 from .hosts.gitlab import deliver_to_gitlab
 from .payload import ReportPayload
+from .senders import send_to_chat
 
 #: File in the working folder, used if no file is named.
 DEFAULT_FILE = Path("deliveries.toml")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from ...models.errors import InvalidInput, invalid_input
 from ...models.text.toml_file import TomlFileError, read_toml
 from ..batches.request import ReviewRequest
-from ..requests.panels import project_settings, resolve_panel
+from ..panels import project_settings, resolve_panel
 from ..requests.roots import root_identity
 from ..sources.document_facts import source_of
 from ..sources.files import FileSelection

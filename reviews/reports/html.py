@@ -1,21 +1,177 @@
 """The report as one HTML file without scripts and external resources; text from agents and files is escaped.
 
-`page.html.jinja` is the page, `page.css` its style, `facets.py` its filters. Jinja escapes every value except
-the style and the policy.
+`page.html.jinja` is the page and `page.css` its style. Jinja escapes every value except the style and the policy.
+
+Each finding is an element with a class for each of its values (severity, status, reviewer, path, rule), and
+each heading has the classes of all findings of its group. An option of a filter hides the elements without
+its class; grouping by rule or severity sets the order of the elements. So the page needs no script.
+
+Classes of paths, reviewers and rules are numbered, and the style sheet, which is the same for all reports,
+knows a limited number of them.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
 from importlib.resources import files
+from typing import NamedTuple
 
 from jinja2 import Template
 
+from ...models.severity import Severity
 from ...models.text.html_page import content_policy_of, page_environment
+from ..values.findings import Finding
 from ..values.runs import ReviewRun
-from .excerpts import excerpt_lines, replacement_diff
-from .facets import Facets, facet_rules
-from .report_model import ReportModel, finding_details, line_link_of, more_suffix, verification_text
+from .report_model import (
+    STATUSES,
+    ReportModel,
+    excerpt_lines,
+    finding_details,
+    line_link_of,
+    more_suffix,
+    replacement_diff,
+    verification_text,
+)
+
+#: Maximum number of paths, rules and reviewers with a class of their own.
+MAX_PATHS = 200
+MAX_RULES = 200
+MAX_REVIEWERS = 50
+_STATUS_CLASSES = {status: f"s-{'none' if status is None else status.value}" for status in STATUSES}
+
+
+class Heading(NamedTuple):
+    """Heading of a group."""
+
+    #: `file`, `rule` or `severity`.
+    kind: str
+    text: str
+    size: int
+    classes: str
+
+
+class Option(NamedTuple):
+    """Option of a filter: its class, and its text."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Facets:
+    """Classes, headings and options of a report."""
+
+    report: ReportModel
+
+    @property
+    def paths(self) -> Sequence[Option]:
+        """Return the paths that can be chosen, the one with the most severe finding first."""
+        return [Option(name, path) for path, name in self._paths.items() if name]
+
+    @property
+    def reviewers(self) -> Sequence[Option]:
+        """Return the reviewers that can be chosen."""
+        return [Option(name, reviewer) for reviewer, name in self._reviewers.items() if name]
+
+    @property
+    def severities(self) -> Sequence[Option]:
+        """Return the severities of the findings, most severe first."""
+        found = {it.severity for it in self._findings}
+        return [Option(f"at-{it.value}", it.value) for it in reversed(Severity) if it in found]
+
+    @property
+    def statuses(self) -> Sequence[Option]:
+        """Return the statuses of the findings."""
+        found = {it.status for it in self._findings}
+        return [Option(_STATUS_CLASSES[it], STATUSES[it]) for it in STATUSES if it in found]
+
+    @property
+    def group_headings(self) -> Iterator[Heading]:
+        """Yield the headings of the groups by severity and by rule."""
+        for severity in reversed(Severity):
+            found = [it for it in self._findings if it.severity is severity]
+            if found:
+                yield self._heading("severity", severity.value, found)
+        for name in dict.fromkeys(self._rules.values()):
+            found = [it for it in self._findings if self._rules[it.rule] == name]
+            text = "Other rules" if name == _OTHER_RULES else found[0].rule
+            yield self._heading("rule", text, found, only=name)
+
+    def file_heading(self, path: str, found: Sequence[Finding]) -> Heading:
+        """Return the heading of a file."""
+        return self._heading("file", path, found)
+
+    def classes(self, finding: Finding) -> str:
+        """Return the classes of a finding."""
+        return " ".join(self._classes(finding))
+
+    @cached_property
+    def _findings(self) -> Sequence[Finding]:
+        return [it for _, found in self.report.open_by_path for it in found]
+
+    @cached_property
+    def _paths(self) -> Mapping[str, str]:
+        return _numbered((path for path, _ in self.report.open_by_path), "p", MAX_PATHS)
+
+    @cached_property
+    def _reviewers(self) -> Mapping[str, str]:
+        return _numbered((agent for it in self._findings for agent in it.agents), "w", MAX_REVIEWERS)
+
+    @cached_property
+    def _rules(self) -> Mapping[str, str]:
+        worst = sorted(self._findings, key=lambda it: (-it.severity.rank, it.rule))
+        named = _numbered((it.rule for it in worst), "r", MAX_RULES)
+        return {rule: name or _OTHER_RULES for rule, name in named.items()}
+
+    def _classes(self, finding: Finding) -> Iterator[str]:
+        yield finding.severity.value
+        yield _STATUS_CLASSES[finding.status]
+        named = [self._paths[finding.path], self._rules[finding.rule]]
+        yield from filter(None, (*named, *(self._reviewers[agent] for agent in finding.agents)))
+
+    def _heading(self, kind: str, text: str, found: Sequence[Finding], *, only: str = "") -> Heading:
+        """Return a heading; `only`: its class among those of rules, which decides its place."""
+        rules = set(self._rules.values()) - {only} if only else set[str]()
+        names = dict.fromkeys(name for it in found for name in self._classes(it) if name not in rules)
+        return Heading(kind, text, len(found), " ".join(names))
+
+
+_OTHER_RULES = "r-other"
+
+
+def _numbered(values: Iterable[str], letter: str, limit: int) -> dict[str, str]:
+    """Return a class for each of the first values, and an empty one for the others."""
+    return {
+        value: f"{letter}{number}" if number < limit else ""
+        for number, value in enumerate(dict.fromkeys(values))
+    }
+
+
+def facet_rules() -> str:
+    """Return the style rules of the filters and groups."""
+    return "\n".join(_rules())
+
+
+def _rules() -> Iterator[str]:
+    severities = [it.value for it in reversed(Severity)]
+    for number, severity in enumerate(severities, 1):
+        at_least = ", ".join(f".{it}" for it in severities[:number])
+        yield _hide(f"at-{severity}", at_least)
+        yield f".page:has(.by-severity:checked) .list > .{severity} {{ order: {number}; }}"
+    for name in _STATUS_CLASSES.values():
+        yield _hide(f"pick-{name}", f".{name}")
+    for letter, limit in (("p", MAX_PATHS), ("w", MAX_REVIEWERS)):
+        for number in range(limit):
+            yield _hide(f"pick-{letter}{number}", f".{letter}{number}")
+    for number in range(MAX_RULES):
+        yield f".page:has(.by-rule:checked) .r{number} {{ order: {number}; }}"
+    yield f".page:has(.by-rule:checked) .{_OTHER_RULES} {{ order: {MAX_RULES}; }}"
+
+
+def _hide(option: str, kept: str) -> str:
+    return f".page:has(.{option}:checked) .list > :not({kept}) {{ display: none; }}"
 
 
 def to_html(run: ReviewRun) -> str:

@@ -11,13 +11,14 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ..values.findings import Finding
 from ..values.runs import ReviewRun
-from .excerpts import excerpt_lines, replacement_diff
 from .report_model import (
     ReportModel,
+    excerpt_lines,
     finding_details,
     line_link_of,
     lines_of,
     more_suffix,
+    replacement_diff,
     verification_text,
 )
 

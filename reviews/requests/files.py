@@ -1,4 +1,4 @@
-"""Requests to review files: a root and the files in it, a panel, and its settings."""
+"""Requests to review files or archived sessions."""
 
 from __future__ import annotations
 
@@ -7,18 +7,46 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from pydantic import JsonValue, ValidationError
+
+from ...models.errors import InvalidInput, SessionNotFound, invalid_input
 from ..batches.request import ReviewRequest
-from ..scope import scope_of
+from ..panels import project_settings, resolve_panel
+from ..sources.archived_sessions import SessionSource
 from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
-from ..sources.origin import origin_of
 from ..sources.repository import Repository
-from .deliveries import delivery_options
-from .panels import project_settings, resolve_panel
-from .roots import LAST, checked_branch, checked_name, find_root, last_revision, root_identity
+from ..sources.source import SourceLimits
+from ..values.runs import DeliveryRequest
+from .roots import (
+    LAST,
+    SESSIONS_NAME,
+    checked_branch,
+    checked_name,
+    find_root,
+    last_revision,
+    origin_of,
+    root_identity,
+    scope_of,
+)
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
+
+
+def delivery_options(names: Sequence[str], pull_request: int | None = None) -> dict[str, JsonValue]:
+    """Return the options of the deliveries at the end; empty without any.
+
+    `pull_request`: number of the reviewed pull request; None: the run reviews none.
+    """
+    if not names:
+        return {}
+    pull = None if pull_request is None else {"number": pull_request}
+    try:
+        wanted = DeliveryRequest.model_validate({"deliver": tuple(names), "pull_request": pull})
+    except ValidationError as error:
+        raise invalid_input(error) from None
+    return wanted.model_dump(mode="json")
 
 
 class HowToReview(TypedDict, total=False):
@@ -107,4 +135,69 @@ def request_for_files(
         against="" if (against := how.get("against", LAST)) == LAST else checked_branch(against, None),
         **origin_of(repository, how.get("repository_url")),
         then=delivery_options(how.get("deliver", ()), how.get("pull_request")),
+    )
+
+
+#: The default panel.
+DEFAULT_PANEL = "document"
+_MOST = SourceLimits().items
+
+
+class HowToReviewSessions(TypedDict, total=False):
+    """Options of a review of archived sessions; every key is optional."""
+
+    #: Name of the panel (default `document`).
+    panel: str
+    #: Agent for the model reviewers of the panel; None: no model is called.
+    model: str | None
+    #: Only sessions with this tag.
+    tag: str | None
+    #: Only sessions in which this participant took part.
+    participant: str | None
+    #: Maximum number of sessions, the newest first; None: 5,000.
+    newest: int | None
+    #: True: include items that have not changed since this panel reviewed them last.
+    everything: bool
+    #: A file of panels; default: `panels.toml` in the working folder, if it exists.
+    panels_file: Path | None
+    #: Deliveries of the report, by their names in the deliveries file of the workers.
+    deliver: Sequence[str]
+
+
+def request_for_sessions(
+    ids: Sequence[str] = (),
+    *,
+    archive: Archive | None,
+    known_agents: frozenset[str] = frozenset(),
+    **how: Unpack[HowToReviewSessions],
+) -> ReviewRequest:
+    """Return the request to review archived sessions: those with these ids, or all ended ones, newest first.
+
+    Sessions of reviews are reviewed only if their ids are given.
+
+    Raises:
+        InvalidInput: The archive is disabled, the panel does not exist, or an agent of it is unknown.
+        SessionNotFound: A given id is not in the archive.
+        ArchiveUnavailable: The archive does not answer.
+    """
+    from ...archive.results import SessionFilter
+
+    if archive is None:
+        raise InvalidInput("sessions", None, "require the archive, which is disabled (SYMPOSIA_ARCHIVE)")
+    panel = resolve_panel(
+        how.get("panel", DEFAULT_PANEL), how.get("model"), how.get("panels_file"), known_agents=known_agents
+    )
+    reader = archive.open_reader()
+    for session_id in ids:
+        if reader is None:
+            raise SessionNotFound(session_id)
+        reader.session(session_id)
+    wanted = SessionFilter(tag=how.get("tag"), participant=how.get("participant"))
+    caps = SourceLimits(items=how.get("newest") or _MOST)
+    return ReviewRequest(
+        root_name=SESSIONS_NAME,
+        panel=panel,
+        source=SessionSource(reader, ids, wanted, caps),
+        everything=how.get("everything", False),
+        then=delivery_options(how.get("deliver", ())),
     )

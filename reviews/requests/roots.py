@@ -1,20 +1,68 @@
-"""Root of a request: its folder, name, identity in later runs, branch, and last reviewed revision."""
+"""Root of a request: its folder, name, origin, identity in later runs, branch, scope, and last reviewed revision."""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
 from ...models.errors import InvalidInput
 from ..archive.access import review_reader
+from ..sources.files import FileSelection
 from ..sources.git import Git
 from ..sources.repository import Repository
+from ..values.code_links import web_address
+from ..values.panels import Panel
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive
+
+
+def scope_of(selection: FileSelection, panel: Panel, *, branch: str) -> str:
+    """Return the scope of a review as 32 hexadecimal digits. The revision `selection.since` is not part of it.
+
+    A review since the last one continues only a run of the same scope: a run of another scope may have left out
+    files or agents, or reviewed another branch.
+    """
+    parts = [
+        *(sorted(it) for it in (selection.paths, selection.include, selection.exclude, panel.agents)),
+        *(selection.base, branch),
+    ]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+class RepositoryOrigin(TypedDict, total=False):
+    """Fields of a review request."""
+
+    revision: str
+    repository_url: str
+    repository_folder: str
+
+
+def origin_of(repository: Repository | None, given_url: str | None = None) -> RepositoryOrigin:
+    """Return the origin of a root.
+
+    Args:
+        repository: The root's repository; None: the root is in none.
+        given_url: Address that replaces that of the remote `origin`.
+
+    Raises:
+        InvalidInput: `given_url` is not the address of a repository.
+    """
+    url = "" if given_url is None else web_address(given_url)
+    if given_url is not None and not url:
+        raise InvalidInput("repository_url", given_url, "must be like https://host/owner/repository")
+    if repository is None:
+        return {"repository_url": url}
+    return {
+        "revision": repository.head(),
+        "repository_url": url or repository.web_address(),
+        "repository_folder": repository.folder,
+    }
+
 
 #: Special revision `last`: that of the newest completed run.
 LAST = "last"

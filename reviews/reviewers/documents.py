@@ -11,15 +11,19 @@ from collections.abc import Callable, Iterator
 
 from ...models.protocol.dialog import Role
 from ...models.turns.turn import TurnContext
-from ..values.documents.document import Document
+from ..values.documents.document import Document, Remark
 from ..values.documents.facts import RepositoryFacts
 from ..values.documents.reading import read_document
-from .checks.numbers import check_dates, check_numbers
-from .checks.references import check_own_links, check_repository
-from .checks.remark import Remark
-from .checks.structure import check_headings
-from .checks.wording import check_repeated_words, check_sentences, check_spellings, check_unfinished
 from .code import fenced_blocks
+from .structure_checks import check_headings, check_own_links, check_repository
+from .text_checks import (
+    check_dates,
+    check_numbers,
+    check_repeated_words,
+    check_sentences,
+    check_spellings,
+    check_unfinished,
+)
 
 _Check = Callable[[Document, RepositoryFacts], Iterator[Remark]]
 

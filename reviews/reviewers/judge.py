@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from ...models.protocol.dialog import Message
 from ...models.turns.turn import Decision, DraftMessage, Expects, TurnContext, TurnOutcome
 from ..values.answers import ReviewerAnswer, parse_reviewer_answer
+from ..values.checks import VERIFIER, VERIFYING
 from ..values.findings import summarise_findings
-from ..values.verification import VERIFIER, VERIFYING
 
 _ASKING = "Review the text, each on your own, and report your findings."
 _UNREADABLE = 'Report your findings as JSON: {"findings": [{"line": 1, "rule": "...", "severity": "...", "message": "..."}]}'

@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Protocol
 
 from ..values.documents.document import Document
-from ..values.documents.facts import MAX_FACTS, RepositoryFacts
+from ..values.documents.facts import MAX_FACTS, Names, RepositoryFacts
 from ..values.documents.reading import DOCUMENT_SUFFIXES, read_document, relative_links
-from ..values.documents.spelling import Names
 from ..values.panels import Panel
 from ..values.runs import ReadItem, SkippedItem
 from .files import FileSelection, FileSource

@@ -113,7 +113,7 @@ class Finding(Frozen):
     confidence: Annotated[float, Field(ge=0, le=1)] = 1.0
     #: Other names of the finding, from other participants who found it.
     aliases: tuple[Text, ...] = ()
-    #: Hash of the first flagged line's text (`snippets.py`); empty: not known.
+    #: Hash of the first flagged line's text (`snippet_sha`); empty: not known.
     snippet_sha: Text = ""
     status: FindingStatus | None = None
 

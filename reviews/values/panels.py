@@ -26,7 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Annotated, Self
 
@@ -35,6 +35,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from ...models.errors import InvalidInput
 from ...models.protocol.base import NonBlank, Text
 from ...models.protocol.collab import CollabMode
+from ...models.sessions.known_agents import ReaderModel
 from ...models.sessions.limits import TurnLimits
 from ...models.sessions.options import AfterRetries, AgentName, FailurePolicy, ModeOptions, Protocol
 from ...models.sessions.stop_syntax import read_stop
@@ -230,3 +231,26 @@ def _fill_seat(seat: Seat, model: str | None) -> Seat | None:
         return seat
     agent = model or seat.agent
     return None if agent is None else seat.model_copy(update={"agent": agent, "model": model is not None})
+
+
+def readers_of(
+    panel: Panel, models: Mapping[str, ReaderModel], *, known_agents: Iterable[str] = ()
+) -> dict[str, ReaderModel]:
+    """Return the models in the seats of a panel, by name of the seat.
+
+    Args:
+        panel: A panel with an agent in every seat.
+        models: The announced model agents by name.
+        known_agents: All announced agents. An agent in a seat for a model that is not announced counts as a model.
+    """
+    known = frozenset(known_agents)
+    return {
+        seat.name: models.get(seat.agent, ReaderModel())
+        for seat in panel.seats
+        if seat.agent and (seat.agent in models or (seat.model and seat.agent not in known))
+    }
+
+
+def smallest_window(readers: Mapping[str, ReaderModel]) -> int:
+    """Return the tokens that fit in a request to each of the models; at least one is required."""
+    return min(it.context_tokens for it in readers.values())

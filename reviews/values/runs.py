@@ -1,12 +1,14 @@
 """A run: one batch of items, reviewed by one panel, with the results.
 
-Also its one-line summary and the delivery of its report.
+Also its one-line summary, its row in lists and trends, and the delivery of its report.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
@@ -217,6 +219,51 @@ def headline(run: ReviewRun) -> str:
     )
     sentence = f"Review of {run.root_name} by {run.panel}{state}: {found}"
     return one_line(f"{sentence} ({changes})" if changes else sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedReview:
+    """Row of a list of reviews."""
+
+    id: str
+    root_name: str
+    panel: str
+    state: str
+    started: str
+    #: Number of items per state, and of findings per status.
+    items: dict[str, int]
+    findings: dict[str, int]
+
+    @property
+    def counts_text(self) -> str:
+        """Return items and findings as text."""
+        parts = [
+            f"{count} {name}" for counts in (self.items, self.findings) for name, count in counts.items()
+        ]
+        return ", ".join(parts) or "no items"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as JSON data."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class TrendPoint:
+    """Findings of one review run, in the trend of its root."""
+
+    run_id: str
+    root_name: str
+    panel: str
+    branch: str
+    revision: str
+    #: One of `RunState`.
+    state: str
+    started_ms: int
+    #: Number of open findings by severity, the most severe first.
+    findings: Mapping[str, int]
+    new: int
+    gone: int
+    suppressed: int
 
 
 Formats = Annotated[tuple[ResourceName, ...], Field(max_length=10)]

@@ -18,7 +18,7 @@ from symposia.models.errors import (
     ReviewNotFound,
     UnknownAgent,
 )
-from symposia.reviews.archive.store import ReviewWriter
+from symposia.reviews.archive.writer import ReviewWriter
 
 IDS = [f"0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d1{i}" for i in range(3)]
 #: Nothing listens there.

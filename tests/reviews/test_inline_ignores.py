@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from review_tools.values import a_finding, a_result, a_run
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.findings import baseline_of
-from symposia.reviews.inline_ignores import read_ignore, with_ignores
+from symposia.reviews.values.checks import read_ignore, with_ignores
 from symposia.reviews.values.findings import Finding, FindingStatus, Suppression
 
 

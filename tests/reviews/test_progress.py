@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.reviews.progress import Progress, duration_text
-from symposia.reviews.state.records import BatchView
+from symposia.reviews.state.records import BatchView, Progress, duration_text
 
 
 def a_view(**changes: object) -> BatchView:

@@ -14,7 +14,7 @@ from symposia.config.settings import load_settings
 from symposia.models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from symposia.models.protocol.base import Meta
 from symposia.models.text.ids import new_id
-from symposia.reviews.requests.sessions import request_for_sessions
+from symposia.reviews.requests.files import request_for_sessions
 from symposia.reviews.scheduled_reviews import ScheduledReview
 from symposia.schedules.schedule import Schedule, ScheduleRun
 from symposia.state.redis.connect import connect

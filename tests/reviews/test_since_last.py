@@ -12,7 +12,8 @@ from review_tools.git_tree import GitTree
 from review_tools.values import a_run
 from symposia.archive.archive import Archive
 from symposia.models.errors import InvalidInput
-from symposia.reviews.archive.store import ReviewReader, ReviewWriter
+from symposia.reviews.archive.store import ReviewReader
+from symposia.reviews.archive.writer import ReviewWriter
 from symposia.reviews.batches.request import ReviewRequest
 from symposia.reviews.requests.files import HowToReview, request_for_files
 from symposia.reviews.requests.roots import LAST

@@ -21,7 +21,7 @@ from ...models.errors import ArchiveError
 from ...models.metrics import ARCHIVE_FAILURES, ARCHIVED
 from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
-from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
+from ...reviews.celery_tasks import deliverer_of, send_due_deliveries
 from ...schedules.celery_tasks import sweep_schedules
 from ...tasks.runtime.archiving import Archiver
 from ...tasks.runtime.graph import broker_error

@@ -1,4 +1,4 @@
-"""A document: what reviewers check in it, with line numbers from 1."""
+"""A document: what reviewers check in it, with line numbers from 1, and their remarks."""
 
 from __future__ import annotations
 
@@ -127,3 +127,17 @@ def sections(document: Document) -> Iterator[tuple[Heading, tuple[int, ...]]]:
             open_headings.pop()
         yield heading, tuple(it for it, _ in open_headings)
         open_headings.append((number, heading.level))
+
+
+class Remark(NamedTuple):
+    """A problem found in a document."""
+
+    line: int
+    rule: str
+    severity: str
+    message: str
+
+
+def line_at(first: int, text: str, place: int) -> int:
+    """Return the number of the line at a place of a text that begins in line `first`."""
+    return first + text.count("\n", 0, place)

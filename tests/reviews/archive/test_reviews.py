@@ -15,11 +15,11 @@ from review_tools.values import a_finding, a_result, a_run, an_item, findings
 from scaling import scaled_examples
 from symposia.archive.archive import Archive
 from symposia.client.pruning import prune
-from symposia.models.errors import InvalidInput, ReviewNotFound
+from symposia.models.errors import ReviewNotFound
 from symposia.models.text.ids import new_id, utcnow
 from symposia.models.turns.turn import Usage
-from symposia.reviews.archive.pruner import ReviewPruner
-from symposia.reviews.archive.store import ReviewReader, ReviewWriter
+from symposia.reviews.archive.store import ReviewReader
+from symposia.reviews.archive.writer import ReviewPruner, ReviewWriter
 from symposia.reviews.comparing import compare_run
 from symposia.reviews.values.documents.facts import RepositoryFacts
 from symposia.reviews.values.findings import Finding
@@ -76,7 +76,7 @@ def test_running_run_is_replaced_by_its_newer_state(archive: Archive) -> None:
     assert written(archive, first) == first
     last = compare_run(first.model_copy(update={"results": (a_result(a_finding()),), "ended_at": utcnow()}))
     assert written(archive, last) == last
-    assert len(ReviewReader(archive.database).page().items) == 1
+    assert len(ReviewReader(archive.database).listed(9)) == 1
 
 
 def test_concurrent_writers_of_a_run_write_it_once(archive: Archive) -> None:
@@ -99,7 +99,8 @@ def test_reviewed_text_is_a_known_item(archive: Archive) -> None:
     result = a_result(a_finding(), summary="fine", session_id=new_id(), reads=reads)
     ReviewWriter(archive.database).write(a_run(result))
     known = ReviewReader(archive.database).cached_results("p1", [result.item, an_item("b.py")])
-    assert known == {"app.py": (result.findings, "fine", result.session_id, reads)}
+    again = {"state": ItemState.UNCHANGED, "usage": Usage()}
+    assert known == {"app.py": result.model_copy(update=again)}
 
 
 @pytest.mark.parametrize(
@@ -202,17 +203,11 @@ def test_runs_are_listed_newest_first_with_counts(archive: Archive) -> None:
     ]
     for run in runs:
         ReviewWriter(archive.database).write(run)
-    page = ReviewReader(archive.database).page(limit=3)
-    rest = ReviewReader(archive.database).page(limit=3, after=page.cursor, root_name="shop", panel="code")
-    assert [it.run_id for it in (*page.items, *rest.items)] == [it.id for it in reversed(runs)]
-    assert rest.cursor is None
-    assert page.items[0].items == {"done": 1, "failed": 1}
-    assert page.items[0].findings == {"new": 1}
-    assert ReviewReader(archive.database).page(root_name="x").items == ()
-    with pytest.raises(InvalidInput, match="cursor: must be a cursor"):
-        ReviewReader(archive.database).page(after="x")
-    with pytest.raises(InvalidInput, match="limit: must be from 1"):
-        ReviewReader(archive.database).page(limit=0)
+    listed = ReviewReader(archive.database).listed(3)
+    rest = ReviewReader(archive.database).listed(9, until_ms=listed[-1][0] - 1)
+    assert [it.id for _, it in (*listed, *rest)] == [it.id for it in reversed(runs)]
+    assert listed[0][1].items == {"done": 1, "failed": 1}
+    assert listed[0][1].findings == {"new": 1}
 
 
 def test_run_is_found_by_a_short_id(archive: Archive) -> None:
@@ -231,7 +226,7 @@ def test_pruning_removes_old_runs_but_the_newest(client: Redis, archive: Archive
     assert prune(archive, client, before_ms=before_ms, dry_run=True).reviews == 1
     assert prune(archive, client, user="42").reviews == 0
     assert prune(archive, client, before_ms=before_ms).reviews == 1
-    assert [it.run_id for it in ReviewReader(archive.database).page().items] == [newest.id]
+    assert [it.id for _, it in ReviewReader(archive.database).listed(9)] == [newest.id]
     assert ReviewReader(archive.database).ids(old.id) == []
     assert len(ReviewReader(archive.database).run(newest.id).findings) == 1
 

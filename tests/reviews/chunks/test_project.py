@@ -7,8 +7,7 @@ from pathlib import Path
 from review_tools.fixture import panel
 from symposia.models.sessions.known_agents import ReaderModel
 from symposia.reviews.chunks.planner import SessionPlanner
-from symposia.reviews.chunks.project import Project
-from symposia.reviews.chunks.project_map import MAX_FILES, MAX_SYMBOLS
+from symposia.reviews.chunks.project import MAX_FILES, MAX_SYMBOLS, Project
 from symposia.reviews.sources.source import Ranges, make_item
 from symposia.reviews.values.runs import ItemKind, ReadItem
 

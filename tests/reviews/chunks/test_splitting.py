@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.text.numbered_lines import read_numbered_lines, split_lines
-from symposia.reviews.chunks.outline import Outline
-from symposia.reviews.chunks.parsers import outline_of
+from symposia.reviews.chunks.outline import Outline, outline_of
 from symposia.reviews.chunks.splitter import Split, split_item
 
 CODE = "import os\n\n\nclass Cart:\n" + "".join(

@@ -13,10 +13,10 @@ from review_tools.runs import evil_runs
 from review_tools.values import a_finding, a_result, a_run
 from servers.remote_system import RemoteSystem
 from symposia.models.errors import DeliveryFailed
-from symposia.reviews.delivery.chat import chat_text
 from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
 from symposia.reviews.delivery.payload import ReportPayload
+from symposia.reviews.delivery.senders import chat_text
 
 PARCEL = ReportPayload(a_run(a_result(), findings=(a_finding(),)))
 

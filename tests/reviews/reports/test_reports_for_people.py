@@ -15,9 +15,9 @@ from markdown_it import MarkdownIt
 from review_tools.runs import a_reported_run, evil, evil_runs
 from review_tools.values import a_finding, a_result, a_run
 from symposia.reviews.comparing import compare_run
-from symposia.reviews.reports.excerpts import replacement_diff
 from symposia.reviews.reports.formats import HTML, MARKDOWN, render
 from symposia.reviews.reports.markdown import escape_text
+from symposia.reviews.reports.report_model import replacement_diff
 from symposia.reviews.values.findings import Excerpt
 from symposia.reviews.values.runs import ItemState, ReviewRun
 

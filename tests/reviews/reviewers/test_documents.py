@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.models.protocol.dialog import Message, Role
-from symposia.reviews.reviewers.checks.wording import LONG_SENTENCE
 from symposia.reviews.reviewers.code import fence_text
 from symposia.reviews.reviewers.documents import CHECKS, clarity, consistency, facts
+from symposia.reviews.reviewers.text_checks import LONG_SENTENCE
 from symposia.reviews.values.documents.facts import RepositoryFacts
 from symposia.reviews.values.documents.reading import read_document
 

@@ -9,7 +9,7 @@ import pytest
 from review_tools.git_tree import GitTree
 from symposia.models.errors import InvalidInput
 from symposia.reviews.requests.files import request_for_files
-from symposia.reviews.sources.origin import origin_of
+from symposia.reviews.requests.roots import origin_of
 from symposia.reviews.sources.repository import Repository
 
 

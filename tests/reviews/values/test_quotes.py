@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from review_tools.values import a_finding
 from symposia.models.severity import Severity
 from symposia.models.text.numbered_lines import ShownLine, format_line
+from symposia.reviews.values.checks import cap_severity, check_quotes
 from symposia.reviews.values.findings import Verification, VerifiedAs
-from symposia.reviews.values.quotes import cap_severity, check_quotes
 
 LINES = {
     1: ShownLine("import os", is_reviewed=False),

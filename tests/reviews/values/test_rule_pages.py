@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from symposia.reviews.values.rule_pages import is_security_rule, rule_page
+from symposia.reviews.values.rules import is_security_rule, rule_page
 
 RUFF = [sys.executable, "-m", "ruff", "rule", "--all", "--output-format", "json"]
 

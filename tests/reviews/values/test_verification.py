@@ -7,8 +7,8 @@ import json
 from review_tools.values import a_finding
 from symposia.models.severity import Severity
 from symposia.reviews.values.answers import UNNAMED_RULE
+from symposia.reviews.values.checks import parse_verdicts, verify_findings
 from symposia.reviews.values.findings import VerifiedAs
-from symposia.reviews.values.verification import parse_verdicts, verify_findings
 
 FINDING = a_finding(line=3, rule="S105", severity=Severity.HIGH)
 

@@ -15,14 +15,15 @@ from symposia.reviews.delivery.hosts.comments import (
     MAX_SUMMARY,
     FindingMarker,
     SummaryMarker,
+    fenced,
     find_marker,
     finding_body,
     gone_body,
+    plain_text,
     series_of,
     summary_body,
 )
 from symposia.reviews.delivery.hosts.diff import FileDiff, find_anchor, parse_patch
-from symposia.reviews.delivery.hosts.text import fenced, plain_text
 from symposia.reviews.values.findings import MAX_MESSAGE, MAX_SUGGESTION
 
 SERIES = "0123456789ab"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.reviews.values.documents.spelling import MAX_WORD, Names, is_misspelling
+from symposia.reviews.values.documents.facts import MAX_WORD, Names, is_misspelling
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,42 @@
-"""Deletion of old review runs from the archive in batches, with their items and findings."""
+"""Writer of review runs, and deletion of old ones in batches, with their items and findings."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import delete, func, select, tuple_
+from sqlalchemy import Connection, delete, func, select, tuple_
 
 from ...archive.engine import Database
-from ..values.runs import ItemKind
-from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN
+from ...archive.inserts import insert_into
+from ..values.runs import ItemKind, ReviewRun
+from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN, finding_rows, item_rows, run_row
+
+
+class ReviewWriter:
+    """Writer of runs. Every method may raise ArchiveUnavailable."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def write(self, run: ReviewRun) -> None:
+        """Write a run with its items and findings; replace an earlier version with the same id."""
+        with self._database.writing() as connection:
+            row = _locked(connection, run)
+            for table, values in (
+                (REVIEW_ITEM, item_rows(run, row)),
+                (FINDING, finding_rows(run, row)),
+            ):
+                connection.execute(delete(table).where(table.c.run == row))
+                if values:
+                    connection.execute(table.insert(), values)
+
+
+def _locked(connection: Connection, run: ReviewRun) -> int:
+    """Insert or update the run's row, lock it for this transaction, and return its key."""
+    values = run_row(run)
+    insertion = insert_into(REVIEW_RUN, connection.dialect.name).values(**values)
+    upsert = insertion.on_conflict_do_update(index_elements=["run_id"], set_=values)
+    return int(connection.execute(upsert.returning(REVIEW_RUN.c.id)).scalar_one())
 
 
 class ReviewPruner:

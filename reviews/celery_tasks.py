@@ -1,4 +1,4 @@
-"""The Celery task of a delivery, its sweep, and the deliverer of a process."""
+"""Celery tasks of batch reviews (a batch, an item, a delivery), and the deliverer of a process."""
 
 from __future__ import annotations
 
@@ -9,15 +9,50 @@ from typing import TYPE_CHECKING
 from celery import Celery, shared_task
 from pydantic import ValidationError
 
-from ...models.errors import ArchiveUnavailable, invalid_input
-from ...models.text.ids import new_id
-from ..values.runs import DeliveryJob
-from .deliverer import Deliverer, sweep_deliveries
+from ..models.errors import ArchiveUnavailable, NewerFormat, ReviewNotFound, invalid_input
+from ..models.text.ids import new_id
+from .batches.batch import advance_batch, advance_item
+from .batches.context import REVIEW_ITEM_TASK, REVIEW_TASK, review_context_of
+from .delivery.deliverer import Deliverer, sweep_deliveries
+from .values.runs import DeliveryJob
 
 if TYPE_CHECKING:
     from celery import Task
 
+
 log = logging.getLogger(__name__)
+
+#: Logged in one line, without a traceback; the sweep sends the message again, until a newer worker takes it.
+_EXPECTED = (NewerFormat,)
+_NO_ARCHIVE = "archive unavailable, will retry"
+
+
+@shared_task(name=REVIEW_TASK, bind=True, ignore_result=True, throws=_EXPECTED)
+def review_task(self: Task[..., str], *, batch: str) -> str:
+    """Advance a batch; return a short text for monitors.
+
+    A message is only a hint: it may arrive twice, late or never.
+    """
+    try:
+        advance_batch(review_context_of(self.app), batch)
+    except ArchiveUnavailable as error:
+        log.warning("archiving review %s failed, will retry: %s", batch, error)
+        return _NO_ARCHIVE
+    return f"advanced review {batch}"
+
+
+@shared_task(name=REVIEW_ITEM_TASK, bind=True, ignore_result=True, throws=_EXPECTED)
+def review_item_task(self: Task[..., str], *, batch: str, item: int) -> str:
+    """Advance one item of a batch; return a short text for monitors."""
+    try:
+        advance_item(review_context_of(self.app), batch, item)
+    except ReviewNotFound:
+        return "review not found"  # it has ended and expired
+    except ArchiveUnavailable as error:
+        log.warning("archiving review %s failed, will retry: %s", batch, error)
+        return _NO_ARCHIVE
+    return f"advanced item {item} of review {batch}"
+
 
 DELIVER = "symposia.deliver"
 _ATTRIBUTE = "symposia_deliverer"

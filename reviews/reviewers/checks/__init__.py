@@ -1,1 +1,0 @@
-"""Checks of documents by rules, without a model. Each yields remarks with their lines."""

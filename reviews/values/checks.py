@@ -1,0 +1,281 @@
+"""Checks of a reviewer's findings: their quotes, the verdicts of a second reviewer, and comments that suppress them.
+
+A model's finding must quote its line. A finding whose line or quote does not exist is dropped: it is never moved to
+a line that the model did not mean. If only the number is wrong, the quote decides.
+
+A verifier (role `verifier`) answers
+
+    {"verdicts": [{"line": 3, "rule": "S105", "verdict": "keep, lower or drop", "severity": "low",
+                   "confidence": 0.9, "reason": "..."}]}
+
+A verdict is about the findings at its line with its rule, as the verifier saw them: before a quote corrects the
+line. A finding without a verdict stays as it is.
+
+Comments suppress findings in text of any language:
+
+    x = load(name)  # symposia: ignore[S301] the file is our own
+    // symposia: ignore[no-eval, no-var] generated
+    <!-- symposia: ignore -->
+
+A comment covers its line, and the next line if nothing else is on its own. Without rules it covers all findings. The
+text after the brackets is the reason. `noqa` and `nosec` are left to their tools.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from ...models.severity import Severity
+from ...models.text.numbered_lines import ShownLine, without_number
+from .answers import read_confidence, read_entries, read_line, read_rule, read_severity, read_text
+from .findings import MAX_MESSAGE, MAX_RULE, Finding, Suppression, Verification, VerifiedAs, with_shown_line
+from .rules import is_same_cause
+
+#: Maximum distance of a quoted line from the line that the finding names, if the quote occurs several times.
+NEAR = 3
+#: Minimum characters of a quote that is only a part of its line.
+_MIN_PART = 8
+
+
+class CheckedFindings(NamedTuple):
+    """Findings that are kept, and the number of the dropped ones."""
+
+    findings: tuple[Finding, ...]
+    dropped: int
+
+
+def check_quotes(findings: Iterable[Finding], lines: Mapping[int, ShownLine]) -> CheckedFindings:
+    """Return the findings that quote one of the lines to review, each at the line that it quotes.
+
+    Args:
+        findings: Findings of a model.
+        lines: The lines that the model was shown, by number.
+    """
+    given = tuple(findings)
+    reviewed = {number: _normalise(line.text) for number, line in lines.items() if line.is_reviewed}
+    placed = [place for it in given if (place := _place(it, reviewed, max(lines, default=0))) is not None]
+    texts = {number: line.text for number, line in lines.items()}
+    return CheckedFindings(tuple(with_shown_line(it, texts) for it in placed), len(given) - len(placed))
+
+
+def cap_severity(finding: Finding) -> Finding:
+    """Return a model's finding; without a verification it is at most `high`."""
+    if finding.verification is not None or finding.severity is not Severity.CRITICAL:
+        return finding
+    return finding.model_copy(update={"severity": Severity.HIGH})
+
+
+def _place(finding: Finding, reviewed: Mapping[int, str], last: int) -> Finding | None:
+    """Return the finding at the line that it quotes; None: there is no such line."""
+    if not 1 <= finding.start_line <= last:
+        return None
+    # A line of code may begin as a numbered line does (`200: "OK",`), so the quote as it is comes first.
+    quotes = map(_normalise, (finding.quote, without_number(finding.quote)))
+    starts = (_line_of(it, finding.start_line, reviewed) for it in quotes if it)
+    start = next((it for it in starts if it is not None), None)
+    if start is None:
+        return None
+    end = finding.end_line + start - finding.start_line
+    if end > last:  # the range does not exist, so neither does what the patch replaces
+        return finding.model_copy(update={"start_line": start, "end_line": start, "replacement": None})
+    return finding.model_copy(update={"start_line": start, "end_line": end})
+
+
+def _line_of(quote: str, named: int, reviewed: Mapping[int, str]) -> int | None:
+    """Return the quoted line: the named one, the nearest one near it, or the only one elsewhere."""
+    found = [number for number, text in reviewed.items() if text == quote]
+    if not found and len(quote) >= _MIN_PART:
+        found = [number for number, text in reviewed.items() if quote in text]
+    near = [number for number in found if abs(number - named) <= NEAR]
+    if near:
+        return min(near, key=lambda number: (abs(number - named), number))
+    return found[0] if len(found) == 1 else None
+
+
+def _normalise(text: str) -> str:
+    return " ".join(text.split())
+
+
+#: Role id of the participant who verifies findings.
+VERIFIER = "verifier"
+#: Request of the judge to the verifier.
+VERIFYING = "Check each finding against the text: keep it, lower its severity, or drop it if it is wrong or not a problem."
+#: Form of the verifier's answer.
+VERDICT_FORM = (
+    f"You verify the findings of the other reviewers and report none of your own. {VERIFYING} "
+    'Answer with JSON and nothing else, one verdict for each finding: {"verdicts": [{"line": 3, "rule": "rule of '
+    'the finding", "verdict": "keep, lower or drop", "severity": "severity after your check", "confidence": 0.9, '
+    '"reason": "why, in one sentence"}]}'
+)
+
+
+class VerdictKind(StrEnum):
+    """What a verifier does with a finding."""
+
+    KEEP = "keep"
+    LOWER = "lower"
+    DROP = "drop"
+
+
+_KINDS = frozenset(VerdictKind)
+
+
+class Verdict(NamedTuple):
+    """A verdict on the findings at a line with a rule."""
+
+    line: int
+    rule: str
+    kind: VerdictKind
+    severity: Severity | None
+    confidence: float | None
+    reason: str
+    #: Participant id of the verifier.
+    agent: str
+
+
+def parse_verdicts(text: str, *, agent: str) -> tuple[Verdict, ...]:
+    """Return the verdicts in a message; entries of another form are left out."""
+    found = []
+    for entry in read_entries(text, "verdicts"):
+        word = read_text(entry, "verdict", limit=MAX_RULE).casefold()
+        if word not in _KINDS:
+            continue
+        found.append(
+            Verdict(
+                line=read_line(entry),
+                rule=read_rule(entry, "rule").casefold(),
+                kind=VerdictKind(word),
+                severity=None if entry.get("severity") is None else read_severity(entry["severity"]),
+                confidence=None if entry.get("confidence") is None else read_confidence(entry["confidence"]),
+                reason=read_text(entry, "reason", limit=MAX_MESSAGE),
+                agent=agent,
+            )
+        )
+    return tuple(found)
+
+
+def verify_findings(findings: Iterable[Finding], verdicts: Sequence[Verdict]) -> CheckedFindings:
+    """Return the findings with the verdicts applied. Of several verdicts on a finding, the last one counts.
+
+    Verified findings stay as they are.
+    """
+    given = tuple(findings)
+    by_place = {(it.line, it.rule): it for it in verdicts}
+    kept = (it if it.verification else _apply(it, by_place.get(_place_of(it))) for it in given)
+    left = tuple(it for it in kept if it is not None)
+    return CheckedFindings(left, len(given) - len(left))
+
+
+def unused_verdicts(findings: Iterable[Finding], verdicts: Iterable[Verdict]) -> tuple[Verdict, ...]:
+    """Return the verdicts that are about none of the findings."""
+    places = set(map(_place_of, findings))
+    return tuple(it for it in verdicts if (it.line, it.rule) not in places)
+
+
+def _place_of(finding: Finding) -> tuple[int, str]:
+    return finding.start_line, finding.rule.casefold()
+
+
+def _apply(finding: Finding, verdict: Verdict | None) -> Finding | None:
+    """Return the finding after a verdict; None: it is dropped."""
+    if verdict is None:
+        return finding
+    if verdict.kind is VerdictKind.DROP:
+        return None
+    severity = finding.severity
+    if verdict.kind is VerdictKind.LOWER:
+        severity = _lower(severity, verdict.severity)
+    is_lowered = severity is not finding.severity
+    verification = Verification(
+        verdict=VerifiedAs.LOWERED if is_lowered else VerifiedAs.KEPT,
+        agent=verdict.agent,
+        reason=verdict.reason,
+    )
+    confidence = finding.confidence if verdict.confidence is None else verdict.confidence
+    changes = {"severity": severity, "verification": verification, "confidence": confidence}
+    return finding.model_copy(update=changes)
+
+
+def _lower(severity: Severity, wanted: Severity | None) -> Severity:
+    """Return the wanted severity if it is lower, else the next lower one."""
+    if wanted is not None and wanted.rank < severity.rank:
+        return wanted
+    return max((it for it in Severity if it.rank < severity.rank), key=lambda it: it.rank, default=severity)
+
+
+_COMMENT = re.compile(
+    r"(?P<mark>#|//|--|/\*|<!--|;|%|\")[ \t]*symposia:[ \t]*ignore\b[ \t]*"
+    r"(?:\[(?P<rules>[^\]\n]{0,1000})\])?[ \t]*:?[ \t]*(?P<reason>[^\n]*)",
+    re.IGNORECASE,
+)
+_ENDS = {"/*": "*/", "<!--": "-->"}
+_ANY_RULE = "*"
+
+
+class InlineIgnore(NamedTuple):
+    """A comment that suppresses findings."""
+
+    #: Rules; empty: all.
+    rules: tuple[str, ...]
+    reason: str
+    #: True: nothing else is on its line, so it covers the next line too.
+    is_alone: bool
+
+    def covers(self, finding: Finding) -> bool:
+        """Return whether the finding has one of the rules, or a rule with the same cause."""
+        names = (finding.rule, *finding.aliases)
+        return not self.rules or any(is_same_cause(name, rule) for name in names for rule in self.rules)
+
+
+def with_ignores(findings: Iterable[Finding], text: str) -> tuple[Finding, ...]:
+    """Return findings of one item, those marked that a comment of its text suppresses."""
+    lines = text.split("\n")
+    comments = {number: it for number, line in enumerate(lines, 1) if (it := read_ignore(line)) is not None}
+    return tuple(_marked(it, comments) for it in findings) if comments else tuple(findings)
+
+
+def read_ignore(line: str) -> InlineIgnore | None:
+    """Return the comment of a line; None: it has none."""
+    # The search is quick for the many lines without one.
+    if "symposia" not in line.casefold() or (found := _COMMENT.search(line)) is None:
+        return None
+    reason = found["reason"]
+    end = _ENDS.get(found["mark"], "")
+    if end:
+        reason = reason.partition(end)[0]
+    rules = tuple(it.strip() for it in (found["rules"] or "").split(",") if it.strip())
+    after = found["reason"].partition(end)[2].strip() if end else ""
+    return InlineIgnore(
+        () if _ANY_RULE in rules else rules,
+        reason.strip()[:MAX_MESSAGE],
+        is_alone=not line[: found.start()].strip() and not after,
+    )
+
+
+def _marked(finding: Finding, comments: dict[int, InlineIgnore]) -> Finding:
+    for comment in _near(finding, comments):
+        if comment.covers(finding):
+            return finding.model_copy(update={"suppression": Suppression(reason=comment.reason)})
+    return finding
+
+
+def _near(finding: Finding, comments: dict[int, InlineIgnore]) -> Iterator[InlineIgnore]:
+    """Yield the comments on the first and the last line of a finding, and on the lines directly before it."""
+    if finding.start_line == 0:
+        return
+    for line in dict.fromkeys((finding.start_line, finding.end_line)):
+        if line in comments:
+            yield comments[line]
+    yield from _above(finding.start_line, comments)
+
+
+def _above(start: int, comments: dict[int, InlineIgnore]) -> Sequence[InlineIgnore]:
+    found: list[InlineIgnore] = []
+    line = start - 1
+    while line in comments and comments[line].is_alone:
+        found.append(comments[line])
+        line -= 1
+    return found
