@@ -172,7 +172,7 @@ class ReviewMethods(BaseClient):
             InvalidInput: The cursor is not valid.
             ArchiveUnavailable: The archive does not answer.
         """
-        from ..reviews.review_list import review_page
+        from ..reviews.job import review_page
 
         return review_page(self._parts.reviews, limit=limit, after=after)
 

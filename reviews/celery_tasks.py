@@ -19,9 +19,10 @@ from .values.runs import DeliveryJob
 if TYPE_CHECKING:
     from celery import Task
 
-
 log = logging.getLogger(__name__)
 
+DELIVER = "symposia.deliver"
+_ATTRIBUTE = "symposia_deliverer"
 #: Logged in one line, without a traceback; the sweep sends the message again, until a newer worker takes it.
 _EXPECTED = (NewerFormat,)
 _NO_ARCHIVE = "archive unavailable, will retry"
@@ -54,10 +55,6 @@ def review_item_task(self: Task[..., str], *, batch: str, item: int) -> str:
     return f"advanced item {item} of review {batch}"
 
 
-DELIVER = "symposia.deliver"
-_ATTRIBUTE = "symposia_deliverer"
-
-
 def install_deliverer(app: Celery, provider: Callable[[], Deliverer]) -> None:
     """Set the provider of the deliverer of an app; it is called once per process, on first use."""
     setattr(app, _ATTRIBUTE, provider)
@@ -86,25 +83,20 @@ def deliver_task(self: Task[..., str], *, delivery: str) -> str:
         deliverer_of(self.app).deliver(asked)
     except ArchiveUnavailable as error:
         log.warning("delivery of review %s to %s failed, will retry: %s", asked.run, asked.to, error)
-        return "archive unavailable, will retry"
+        return _NO_ARCHIVE
     return f"checked the delivery of review {asked.run} to {asked.to}"
 
 
 def send_due_deliveries(app: Celery) -> int:
-    """Send a task for each due delivery.
+    """Send a task for each due delivery. Raises OperationalError, RedisUnavailable."""
 
-    Raises:
-        OperationalError: The broker does not answer.
-        RedisUnavailable: Redis does not answer.
-    """
-
-    def send(delivery_job: DeliveryJob) -> None:
+    def send(job: DeliveryJob) -> None:
         app.send_task(
             DELIVER,
-            kwargs={"delivery": delivery_job.model_dump_json()},
+            kwargs={"delivery": job.model_dump_json()},
             task_id=new_id(),
             argsrepr="",
-            kwargsrepr=f"run={delivery_job.run} to={delivery_job.to}",
+            kwargsrepr=f"run={job.run} to={job.to}",
             add_to_parent=False,
             ignore_result=True,
         )

@@ -25,13 +25,11 @@ from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent
 from ...models.text.ids import ms_from_moment, utcnow
 from ...models.text.paths import make_private_folder
 from ...models.text.redact import json_text
-from ...reviews.batches.estimate import ReviewEstimate, estimate_review
-from ...reviews.batches.request import ReviewRequest
+from ...reviews.batches.request import ReviewEstimate, ReviewRequest, estimate_review
 from ...reviews.batches.start import start_batch
 from ...reviews.job import ReviewJob
-from ...reviews.progress import Progress
 from ...reviews.state.queues import DeliveryQueue
-from ...reviews.state.records import BatchView
+from ...reviews.state.records import BatchView, Progress
 from ...reviews.values.panels import BatchLimits, Panel
 from ...reviews.values.runs import ReviewRun, RunState
 from ...state.redis.connect import connect

@@ -12,8 +12,7 @@ import typer
 from ...models.errors import InvalidInput
 from ...models.gate import Gate
 from ...models.text.words import count_of
-from ...reviews.batches.estimate import ItemEstimate, ReviewEstimate
-from ...reviews.batches.request import ReviewRequest
+from ...reviews.batches.request import ItemEstimate, ReviewEstimate, ReviewRequest
 from ...reviews.findings import Baseline, baseline_of, read_baseline, with_baseline
 from ...reviews.values.panels import BatchLimits
 from ...reviews.values.runs import ReviewRun, RunState

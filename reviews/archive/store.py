@@ -15,15 +15,7 @@ from ...models.severity import Severity
 from ...models.text.ids import timestamp_from_ms
 from ..values.findings import Finding, FindingStatus
 from ..values.runs import Item, ItemResult, ItemState, ListedReview, ReviewRun, RunState, TrendPoint
-from .tables import (
-    FINDING,
-    REVIEW_ITEM,
-    REVIEW_RUN,
-    cache_key,
-    parse_findings,
-    parse_reads,
-    run_from_rows,
-)
+from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN, cache_key, parse_findings, parse_reads, run_from_rows
 
 #: Maximum number of items per query.
 _BATCH_SIZE = 500
@@ -38,11 +30,7 @@ class ReviewReader:
         self._database = database
 
     def run(self, run_id: str) -> ReviewRun:
-        """Return a run with its items and findings.
-
-        Raises:
-            ReviewNotFound: There is no such review.
-        """
+        """Return a run with its items and findings. Raises ReviewNotFound."""
         with self._database.reading() as connection:
             row = connection.execute(select(REVIEW_RUN).where(REVIEW_RUN.c.run_id == run_id)).one_or_none()
             if row is None:
@@ -124,12 +112,7 @@ class ReviewReader:
             return tuple(finding for (text,) in found for finding in parse_findings(text))
 
     def trend(
-        self,
-        root: str | None = None,
-        panel: str | None = None,
-        *,
-        branch: str | None = None,
-        limit: int = 20,
+        self, root: str | None = None, panel: str | None = None, *, branch: str | None = None, limit: int = 20
     ) -> list[TrendPoint]:
         """Return the last runs of a root by a panel with their findings, the oldest first.
 

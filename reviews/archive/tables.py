@@ -132,6 +132,9 @@ _SKIPPED = TypeAdapter(tuple[SkippedItem, ...])
 _DETAILS = frozenset(
     {"start_column", "end_column", "why", "replacement", "quote", "excerpt", "verification", "suppression"}
 )
+#: Fields of a run that are columns: free text, and text of a fixed form.
+_RUN_TEXTS = ("root_name", "panel", "branch", "repository_folder", "summary")
+_RUN_PLAIN = ("panel_sha", "revision", "scope", "repository_url")
 _PLAIN = ("start_line", "end_line", "severity", "confidence", "snippet_sha")
 
 
@@ -150,20 +153,13 @@ def run_row(run: ReviewRun) -> Row:
     """Return a run as columns of `review_run`."""
     return {
         "run_id": run.id,
-        "root_name": storable_text(run.root_name),
         "root": storable_text(run.root or run.root_name),
-        "panel": storable_text(run.panel),
-        "panel_sha": run.panel_sha,
         "state": run.state.value,
         "started_ms": ms_from_moment(run.started_at),
         "ended_ms": None if run.ended_at is None else ms_from_moment(run.ended_at),
-        "revision": run.revision,
-        "branch": storable_text(run.branch),
-        "scope": run.scope,
-        "repository_url": run.repository_url,
-        "repository_folder": storable_text(run.repository_folder),
-        "summary": storable_text(run.summary),
         "skipped": _SKIPPED.dump_json(run.skipped).decode(),
+        **{name: storable_text(getattr(run, name)) for name in _RUN_TEXTS},
+        **{name: getattr(run, name) for name in _RUN_PLAIN},
         **_counts(run.usage),
     }
 
@@ -203,20 +199,12 @@ def run_from_rows(row: RowMapping, items: Iterable[RowMapping], found: Iterable[
     """Return the run of these rows."""
     return ReviewRun(
         id=row["run_id"],
-        root_name=row["root_name"],
         root="" if row["root"] == row["root_name"] else row["root"],
-        panel=row["panel"],
-        panel_sha=row["panel_sha"],
         state=row["state"],
         started_at=moment_from_ms(row["started_ms"]),
         ended_at=None if row["ended_ms"] is None else moment_from_ms(row["ended_ms"]),
-        revision=row["revision"],
-        branch=row["branch"],
-        scope=row["scope"],
-        repository_url=row["repository_url"],
-        repository_folder=row["repository_folder"],
-        summary=row["summary"],
         skipped=_SKIPPED.validate_json(row["skipped"]),
+        **{name: row[name] for name in (*_RUN_TEXTS, *_RUN_PLAIN)},
         usage=_usage(row),
         results=tuple(map(_result, items)),
         findings=tuple(map(_finding, found)),

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, delete, func, select, tuple_
 
-from ...archive.engine import Database
-from ...archive.inserts import insert_into
+from ...archive.engine import Database, insert_into
 from ..values.runs import ItemKind, ReviewRun
 from .tables import FINDING, REVIEW_ITEM, REVIEW_RUN, finding_rows, item_rows, run_row
 
@@ -22,10 +21,7 @@ class ReviewWriter:
         """Write a run with its items and findings; replace an earlier version with the same id."""
         with self._database.writing() as connection:
             row = _locked(connection, run)
-            for table, values in (
-                (REVIEW_ITEM, item_rows(run, row)),
-                (FINDING, finding_rows(run, row)),
-            ):
+            for table, values in ((REVIEW_ITEM, item_rows(run, row)), (FINDING, finding_rows(run, row))):
                 connection.execute(delete(table).where(table.c.run == row))
                 if values:
                     connection.execute(table.insert(), values)

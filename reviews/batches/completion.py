@@ -68,62 +68,48 @@ REPORTING_MS = 60_000
 ARCHIVE_TIMEOUT_MS = 120_000
 
 
-def finish_batch(review_context: ReviewContext, batch_id: str) -> bool:
-    """Report the batch and end it.
-
-    Returns:
-        False: work is left, or another worker reports the batch.
-
-    Raises:
-        ArchiveUnavailable: The batch must be reported later.
-    """
+def finish_batch(context: ReviewContext, batch_id: str) -> bool:
+    """Report the batch and end it; False: work is left, or another worker does. Raises ArchiveUnavailable."""
     reporter = new_id()
-    if review_context.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":
+    if context.store.end(batch_id, reporter, lease_ms=REPORTING_MS) != "yours":
         return False
-    head, view = review_context.store.head(batch_id), review_context.store.view(batch_id)
-    run = run_of(review_context.store, head, view, outcome=review_context.store.outcome(batch_id))
+    head, view = context.store.head(batch_id), context.store.view(batch_id)
+    run = run_of(context.store, head, view, outcome=context.store.outcome(batch_id))
     run = compare_run(
-        run,
-        previous=_previous(review_context, head, view),
-        is_whole=head.is_whole,
-        models=head.readers.keys(),
+        run, previous=_previous(context, head, view), is_whole=head.is_whole, models=head.readers.keys()
     )
-    if review_context.archive is not None:
+    if context.archive is not None:
         try:
-            review_context.archive.prepare()
-            review_writer(review_context.archive).write(run)
+            context.archive.prepare()
+            review_writer(context.archive).write(run)
         except ArchiveUnavailable:
-            if not _archive_timed_out(review_context, view):
+            if not _archive_timed_out(context, view):
                 raise
             log.warning("archive unavailable, ending review %s without archiving it", batch_id)
-    review_context.on_run_ended(run, head)
-    review_context.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
-    deindex_batch(review_context, batch_id)
+    context.on_run_ended(run, head)
+    context.store.end(batch_id, reporter, lease_ms=REPORTING_MS, is_done=True)
+    deindex_batch(context, batch_id)
     log.info("review %s %s: %s", batch_id, run.state, run.summary)
     return True
 
 
-def deindex_batch(review_context: ReviewContext, batch_id: str) -> None:
+def deindex_batch(context: ReviewContext, batch_id: str) -> None:
     """Remove an ended or expired batch from the index; a batch that was restarted in between stays in it."""
-    review_context.index.remove_batch(batch_id)
+    context.index.remove_batch(batch_id)
     with suppress(ReviewNotFound):
-        if not review_context.store.view(batch_id).has_ended:
-            review_context.index.add_batch(batch_id, review_context.store.now_ms())
+        if not context.store.view(batch_id).has_ended:
+            context.index.add_batch(batch_id, context.store.now_ms())
 
 
-def read_run(review_context: ReviewContext, batch_id: str) -> ReviewRun:
-    """Return the current run; an ended one is compared with the previous run.
-
-    Raises:
-        ReviewNotFound: There is no such review.
-    """
-    view = review_context.store.view(batch_id)
-    if view.has_ended and review_context.archive is not None:
-        reader = review_context.archive.open_reader()
-        if reader is not None and review_reader(review_context.archive).ids(batch_id, limit=1):
-            return review_reader(review_context.archive).run(batch_id)
-    head = review_context.store.head(batch_id)
-    return compare_run(run_of(review_context.store, head, view), is_whole=head.is_whole)
+def read_run(context: ReviewContext, batch_id: str) -> ReviewRun:
+    """Return the current run; an ended one is compared with the previous run. Raises ReviewNotFound."""
+    view = context.store.view(batch_id)
+    if view.has_ended and context.archive is not None:
+        reader = context.archive.open_reader()
+        if reader is not None and review_reader(context.archive).ids(batch_id, limit=1):
+            return review_reader(context.archive).run(batch_id)
+    head = context.store.head(batch_id)
+    return compare_run(run_of(context.store, head, view), is_whole=head.is_whole)
 
 
 def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str = "") -> ReviewRun:
@@ -142,7 +128,7 @@ def run_of(store: ReviewStore, head: BatchHead, view: BatchView, *, outcome: str
         retries=view.retries,
         results=results,
         skipped=head.skipped,
-        usage=_sum(result.usage for result in results),
+        usage=sum((it.usage for it in results), start=Usage()),
         summary=_summary(results, view.reason, head.missing_tools),
         revision=head.revision,
         branch=head.branch,
@@ -159,10 +145,6 @@ def _result(record: ItemRecord) -> ItemResult:
     return kept.model_copy(update={"state": record.state})
 
 
-def _sum(usages: Iterable[Usage]) -> Usage:
-    return sum(usages, start=Usage())
-
-
 def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, int]) -> str:
     counted = Counter(result.state for result in results)
     parts = [f"{counted[state]} {state}" for state in ItemState if counted[state]]
@@ -177,20 +159,20 @@ def _summary(results: Sequence[ItemResult], reason: str, missing: Mapping[str, i
     return f"{words} Stopped: {reason}." if reason else words
 
 
-def _previous(review_context: ReviewContext, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
-    if review_context.archive is None:
+def _previous(context: ReviewContext, head: BatchHead, view: BatchView) -> tuple[Finding, ...]:
+    if context.archive is None:
         return ()
     try:
-        review_context.archive.prepare()
+        context.archive.prepare()
         root = head.root or head.root_name
-        return review_reader(review_context.archive).previous_findings(
+        return review_reader(context.archive).previous_findings(
             root, head.panel.name, branch=head.against or None, without=head.batch_id
         )
     except ArchiveUnavailable:
-        if not _archive_timed_out(review_context, view):
+        if not _archive_timed_out(context, view):
             raise
         return ()
 
 
-def _archive_timed_out(review_context: ReviewContext, view: BatchView) -> bool:
-    return review_context.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_TIMEOUT_MS
+def _archive_timed_out(context: ReviewContext, view: BatchView) -> bool:
+    return context.store.now_ms() - (view.ended_ms or 0) > ARCHIVE_TIMEOUT_MS

@@ -64,11 +64,7 @@ class ReviewQueue:
             log.warning("broker unavailable, the sweep will dispatch review %s: %s", batch_id, error)
 
     def send_batch(self, batch_id: str) -> None:
-        """Dispatch a batch.
-
-        Raises:
-            OperationalError: The broker does not answer.
-        """
+        """Dispatch a batch. Raises OperationalError."""
         self._find_app().send_task(
             REVIEW_TASK, kwargs={"batch": batch_id}, root_id=batch_id, **_options(f"batch={batch_id}")
         )

@@ -52,11 +52,7 @@ def item_session_id(batch_id: str, number: int, attempt: int) -> str:
 
 
 def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submission:
-    """Return the session of an item.
-
-    Raises:
-        InvalidInput: A panel that cannot be run.
-    """
+    """Return the session of an item. Raises InvalidInput: a panel that cannot be run."""
     panel = panel_of_part(head.panel.for_path(record.item.path), head.readers, record.item.part)
     title = "".join(it if it.isprintable() else "?" for it in f"Review of {record.item.path}")
     collab = {
@@ -65,7 +61,9 @@ def submission_of(head: BatchHead, record: ItemRecord, opening: str) -> Submissi
         "purpose": panel.purpose,
         "mode": panel.mode,
         "meta": {"tags": [REVIEW_TAG]},
-        "participants": [_participant(seat) for seat in panel.seats],
+        "participants": [
+            {"participant_id": it.name} | ({"role_id": it.role} if it.role else {}) for it in panel.seats
+        ],
     }
     return Submission.build(
         collab,
@@ -93,10 +91,6 @@ def _parameter(head: BatchHead, record: ItemRecord, opening: str) -> dict[str, J
     if item.part is not None:
         known["part"] = [item.part.number, item.part.count]
     return known
-
-
-def _participant(seat: Seat) -> dict[str, str]:
-    return {"participant_id": seat.name} | ({"role_id": seat.role} if seat.role else {})
 
 
 def _binding(seat: Seat) -> dict[str, object]:
@@ -177,10 +171,7 @@ def result_of(
 
 
 def _check_findings(
-    head: BatchHead,
-    opening: str,
-    said: Iterable[tuple[str, ReviewerAnswer]],
-    verdicts: Sequence[Verdict],
+    head: BatchHead, opening: str, said: Iterable[tuple[str, ReviewerAnswer]], verdicts: Sequence[Verdict]
 ) -> CheckedFindings:
     """Return the findings that the verifier keeps, with their lines, each once per reviewer.
 

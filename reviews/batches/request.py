@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.ids import new_id
-from ..chunks.planner import PlannedSession, SessionPlanner, session_tokens
+from ...models.turns.message_lists import estimate_tokens
+from ..archive.access import known_results
+from ..chunks.planner import ItemPlan, PlannedSession, SessionPlanner
 from ..chunks.project import Project
-from ..panels import missing_tools
+from ..panels import missing_tools, panel_sha
 from ..state.records import Needs
-from ..values.panels import Panel, PanelTool
+from ..values.panels import Panel, PanelTool, readers_of
 from ..values.runs import PartReaders, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +91,11 @@ def session_needs(
     """Return the tokens and the cost in millionths of a US dollar; None: a price is not in the registry."""
     if not is_read_by_models(session, readers):
         return 0, 0
-    asked = session_tokens(session) + _PROMPT_TOKENS
+    asked = estimate_tokens(session.opening) + _PROMPT_TOKENS
     tokens, cost = 0, 0.0
     is_priced = True
     for seat, model in readers.items():
-        answer = _answer_tokens(panel, seat)
+        answer = next((it.max_tokens for it in panel.seats if it.name == seat), None) or _ANSWER_TOKENS
         tokens += asked + answer
         is_priced &= not (model.input_usd_per_million is None and model.output_usd_per_million is None)
         cost += asked * (model.input_usd_per_million or 0.0) + answer * (model.output_usd_per_million or 0.0)
@@ -102,5 +108,84 @@ def limited_needs(session: PlannedSession, panel: Panel, readers: Mapping[str, R
     return Needs(max(tokens, 1), max(cost or 1, 1))
 
 
-def _answer_tokens(panel: Panel, seat: str) -> int:
-    return next((it.max_tokens for it in panel.seats if it.name == seat), None) or _ANSWER_TOKENS
+@dataclass(frozen=True, slots=True)
+class ItemEstimate:
+    """What one item needs; an unchanged item needs no session."""
+
+    path: str
+    #: Number of chunks that models read.
+    chunks: int
+    sessions: int
+    #: Estimated tokens of all requests to models, with their answers.
+    tokens: int
+    #: Millionths of a US dollar; None: the price of a model is not in the registry.
+    cost_micros: int | None
+    is_unchanged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewEstimate:
+    """What a review needs; one request for each model and chunk is assumed."""
+
+    panel: Panel
+    items: tuple[ItemEstimate, ...]
+    skipped: tuple[SkippedItem, ...]
+
+    @property
+    def sessions(self) -> int:
+        """Number of sessions."""
+        return sum(it.sessions for it in self.items)
+
+    @property
+    def tokens(self) -> int:
+        """Estimated tokens."""
+        return sum(it.tokens for it in self.items)
+
+    @property
+    def cost_micros(self) -> int | None:
+        """Estimated cost in millionths of a US dollar; None: a price is not known."""
+        costs = [it.cost_micros for it in self.items]
+        return None if None in costs else sum(it or 0 for it in costs)
+
+
+def estimate_review(
+    order: ReviewRequest, archive: Archive | None, *, known_agents: Iterable[str]
+) -> ReviewEstimate:
+    """Return what a review needs, with `order.models` as models. Raises InvalidInput, ArchiveUnavailable."""
+    order, _ = without_missing_tools(order)
+    readers = readers_of(order.panel, order.models, known_agents=known_agents)
+    project = Project(order.panel, order.folder)
+    planner = planner_of(order, readers, project)
+    skipped, plans = list(order.settings.notes), list[ItemPlan]()
+    for it in order.source:
+        if isinstance(it, ReadItem) and order.panel.reviews(it.item.path) and it.text.strip():
+            plan = planner.plan(it)
+            plans.append(plan)
+            skipped += plan.skipped
+        elif isinstance(it, SkippedItem):
+            skipped.append(it)
+    sha = panel_sha(order.panel, readers, order.programs)
+    known: Container[str] = ()
+    if plans and not order.everything:
+        known = known_results(archive, sha, [it.item for it in plans], files=project.readable_files)
+    return ReviewEstimate(
+        order.panel,
+        tuple(_estimate(plan, order.panel, readers, is_unchanged=plan.item.key in known) for plan in plans),
+        tuple(skipped),
+    )
+
+
+def _estimate(
+    plan: ItemPlan, panel: Panel, readers: Mapping[str, ReaderModel], *, is_unchanged: bool
+) -> ItemEstimate:
+    if is_unchanged:
+        return ItemEstimate(plan.item.path, 0, 0, 0, 0, is_unchanged=True)
+    needs = [session_needs(it, panel, readers) for it in plan.sessions]
+    costs = [cost for _, cost in needs]
+    return ItemEstimate(
+        plan.item.path,
+        chunks=sum(is_read_by_models(it, readers) for it in plan.sessions),
+        sessions=len(plan.sessions),
+        tokens=sum(tokens for tokens, _ in needs),
+        cost_micros=None if None in costs else sum(it or 0 for it in costs),
+    )

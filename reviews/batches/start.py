@@ -6,7 +6,9 @@ Items are uploaded in chunks, so a source of any size needs only the memory of o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from ...models.errors import ReviewNotFound
@@ -29,37 +31,29 @@ if TYPE_CHECKING:
 _MAX_SKIPPED_LISTED = 1_000
 
 
+@dataclass(kw_only=True)
 class ItemUploader:
     """Upload of the read items, chunk by chunk: the sessions that review each of them."""
 
-    def __init__(
-        self,
-        review_context: ReviewContext,
-        head: BatchHead,
-        planner: SessionPlanner,
-        *,
-        absent: tuple[PanelTool, ...],
-        everything: bool,
-        project: Project,
-    ) -> None:
-        #: Number of sessions and unchanged items.
-        self.total = 0
-        self.unchanged = 0
-        self.skipped: list[SkippedItem] = []
-        #: Number of items by tool that would have reviewed them, but is not installed.
-        self.missed_tools: Counter[str] = Counter()
-        self._absent = absent
-        self._bytes = 0
-        self._context = review_context
-        self._head = head
-        self._planner = planner
-        self._everything = everything
-        self._project = project
+    context: ReviewContext
+    head: BatchHead
+    planner: SessionPlanner
+    project: Project
+    #: Tools of the panel that are not installed.
+    absent: tuple[PanelTool, ...]
+    everything: bool
+    #: Number of sessions and unchanged items.
+    total: int = 0
+    unchanged: int = 0
+    skipped: list[SkippedItem] = field(default_factory=list)
+    #: Number of items by tool that would have reviewed them, but is not installed.
+    missed_tools: Counter[str] = field(default_factory=Counter)
+    _bytes: int = 0
 
     def add_chunk(self, chunk: Iterable[ReadItem | SkippedItem]) -> None:
         """Upload the next chunk."""
         reads = [it for it in chunk if isinstance(it, ReadItem) or self._skip(it)]
-        plans = [self._planner.plan(it) for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
+        plans = [self.planner.plan(it) for it in reads if isinstance(it, ReadItem) and self._is_wanted(it)]
         known = self._known(plans)
         for plan in plans:
             for skipped in plan.skipped:
@@ -68,8 +62,8 @@ class ItemUploader:
                 self._skip(SkippedItem(path=plan.item.path, reason=f"over the limit of {MAX_ITEMS} sessions"))
             elif (result := known.get(plan.item.key)) is not None:
                 self.total, self.unchanged = self.total + 1, self.unchanged + 1
-                self._context.store.add_known(
-                    self._head.batch_id, self.total, plan.item, result.model_dump_json()
+                self.context.store.add_known(
+                    self.head.batch_id, self.total, plan.item, result.model_dump_json()
                 )
             else:
                 self._add(plan)
@@ -84,12 +78,12 @@ class ItemUploader:
         self._bytes += size
         for it in plan.sessions:
             self.total += 1
-            needs = limited_needs(it, self._head.panel.for_path(it.item.path), self._head.readers)
-            self._context.store.add(self._head.batch_id, self.total, it.item, it.opening, needs=needs)
+            needs = limited_needs(it, self.head.panel.for_path(it.item.path), self.head.readers)
+            self.context.store.add(self.head.batch_id, self.total, it.item, it.opening, needs=needs)
 
     def _is_wanted(self, read: ReadItem) -> bool:
-        missed = [tool.agent for tool in self._absent if tool.reviews(read.item.path)]
-        if not self._head.panel.reviews(read.item.path):
+        missed = [tool.agent for tool in self.absent if tool.reviews(read.item.path)]
+        if not self.head.panel.reviews(read.item.path):
             self.missed_tools.update(missed)
             return self._skip(SkippedItem(path=read.item.path, reason=self._reason(missed)))
         if read.text.strip():
@@ -98,7 +92,7 @@ class ItemUploader:
 
     def _reason(self, missed: Sequence[str]) -> str:
         """Return why the panel does not review an item."""
-        panel = self._head.panel
+        panel = self.head.panel
         if missed:
             return f"not installed: {', '.join(missed)}"
         names = panel.files or dict.fromkeys(name for tool in panel.tools for name in tool.files)
@@ -113,13 +107,13 @@ class ItemUploader:
         return False
 
     def _known(self, plans: Iterable[ItemPlan]) -> dict[str, ItemResult]:
-        if self._everything:
+        if self.everything:
             return {}
         return known_results(
-            self._context.archive,
-            self._head.panel_sha,
+            self.context.archive,
+            self.head.panel_sha,
             (it.item for it in plans),
-            files=self._project.readable_files,
+            files=self.project.readable_files,
         )
 
 
@@ -128,7 +122,7 @@ _CHUNK = 100
 
 
 def start_batch(
-    review_context: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
+    context: ReviewContext, order: ReviewRequest, *, on_read: Callable[[int], None] = lambda _: None
 ) -> str:
     """Start a batch and return its id; a repeated call with the same `batch_id` has no further effect.
 
@@ -138,11 +132,11 @@ def start_batch(
         InvalidInput: The source cannot be read.
         RedisUnavailable, ArchiveUnavailable: No review begins.
     """
-    if _is_there(review_context, order.batch_id):
-        advance_batch(review_context, order.batch_id)
+    if _is_there(context, order.batch_id):
+        advance_batch(context, order.batch_id)
         return order.batch_id
     order, absent = without_missing_tools(order)
-    workers = review_context.workers
+    workers = context.workers
     readers = readers_of(
         order.panel, {**order.models, **workers.reader_models()}, known_agents=workers.known_agents()
     )
@@ -164,47 +158,35 @@ def start_batch(
         repository_folder=order.repository_folder,
         then=dict(order.then),
     )
-    review_context.store.open(head)
+    context.store.open(head)
     project = Project(order.panel, order.folder)
     if readers and project.readable_files:
-        review_context.files.add(
-            head.batch_id, project.readable_files, ttl_s=review_context.store.retention_s
-        )
+        context.files.add(head.batch_id, project.readable_files, ttl_s=context.store.retention_s)
     uploader = ItemUploader(
-        review_context,
-        head,
-        planner_of(order, readers, project),
+        context=context,
+        head=head,
+        planner=planner_of(order, readers, project),
+        project=project,
         absent=absent,
         everything=order.everything,
-        project=project,
+        skipped=[*order.settings.notes],
     )
-    uploader.skipped += order.settings.notes
-    for chunk in _chunks(order.source):
+    source = iter(order.source)
+    while chunk := list(islice(source, _CHUNK)):
         uploader.add_chunk(chunk)
         on_read(uploader.total)
     # Add it to the index first: a crash after this line leaves only an index entry without a batch.
-    review_context.index.add_batch(head.batch_id, review_context.store.now_ms())
+    context.index.add_batch(head.batch_id, context.store.now_ms())
     head = head.model_copy(
         update={"skipped": tuple(uploader.skipped), "missing_tools": dict(uploader.missed_tools)}
     )
-    review_context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
-    advance_batch(review_context, head.batch_id)
+    context.store.start(head, total=uploader.total, unchanged=uploader.unchanged)
+    advance_batch(context, head.batch_id)
     return head.batch_id
 
 
-def _is_there(review_context: ReviewContext, batch_id: str) -> bool:
+def _is_there(context: ReviewContext, batch_id: str) -> bool:
     try:
-        return review_context.store.view(batch_id).state != "opening"
+        return context.store.view(batch_id).state != "opening"
     except ReviewNotFound:
         return False
-
-
-def _chunks(source: Iterable[ReadItem | SkippedItem]) -> Iterator[list[ReadItem | SkippedItem]]:
-    chunk: list[ReadItem | SkippedItem] = []
-    for it in source:
-        chunk.append(it)
-        if len(chunk) == _CHUNK:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from ...models.protocol.collab import CollabMode
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.numbered_lines import format_ranges, line_ranges, split_lines
-from ...models.turns.message_lists import estimate_tokens
 from ..values.panels import Panel, Seat, smallest_window
 from ..values.runs import Item, ItemPart, PartReaders, ReadItem, SkippedItem
 from ..values.tool_settings import ToolSettings
@@ -95,24 +94,18 @@ class SessionPlanner:
         item, chunks = read.item, split.chunks
         if len(chunks) == 1 and len(chunks[0].lines) == len(lines):
             return [PlannedSession(item, numbered_opening(item, chunks[0], sections=sections))]
-        parts: list[tuple[ItemPart, Chunk | None]] = []
+        planned: list[PlannedSession] = []
         with_programs = bool(program_seats(self.panel.for_path(item.path), self.readers))
         count = len(chunks) + with_programs
         if with_programs:
-            parts.append((ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS), None))
-        for number, chunk in enumerate(chunks, start=len(parts) + 1):
+            part = ItemPart(number=1, count=count, readers=PartReaders.PROGRAMS)
+            whole = item.model_copy(update={"part": part})
+            planned.append(PlannedSession(whole, plain_opening(whole, read.text)))
+        for number, chunk in enumerate(chunks, start=len(planned) + 1):
             part = ItemPart(number=number, count=count, readers=PartReaders.MODELS, lines=chunk.reviewed)
-            parts.append((part, chunk))
-        return [self._session(read, part, chunk, sections) for part, chunk in parts]
-
-    @staticmethod
-    def _session(
-        read: ReadItem, part: ItemPart, chunk: Chunk | None, sections: Sequence[Section]
-    ) -> PlannedSession:
-        item = read.item.model_copy(update={"part": part})
-        if chunk is None:
-            return PlannedSession(item, plain_opening(item, read.text))
-        return PlannedSession(item, numbered_opening(item, chunk, sections=sections))
+            piece = item.model_copy(update={"part": part})
+            planned.append(PlannedSession(piece, numbered_opening(piece, chunk, sections=sections)))
+        return planned
 
 
 def panel_of_part(panel: Panel, readers: Mapping[str, ReaderModel], part: ItemPart | None) -> Panel:
@@ -166,8 +159,3 @@ def _skipped(item: Item, split: Split) -> tuple[SkippedItem, ...]:
         SkippedItem(path=f"{item.path}:{format_ranges([it])}", reason=reason)
         for it in line_ranges(split.skipped)
     )
-
-
-def session_tokens(planned: PlannedSession) -> int:
-    """Return an estimate of the tokens of the opening message."""
-    return estimate_tokens(planned.opening)

@@ -36,14 +36,7 @@ def project_map(
     *,
     outline_of_file: Callable[[str], Outline],
 ) -> str:
-    """Return one line for each file near an item: its path, functions and classes; empty without such files.
-
-    Args:
-        read: The item.
-        outline: Its outline.
-        files: Paths of the files of the project with the suffix of the item, sorted.
-        outline_of_file: Returns the outline of one of them.
-    """
+    """Return one line for each file near an item: path, functions and classes. `files`: sorted, with its suffix."""
     lines: list[str] = []
     for path in _near_files(read, outline, files):
         symbols = list(_symbols(outline_of_file(path).definitions))

@@ -51,14 +51,7 @@ class Split:
 def split_item(
     lines: Sequence[str], outline: Outline, *, changed: Iterable[tuple[int, int]] | None, max_bytes: int
 ) -> Split:
-    """Return the chunks of a text.
-
-    Args:
-        lines: Lines of the text.
-        outline: Outline of the text.
-        changed: Ranges of the lines to review; None: all lines.
-        max_bytes: Maximum bytes of the numbered lines of a chunk.
-    """
+    """Return the chunks of a text. `changed`: lines to review, None: all; `max_bytes`: of the numbered lines of one."""
     return _Splitter(lines, outline, changed, max_bytes).split()
 
 
@@ -82,7 +75,7 @@ class _Splitter:
             if changed is None
             else [
                 n
-                for first, last in line_ranges(_numbers(changed))
+                for first, last in line_ranges(n for first, last in changed for n in range(first, last + 1))
                 for n in range(first, last + 1)
                 if n in every
             ]
@@ -217,8 +210,3 @@ class _Splitter:
 
     def _cost(self, numbers: Iterable[int]) -> int:
         return sum(self._costs[number - 1] for number in numbers)
-
-
-def _numbers(ranges: Iterable[tuple[int, int]]) -> Iterator[int]:
-    for first, last in ranges:
-        yield from range(first, last + 1)

@@ -61,11 +61,7 @@ class Deliverer:
             yield str(error)
 
     def queue_deliveries(self, run: ReviewRun, head: BatchHead) -> None:
-        """Queue the deliveries of an ended run; a repeated call changes nothing.
-
-        Raises:
-            RedisUnavailable: Redis does not answer.
-        """
+        """Queue the deliveries of an ended run; a repeated call changes nothing. Raises RedisUnavailable."""
         try:
             wishes = DeliveryRequest.model_validate(head.then)
         except ValidationError as error:
@@ -91,75 +87,72 @@ class Deliverer:
             ]
         )
 
-    def deliver(self, delivery_job: DeliveryJob) -> None:
+    def deliver(self, job: DeliveryJob) -> None:
         """Attempt a queued delivery; do nothing if it is no longer queued.
 
         Raises:
             ArchiveUnavailable, RedisUnavailable: The delivery is retried later.
         """
-        if not self.index.has(delivery_job):
+        if not self.index.has(job):
             return
         try:
-            run = self._read_run(delivery_job.run)
+            run = self._read_run(job.run)
             if (
                 run.state is RunState.RUNNING
             ):  # deliveries are queued shortly before other processes see the end of the run
-                self.index.retry_soon(delivery_job)
+                self.index.retry_soon(job)
                 return
-            self._send_reports(delivery_job, run)
+            self._send_reports(job, run)
         except DeliveryFailed as error:
-            self._failed(delivery_job, error)
+            self._failed(job, error)
         except (InvalidInput, ReviewNotFound) as error:
-            self._give_up(delivery_job, str(error))
+            self._give_up(job, str(error))
         else:
-            log.info("delivered review %s to %s", delivery_job.run, delivery_job.to)
-            self.index.remove_delivery(delivery_job)
+            log.info("delivered review %s to %s", job.run, job.to)
+            self.index.remove_delivery(job)
 
-    def _send_reports(self, delivery_job: DeliveryJob, run: ReviewRun) -> None:
+    def _send_reports(self, job: DeliveryJob, run: ReviewRun) -> None:
         deliveries = self._deliveries()
-        deliveries.check([delivery_job.to])
-        reports = self._render(delivery_job, run)
-        payload = ReportPayload(run, reports, delivery_job.pull_request, delivery_job.retry)
+        deliveries.check([job.to])
+        reports = self._render(job, run)
+        payload = ReportPayload(run, reports, job.pull_request, job.retry)
         try:
-            deliveries.deliver(delivery_job.to, payload)
+            deliveries.deliver(job.to, payload)
         except (DeliveryFailed, InvalidInput):
             raise
         except Exception as error:  # a failed attempt like others: otherwise it would be repeated forever
-            log.exception("unexpected error in the delivery of review %s to %s", run.id, delivery_job.to)
+            log.exception("unexpected error in the delivery of review %s to %s", run.id, job.to)
             raise DeliveryFailed(f"unexpected {type(error).__name__}") from error
 
-    def _render(self, delivery_job: DeliveryJob, run: ReviewRun) -> Sequence[ReportFile]:
+    def _render(self, job: DeliveryJob, run: ReviewRun) -> Sequence[ReportFile]:
         """Return the reports. Errors of the services that hold transcripts pass: they do not count as attempts."""
         try:
-            return tuple(report_files(run, map(format_of, delivery_job.formats), transcript=self._transcript))
+            return tuple(report_files(run, map(format_of, job.formats), transcript=self._transcript))
         except (SymposiaError, OSError):
             raise
         except Exception as error:
             log.exception("unexpected error in the reports of review %s", run.id)
             raise DeliveryFailed(f"unexpected {type(error).__name__} in its reports") from error
 
-    def _failed(self, delivery_job: DeliveryJob, error: DeliveryFailed) -> None:
-        if (
-            not error.retryable
-            or delivery_job.failed + 1 >= self._deliveries().entry(delivery_job.to).attempts
-        ):
-            self._give_up(delivery_job, str(error))
+    def _failed(self, job: DeliveryJob, error: DeliveryFailed) -> None:
+        if not error.retryable or job.failed + 1 >= self._deliveries().entry(job.to).attempts:
+            self._give_up(job, str(error))
             return
-        delay_ms = FIRST_DELAY_MS * 2 ** min(delivery_job.failed, 20)
+        delay_ms = FIRST_DELAY_MS * 2 ** min(job.failed, 20)
         asked_ms = int((error.retry_after_s or 0) * 1000)
         delay_ms = min(max(delay_ms, asked_ms), LONGEST_DELAY_MS)
         log.warning(
             "delivery of review %s to %s failed, retrying in %d s: %s",
-            delivery_job.run,
-            delivery_job.to,
+            job.run,
+            job.to,
             delay_ms // 1000,
             error,
         )
-        self.index.retry_later(delivery_job, delay_ms=delay_ms)
+        self.index.retry_later(job, delay_ms=delay_ms)
 
-    def _give_up(self, delivery_job: DeliveryJob, why: str) -> None:
-        log.error("delivery of review %s to %s failed, giving up: %s", delivery_job.run, delivery_job.to, why)
-        self.index.give_up(delivery_job, why)
+    def _give_up(self, job: DeliveryJob, why: str) -> None:
+        log.error("delivery of review %s to %s failed, giving up: %s", job.run, job.to, why)
+        self.index.give_up(job, why)
 
 
 def sweep_deliveries(index: DeliveryQueue, send: Callable[[DeliveryJob], None]) -> int:
@@ -168,8 +161,8 @@ def sweep_deliveries(index: DeliveryQueue, send: Callable[[DeliveryJob], None]) 
     while True:
         claimed = index.claim(limit=_SWEEP_LIMIT, hold_ms=HOLD_MS)
         for text in claimed:
-            if (delivery_job := index.read(text)) is not None:
-                send(delivery_job)
+            if (job := index.read(text)) is not None:
+                send(job)
         sent += len(claimed)
         if len(claimed) < _SWEEP_LIMIT:
             return sent

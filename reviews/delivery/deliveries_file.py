@@ -79,8 +79,8 @@ class RetriedEntry(EntryBase):
 
     @property
     def variables(self) -> tuple[str, ...]:
-        """Environment variables that the delivery reads."""
-        return ()
+        """Environment variables that the delivery reads: its fields whose names end with `_env`."""
+        return tuple(value for name, value in self if name.endswith("_env") and value is not None)
 
 
 class FolderEntry(RetriedEntry):
@@ -102,11 +102,6 @@ class WebhookEntry(RetriedEntry):
     networks: Networks = ()
     #: Seconds one attempt may take.
     timeout_s: Duration = Field(default=10, gt=0, le=60)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Environment variables that the delivery reads."""
-        return (self.secret_env,)
 
 
 class EmailEntry(RetriedEntry):
@@ -133,11 +128,6 @@ class EmailEntry(RetriedEntry):
             raise ValueError("must have both username and password_env, or neither")
         return self
 
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Environment variables that the delivery reads."""
-        return () if self.password_env is None else (self.password_env,)
-
 
 class CodeHostEntry(RetriedEntry):
     """Common fields of the deliveries to pull requests: comments on lines, one summary, a commit status."""
@@ -156,11 +146,6 @@ class CodeHostEntry(RetriedEntry):
     max_comments: int = Field(default=50, ge=0, le=500)
     #: The commit status fails if an open finding has this severity or a higher one.
     fail_on: Severity | Literal["never"] = Severity.LOW
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Environment variables that the delivery reads."""
-        return (self.token_env,)
 
 
 class GithubEntry(CodeHostEntry):
@@ -198,11 +183,6 @@ class SlackEntry(RetriedEntry):
     networks: Networks = ()
     #: Seconds one attempt may take.
     timeout_s: Duration = Field(default=10, gt=0, le=60)
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Environment variables that the delivery reads."""
-        return (self.url_env,)
 
 
 DeliveryEntry = Annotated[

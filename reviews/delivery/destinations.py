@@ -65,24 +65,20 @@ class Destinations:
         """Return the names of all destinations."""
         return sorted(self._entries)
 
-    def entry(self, name: str, *, field: str = "deliver") -> DeliveryEntry:
-        """Return the entry of a name.
-
-        Raises:
-            InvalidInput: The name is unknown; the error lists the known names.
-        """
+    def entry(self, name: str) -> DeliveryEntry:
+        """Return the entry of a name. Raises InvalidInput: the name is unknown; the error lists the known names."""
         if name not in self._entries:
             near = nearest_names(name, self._entries)
             rule = "must be a delivery of the deliveries file"
-            raise InvalidInput(field, name, f"{rule}: {near}" if near else f"{rule}, which defines none")
+            raise InvalidInput("deliver", name, f"{rule}: {near}" if near else f"{rule}, which defines none")
         return self._entries[name]
 
-    def check(self, names: Iterable[str], *, field: str = "deliver") -> None:
+    def check(self, names: Iterable[str]) -> None:
         """Raise InvalidInput for the first unknown name."""
         for name in names:
-            self.entry(name, field=field)
+            self.entry(name)
 
-    def deliver(self, name: str, report_payload: ReportPayload) -> None:
+    def deliver(self, name: str, payload: ReportPayload) -> None:
         """Attempt one delivery. A repeated call is safe, because receivers can detect duplicates.
 
         Raises:
@@ -91,25 +87,20 @@ class Destinations:
         """
         match self.entry(name):
             case FolderEntry() as entry:
-                senders.write_to_folder(entry, report_payload)
+                senders.write_to_folder(entry, payload)
             case WebhookEntry() as entry:
                 senders.send_webhook(
-                    entry,
-                    report_payload,
-                    message_id=report_payload.message_id(name),
-                    secret=self._secret(entry.secret_env),
+                    entry, payload, message_id=payload.message_id(name), secret=self._secret(entry.secret_env)
                 )
             case EmailEntry() as entry:
                 password = entry.password_env and self._secret(entry.password_env)
-                senders.send_mail(
-                    entry, report_payload, message_id=report_payload.message_id(name), password=password
-                )
+                senders.send_mail(entry, payload, message_id=payload.message_id(name), password=password)
             case GithubEntry() as entry:
-                deliver_to_github(entry, report_payload, token=self._secret(entry.token_env).strip())
+                deliver_to_github(entry, payload, token=self._secret(entry.token_env).strip())
             case GitlabEntry() as entry:
-                deliver_to_gitlab(entry, report_payload, token=self._secret(entry.token_env).strip())
+                deliver_to_gitlab(entry, payload, token=self._secret(entry.token_env).strip())
             case SlackEntry() as entry:
-                send_to_chat(entry, report_payload, url=self._secret(entry.url_env).strip())
+                send_to_chat(entry, payload, url=self._secret(entry.url_env).strip())
 
     def problems(self) -> Iterator[str]:
         """Yield the problems that would make deliveries fail on this machine, one line each.

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from ...models.text.ids import derived_id, format_timestamp
@@ -81,7 +80,7 @@ def summary_json(run: ReviewRun) -> bytes:
         "panel": run.panel,
         "state": run.state.value,
         "started_at": format_timestamp(run.started_at),
-        "ended_at": _moment(run.ended_at),
+        "ended_at": None if run.ended_at is None else format_timestamp(run.ended_at),
         "revision": run.revision,
         "headline": headline(run),
         "summary": run.summary,
@@ -99,10 +98,6 @@ def summary_json(run: ReviewRun) -> bytes:
             break
         kept.append(data)
     return json.dumps({**fields, "findings": kept, "findings_left_out": len(listed) - len(kept)}).encode()
-
-
-def _moment(at: datetime | None) -> str | None:
-    return None if at is None else format_timestamp(at)
 
 
 def by_weight(findings: Sequence[Finding]) -> list[Finding]:

@@ -39,32 +39,29 @@ _TEMP_PREFIX = ".begun-"
 _ABANDONED_S = 3_600
 
 
-def write_to_folder(entry: FolderEntry, report_payload: ReportPayload) -> Path:
-    """Write the reports, a summary, and the run as JSON; do not change an existing run.
-
-    Raises:
-        DeliveryFailed: The folder cannot be written to.
-    """
-    series, name = _series(report_payload), _name(report_payload)
-    target = entry.folder / series / name
+def write_to_folder(entry: FolderEntry, payload: ReportPayload) -> Path:
+    """Write the reports, a summary, and the run as JSON; do not change an existing run. Raises DeliveryFailed."""
+    run, retry = payload.run, f"-retry-{payload.retry}" if payload.retry else ""
+    series = f"{plain_name(run.root_name)}-{plain_name(run.panel)}"
+    target = entry.folder / series / f"{run.started_at:%Y%m%dT%H%M%SZ}-{run.id[:8]}{retry}"
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         if not target.is_dir():
-            _write_whole(target, report_payload)
+            _write_whole(target, payload)
         _delete_old(target.parent, keep=entry.keep)
     except OSError as error:
         raise DeliveryFailed(f"writing to {entry.folder} failed: {error.strerror}") from None
     return target
 
 
-def _write_whole(target: Path, report_payload: ReportPayload) -> None:
+def _write_whole(target: Path, payload: ReportPayload) -> None:
     """Write to a temporary folder and rename it, so that readers never see a part of it. Raises OSError."""
     begun = target.with_name(f"{_TEMP_PREFIX}{new_id()}")
     begun.mkdir()
     try:
-        (begun / "run.json").write_bytes(summary_json(report_payload.run))
-        (begun / "summary.txt").write_text(summary_text(report_payload.run), encoding="utf-8")
-        for report in report_payload.reports:
+        (begun / "run.json").write_bytes(summary_json(payload.run))
+        (begun / "summary.txt").write_text(summary_text(payload.run), encoding="utf-8")
+        for report in payload.reports:
             (begun / plain_name(report.name)).write_text(report.text, encoding="utf-8")
         try:
             begun.rename(target)
@@ -84,30 +81,14 @@ def _delete_old(folder: Path, *, keep: int) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _series(report_payload: ReportPayload) -> str:
-    return f"{plain_name(report_payload.run.root_name)}-{plain_name(report_payload.run.panel)}"
-
-
-def _name(report_payload: ReportPayload) -> str:
-    run, retry = report_payload.run, report_payload.retry
-    return f"{run.started_at:%Y%m%dT%H%M%SZ}-{run.id[:8]}{f'-retry-{retry}' if retry else ''}"
-
-
 #: Maximum bytes of all attachments; further reports are left out, and the text says so.
 MAX_ATTACHED_BYTES = 8_388_608
 _PORTS = {"starttls": 587, "tls": 465}
 
 
-def send_mail(
-    entry: EmailEntry, report_payload: ReportPayload, *, message_id: str, password: str | None
-) -> None:
-    """Send the message; return when the server has accepted it.
-
-    Raises:
-        DeliveryFailed: It was not accepted, or not for all recipients; `retryable`: whether a retry may
-            succeed.
-    """
-    mail = build_mail(entry, report_payload, message_id=message_id)
+def send_mail(entry: EmailEntry, payload: ReportPayload, *, message_id: str, password: str | None) -> None:
+    """Send the message; return when the server has accepted it. Raises DeliveryFailed."""
+    mail = build_mail(entry, payload, message_id=message_id)
     secrets = [password] if password else []
     try:
         with _connect(entry) as server:
@@ -138,18 +119,18 @@ def send_mail(
         raise _refusal(entry, len(refused), retryable=False)
 
 
-def build_mail(entry: EmailEntry, report_payload: ReportPayload, *, message_id: str) -> EmailMessage:
+def build_mail(entry: EmailEntry, payload: ReportPayload, *, message_id: str) -> EmailMessage:
     """Build the message."""
     mail = EmailMessage()
-    mail["Subject"] = headline(report_payload.run)[:200]
+    mail["Subject"] = headline(payload.run)[:200]
     mail["From"] = entry.sender
     mail["To"] = ", ".join(entry.to)
     mail["Date"] = format_datetime(utcnow())
     mail["Message-ID"] = f"<{message_id}@{entry.sender.rpartition('@')[2]}>"
     # Prevents automatic replies (RFC 3834).
     mail["Auto-Submitted"] = "auto-generated"
-    kept, left_out = _split_by_size(report_payload.reports)
-    text = summary_text(report_payload.run)
+    kept, left_out = _split_by_size(payload.reports)
+    text = summary_text(payload.run)
     if left_out:
         text += f"\nToo large to attach: {', '.join(left_out)}\n"
     mail.set_content(text)
@@ -197,19 +178,9 @@ def _text(answer: bytes | str) -> str:
     return answer.decode(errors="replace") if isinstance(answer, bytes) else answer
 
 
-def send_webhook(entry: WebhookEntry, report_payload: ReportPayload, *, message_id: str, secret: str) -> None:
-    """Post the run; return when the receiver has accepted it.
-
-    Args:
-        entry: The destination.
-        report_payload: The run.
-        message_id: Id, the same in every attempt, so that a receiver accepts it once.
-        secret: The key for the signature, known to both sides.
-
-    Raises:
-        DeliveryFailed: The receiver has not accepted it; `retryable`: whether a retry may succeed.
-    """
-    body = summary_json(report_payload.run)
+def send_webhook(entry: WebhookEntry, payload: ReportPayload, *, message_id: str, secret: str) -> None:
+    """Post the run, signed with `secret`; `message_id` is the same in every attempt. Raises DeliveryFailed."""
+    body = summary_json(payload.run)
     headers = signed_headers(secret, message_id, body, now_s=int(time.time()))
     try:
         post_webhook(HttpTarget(entry.url, entry.timeout_s, entry.networks), body, headers)
@@ -224,17 +195,13 @@ _MAX_LINE, _MAX_CHARS = 300, 3_500
 _FENCE = "```"
 
 
-def send_to_chat(entry: SlackEntry, report_payload: ReportPayload, *, url: str) -> None:
-    """Post the summary; return when the program has accepted it.
-
-    Raises:
-        DeliveryFailed: It has not been accepted; `retryable`: whether a retry may succeed.
-    """
+def send_to_chat(entry: SlackEntry, payload: ReportPayload, *, url: str) -> None:
+    """Post the summary. Raises DeliveryFailed."""
     if not _has_host(url, entry.host):
         raise DeliveryFailed(
             f"environment variable {entry.url_env} must hold a URL of {entry.host}", retryable=False
         )
-    body = json.dumps({"text": chat_text(report_payload, app=entry.app)}).encode()
+    body = json.dumps({"text": chat_text(payload, app=entry.app)}).encode()
     try:
         post_webhook(HttpTarget(url, entry.timeout_s, entry.networks), body, {})
     except AgentError as error:
@@ -243,10 +210,10 @@ def send_to_chat(entry: SlackEntry, report_payload: ReportPayload, *, url: str) 
         ) from None
 
 
-def chat_text(report_payload: ReportPayload, *, app: str) -> str:
+def chat_text(payload: ReportPayload, *, app: str) -> str:
     """Return the text of the message."""
     room, kept = _MAX_CHARS, list[str]()
-    for line in summary_text(report_payload.run).replace("`", "'").rstrip().split("\n"):
+    for line in summary_text(payload.run).replace("`", "'").rstrip().split("\n"):
         text = excerpt(line, _MAX_LINE)
         room -= len(text) + 1
         if room < 0:

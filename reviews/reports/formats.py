@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from ..values.findings import Finding
     from ..values.runs import ReviewRun
 
 #: Function that returns the alignment document of a session id, like `CollabJob.transcript`.
@@ -74,10 +75,42 @@ def _to_junit(run: ReviewRun) -> str:
     return to_junit(run)
 
 
-def _to_rdjson(run: ReviewRun) -> str:
-    from .rdjson import to_rdjson
+_RDJSON_SEVERITIES = {"error": "ERROR", "warning": "WARNING", "note": "INFO"}
 
-    return to_rdjson(run)
+
+def to_rdjson(run: ReviewRun) -> str:
+    """Return the report in reviewdog's diagnostic format, for `reviewdog -f=rdjson`.
+
+    Ranges are whole lines: columns of the format count bytes, those of findings count characters. Findings that are
+    gone or known are left out, because reviewdog reports every diagnostic.
+
+    Source: https://github.com/reviewdog/reviewdog, proto/rdf/reviewdog.proto.
+    """
+    from ...models.text.redact import json_text
+
+    result = {
+        "source": {"name": f"symposia review ({run.panel})"},
+        "diagnostics": [_diagnostic(it) for it in run.open_findings],
+    }
+    return json_text(result, indent=1) + "\n"
+
+
+def _diagnostic(finding: Finding) -> dict[str, Any]:
+    location: dict[str, Any] = {"path": finding.path}
+    diagnostic: dict[str, Any] = {
+        "message": "\n\n".join(filter(None, (finding.message, finding.why, finding.suggestion))),
+        "location": location,
+        "severity": _RDJSON_SEVERITIES[finding.severity.sarif_level],
+        "code": {"value": finding.rule},
+    }
+    if finding.agents:
+        diagnostic["source"] = {"name": ", ".join(finding.agents)}
+    if finding.start_line:
+        lines = {"start": {"line": finding.start_line}, "end": {"line": finding.end_line}}
+        location["range"] = lines
+        if finding.replacement is not None:
+            diagnostic["suggestions"] = [{"range": lines, "text": finding.replacement}]
+    return diagnostic
 
 
 def to_jsonl(run: ReviewRun) -> str:
@@ -135,7 +168,7 @@ JUNIT = ReportFormat(
     name="junit", file_name="review.junit.xml", media_type="application/xml", render=_to_junit
 )
 RDJSON = ReportFormat(
-    name="rdjson", file_name="review.rdjson", media_type="application/json", render=_to_rdjson
+    name="rdjson", file_name="review.rdjson", media_type="application/json", render=to_rdjson
 )
 JSONL = ReportFormat(name="jsonl", file_name="review.jsonl", media_type="application/jsonl", render=to_jsonl)
 #: The alignment documents of the sessions, one file each.

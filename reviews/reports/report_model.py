@@ -118,7 +118,7 @@ class ReportModel:
     def facts(self) -> tuple[tuple[str, str], ...]:
         """Return facts of the run, by name."""
         run = self.run
-        states = Counter(_state(it) for it in run.results)
+        states = Counter("reviewed" if it.state is ItemState.DONE else it.state.value for it in run.results)
         states.update({"skipped": len(run.skipped)} if run.skipped else {})
         facts = [
             ("State", run.state.value),
@@ -237,10 +237,6 @@ def finding_details(finding: Finding) -> str:
 def more_suffix(paths: Sequence[str]) -> str:
     """Return the number of paths after the first; empty if there are none."""
     return f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-
-
-def _state(result: ItemResult) -> str:
-    return {ItemState.DONE: "reviewed"}.get(result.state, result.state.value)
 
 
 def _unreviewed_items(results: Iterable[ItemResult], run: ReviewRun) -> Iterator[tuple[str, str]]:

@@ -58,8 +58,9 @@ def without_links(text: str) -> str:
 
 def _rule_properties(rule: str, findings: Sequence[Finding], worst: Finding) -> dict[str, Any]:
     names = {rule, *(alias for it in findings for alias in it.aliases)}
+    least_certain = min(it.confidence for it in findings)
     properties: dict[str, Any] = {
-        "precision": _precision(min(it.confidence for it in findings)),
+        "precision": next(word for least, word in _PRECISIONS if least_certain >= least),
         "problem.severity": _PROBLEMS[worst.severity.sarif_level],
         "tags": ["review"],
     }
@@ -67,10 +68,6 @@ def _rule_properties(rule: str, findings: Sequence[Finding], worst: Finding) -> 
         properties["security-severity"] = _SECURITY_SCORES[worst.severity]
         properties["tags"] = ["review", "security"]
     return properties
-
-
-def _precision(confidence: float) -> str:
-    return next(word for least, word in _PRECISIONS if confidence >= least)
 
 
 _BASELINE = {FindingStatus.NEW: "new", FindingStatus.STILL: "unchanged"}

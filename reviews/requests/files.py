@@ -17,6 +17,7 @@ from ..sources.document_facts import source_of
 from ..sources.files import FileSelection
 from ..sources.repository import Repository
 from ..sources.source import SourceLimits
+from ..values.panels import Panel
 from ..values.runs import DeliveryRequest
 from .roots import (
     LAST,
@@ -107,34 +108,64 @@ def request_for_files(
     )
     root, chosen_paths = find_root(paths)
     given = checked_name(how.get("root_name"))
-    known_by = given or root_identity(root)
-    since, repository = how.get("since"), Repository.find(root)
-    branch = checked_branch(how.get("branch"), repository)
+    repository = Repository.find(root)
     chosen = FileSelection(
         paths=chosen_paths,
         include=tuple(how.get("include", ())),
         exclude=tuple(how.get("exclude", ())),
+        since=how.get("since"),
         base=how.get("base"),
     )
-    scope = scope_of(chosen, panel, branch=branch) if since in (None, LAST) else ""
-    if since == LAST:
-        since = last_revision(repository, root=known_by, panel=panel.name, scope=scope, archive=archive)
-    chosen = replace(chosen, since=since)
-    is_whole = not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base)
-    return ReviewRequest(
-        root_name=given or root.name or "root",
-        root=known_by,
-        panel=panel,
-        source=source_of(root, chosen, panel),
-        settings=project_settings(panel, root, how.get("config")),
-        folder=root,
+    order = request_for_root(
+        root,
+        panel,
+        chosen,
+        name=given or root.name or "root",
+        identity=given or root_identity(root),
+        branch=checked_branch(how.get("branch"), repository),
+        archive=archive,
+        config=how.get("config"),
+    )
+    return replace(
+        order,
         everything=how.get("everything", False),
-        is_whole=is_whole,
-        branch=branch,
-        scope=scope,
         against="" if (against := how.get("against", LAST)) == LAST else checked_branch(against, None),
         **origin_of(repository, how.get("repository_url")),
         then=delivery_options(how.get("deliver", ()), how.get("pull_request")),
+    )
+
+
+def request_for_root(
+    root: Path,
+    panel: Panel,
+    chosen: FileSelection,
+    *,
+    name: str,
+    identity: str = "",
+    branch: str,
+    archive: Archive | None,
+    config: Sequence[str | Path] | None = None,
+) -> ReviewRequest:
+    """Return the request to review files of a root: name, identity, branch and settings as in `ReviewRequest`.
+
+    Raises:
+        InvalidInput: `chosen.since` is `last`, and there is no archive, or a file of `config` has no settings.
+        ArchiveUnavailable: The archive is needed for `last`, and does not answer.
+    """
+    scope = scope_of(chosen, panel, branch=branch) if chosen.since in (None, LAST) else ""
+    if chosen.since == LAST:
+        since = last_revision(root, identity=identity or name, panel=panel.name, scope=scope, archive=archive)
+        chosen = replace(chosen, since=since)
+    return ReviewRequest(
+        root_name=name,
+        root=identity,
+        panel=panel,
+        source=source_of(root, chosen, panel),
+        settings=project_settings(panel, root, config),
+        folder=root,
+        is_whole=not (chosen.paths or chosen.include or chosen.exclude or chosen.since or chosen.base),
+        branch=branch,
+        scope=scope,
     )
 
 

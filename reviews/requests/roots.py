@@ -20,6 +20,15 @@ from ..values.panels import Panel
 if TYPE_CHECKING:
     from ...archive.archive import Archive
 
+#: Special revision `last`: that of the newest completed run.
+LAST = "last"
+#: Name of the archive as a root.
+SESSIONS_NAME = "archived sessions"
+#: Maximum characters of the name of a root.
+_MAX_NAME = 100
+#: Maximum characters of the name of a branch.
+_MAX_BRANCH = 200
+
 
 def scope_of(selection: FileSelection, panel: Panel, *, branch: str) -> str:
     """Return the scope of a review as 32 hexadecimal digits. The revision `selection.since` is not part of it.
@@ -43,15 +52,7 @@ class RepositoryOrigin(TypedDict, total=False):
 
 
 def origin_of(repository: Repository | None, given_url: str | None = None) -> RepositoryOrigin:
-    """Return the origin of a root.
-
-    Args:
-        repository: The root's repository; None: the root is in none.
-        given_url: Address that replaces that of the remote `origin`.
-
-    Raises:
-        InvalidInput: `given_url` is not the address of a repository.
-    """
+    """Return the origin of a root; `given_url`: address in place of that of the remote. Raises InvalidInput."""
     url = "" if given_url is None else web_address(given_url)
     if given_url is not None and not url:
         raise InvalidInput("repository_url", given_url, "must be like https://host/owner/repository")
@@ -62,16 +63,6 @@ def origin_of(repository: Repository | None, given_url: str | None = None) -> Re
         "repository_url": url or repository.web_address(),
         "repository_folder": repository.folder,
     }
-
-
-#: Special revision `last`: that of the newest completed run.
-LAST = "last"
-#: Name of the archive as a root.
-SESSIONS_NAME = "archived sessions"
-#: Maximum characters of the name of a root.
-_MOST_CHARACTERS = 100
-#: Maximum characters of the name of a branch.
-_MOST_BRANCH_CHARACTERS = 200
 
 
 def find_root(paths: Sequence[str | Path]) -> tuple[Path, tuple[str, ...]]:
@@ -93,8 +84,8 @@ def checked_name(name: str | None) -> str | None:
     """Return the valid name of the root; None: no name was given."""
     if name is None:
         return None
-    if not name.strip() or not name.isprintable() or len(name) > _MOST_CHARACTERS:
-        raise InvalidInput("root_name", name, f"must be 1 to {_MOST_CHARACTERS} printable characters")
+    if not name.strip() or not name.isprintable() or len(name) > _MAX_NAME:
+        raise InvalidInput("root_name", name, f"must be 1 to {_MAX_NAME} printable characters")
     if name == SESSIONS_NAME:
         raise InvalidInput(
             "root_name", name, "must be a different name: this one is reserved for the archive"
@@ -110,9 +101,9 @@ def checked_branch(name: str | None, repository: Repository | None) -> str:
     """
     if name is None:
         found = "" if repository is None else repository.branch()
-        return found if found.isprintable() and len(found) <= _MOST_BRANCH_CHARACTERS else ""
-    if not name.strip() or not name.isprintable() or len(name) > _MOST_BRANCH_CHARACTERS:
-        rule = f"must be 1 to {_MOST_BRANCH_CHARACTERS} printable characters"
+        return found if found.isprintable() and len(found) <= _MAX_BRANCH else ""
+    if not name.strip() or not name.isprintable() or len(name) > _MAX_BRANCH:
+        rule = f"must be 1 to {_MAX_BRANCH} printable characters"
         raise InvalidInput("branch", name, rule)
     return name
 
@@ -128,7 +119,7 @@ def _work_tree(folder: Path) -> Path | None:
 
 
 def last_revision(
-    repository: Repository | None, *, root: str, panel: str, scope: str, archive: Archive | None
+    root: Path, *, identity: str, panel: str, scope: str, archive: Archive | None
 ) -> str | None:
     """Return the revision of the newest completed run of a scope; None: there is none, or git no longer has it.
 
@@ -140,5 +131,6 @@ def last_revision(
         rule = "must be a git revision: `last` requires the archive, which is disabled (SYMPOSIA_ARCHIVE)"
         raise InvalidInput("since", LAST, rule)
     archive.prepare()
-    revision = review_reader(archive).last_revision(root, panel, scope)
+    revision = review_reader(archive).last_revision(identity, panel, scope)
+    repository = Repository.find(root)
     return revision if revision and repository is not None and repository.has_commit(revision) else None

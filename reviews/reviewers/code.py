@@ -212,11 +212,7 @@ def _file_name(words: Sequence[str], count: int) -> str:
 
 
 def review_turn(name: str, turn: Turn, options: Sequence[str] = ()) -> str:
-    """Return the output of a reviewer for the code of a turn.
-
-    Raises:
-        RuntimeError: A tool cannot be run.
-    """
+    """Return the output of a reviewer for the code of a turn. Raises RuntimeError: a tool cannot be run."""
     code = extract_code(turn)
     if not code:
         return "PASS"

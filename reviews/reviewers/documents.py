@@ -2,20 +2,24 @@
 
 They review the first fenced block of the dialog's first user message, as `reviews` creates it. Code inside
 the document is not reviewed. What the repository contradicts is in the session's parameter `review`.
+The rules about words and numbers are in `text_checks`; here are those about headings and references.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+
+from pydantic import JsonValue
 
 from ...models.protocol.dialog import Role
 from ...models.turns.turn import TurnContext
-from ..values.documents.document import Document, Remark
+from ..values.documents.document import Document, Remark, line_at, sections
 from ..values.documents.facts import RepositoryFacts
 from ..values.documents.reading import read_document
 from .code import fenced_blocks
-from .structure_checks import check_headings, check_own_links, check_repository
 from .text_checks import (
     check_dates,
     check_numbers,
@@ -25,59 +29,116 @@ from .text_checks import (
     check_unfinished,
 )
 
-_Check = Callable[[Document, RepositoryFacts], Iterator[Remark]]
+#: Headings that may have nothing below them.
+_MAY_BE_EMPTY = ("unreleased", "[unreleased]")
+
+
+def check_headings(document: Document) -> Iterator[Remark]:
+    """Yield the problems of the headings."""
+    before = 0
+    for heading in document.headings:
+        if before and heading.level > before + 1:
+            message = f"Heading levels skipped: level {heading.level} follows level {before}."
+            yield Remark(heading.line, "skipped-level", "low", message)
+        before = heading.level
+        if not heading.text.strip():
+            yield Remark(heading.line, "empty-heading", "medium", "This heading has no text.")
+        elif heading.is_empty and heading.text.strip().casefold() not in _MAY_BE_EMPTY:
+            message = f"“{heading.text}” is a heading without any text below it."
+            yield Remark(heading.line, "empty-heading", "low", message)
+    yield from _duplicates(document)
+
+
+def _duplicates(document: Document) -> Iterator[Remark]:
+    """Yield headings with the text of an earlier one below the same heading."""
+    first: dict[tuple[object, ...], int] = {}
+    for heading, above in sections(document):
+        key = (above, heading.level, heading.text.casefold().strip())
+        if not key[-1]:
+            continue
+        if key in first:
+            message = f"“{heading.text}” is already a heading in line {first[key]}."
+            yield Remark(heading.line, "duplicate-heading", "low", message)
+        first.setdefault(key, heading.line)
+
+
+_REFERENCE = re.compile(r"(?<![\w\]!\\])\[[^\[\]\n]+\]\[([^\[\]\n]+)\]")
+_PLAIN_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9 -]*")
+#: More undefined labels than this are references that a generator of documentation resolves.
+_MAX_UNDEFINED = 2
+_DEFINITION = re.compile(r"^\s{0,3}\[([^\]]+)\]:", re.MULTILINE)
+
+
+def check_own_links(document: Document) -> Iterator[Remark]:
+    """Yield links to missing places of the document, and to labels that it does not define."""
+    for link in document.links:
+        anchor = link.target.removeprefix("#")
+        if link.target.startswith("#") and not document.has_anchor(anchor):
+            yield Remark(link.line, "dead-link", "medium", f"No heading matches #{anchor}.")
+    yield from _undefined_labels(document)
+
+
+def _undefined_labels(document: Document) -> Iterator[Remark]:
+    """Yield references to labels that the document does not define.
+
+    If it defines fewer labels than it lacks, the labels are those of a generator of documentation.
+    """
+    texts = ((passage.line, passage.prose) for passage in document.passages)
+    found = [
+        (line_at(line, text, hit.start()), hit[1])
+        for line, text in texts
+        for hit in _REFERENCE.finditer(text)
+    ]
+    defined = set(map(str.casefold, _DEFINITION.findall(document.source)))
+    if len({label for _, label in found}) > min(len(defined), _MAX_UNDEFINED):
+        return
+    for line, label in found:
+        if _PLAIN_LABEL.fullmatch(label):
+            yield Remark(line, "dead-link", "medium", f"[{label}] is not defined.")
+
+
+def check_repository(document: Document, facts: RepositoryFacts) -> Iterator[Remark]:
+    """Yield what the repository contradicts, at each place where the document says it."""
+    for link in document.links:
+        if link.target in facts.missing_files:
+            yield Remark(link.line, "dead-link", "medium", f"The file of {link.target} does not exist.")
+        elif link.target in facts.missing_anchors:
+            name, _, anchor = link.target.partition("#")
+            yield Remark(link.line, "dead-link", "medium", f"No heading of {name} matches #{anchor}.")
+    for it in document.code_words:
+        if near := facts.misspelled.get(it.word):
+            message = f"`{it.word}` is in no other file of the repository; did you mean `{near}`?"
+            yield Remark(it.line, "misspelled-name", "low", message)
 
 
 def clarity(turn: TurnContext) -> str | None:
     """Report sentences and paragraphs that are too long, repeated words, and open to-dos."""
-    return _review_document(turn, _clarity)
+    return _review_document(turn, check_sentences, check_repeated_words, check_unfinished)
 
 
 def consistency(turn: TurnContext) -> str | None:
     """Report words with two spellings, contradicting numbers, and duplicate, empty and skipped headings."""
-    return _review_document(turn, _consistency)
+    return _review_document(turn, check_spellings, check_headings, check_numbers)
 
 
 def facts(turn: TurnContext) -> str | None:
     """Report impossible dates, links to missing places and files, and misspelled names of the repository."""
-    return _review_document(turn, _facts)
+    known = RepositoryFacts.model_validate(_parameter(turn).get("facts") or {})
+    return _review_document(turn, check_dates, check_own_links, partial(check_repository, facts=known))
 
 
-def _review_document(turn: TurnContext, check: _Check) -> str | None:
+def _review_document(turn: TurnContext, *checks: Callable[[Document], Iterator[Remark]]) -> str | None:
     opening = next((it.content for it in turn.messages if it.role is Role.USER), "")
     text = next((body for _, body in fenced_blocks(opening)), "")
     if not text.strip():
         return None
-    path, known = _parameters(turn)
-    remarks = sorted(set(check(read_document(text, path=path), known)))
+    document = read_document(text, path=str(_parameter(turn).get("path", "")))
+    remarks = sorted({remark for check in checks for remark in check(document)})
     summary = f"{turn.me.participant_id} found {len(remarks) or 'nothing'} to fix"
     return json.dumps({"findings": [it._asdict() for it in remarks], "summary": summary})
 
 
-def _parameters(turn: TurnContext) -> tuple[str, RepositoryFacts]:
-    """Return the path of the document, and what its repository contradicts."""
+def _parameter(turn: TurnContext) -> Mapping[str, JsonValue]:
+    """Return what the session's parameter says of the item."""
     parameter = turn.parameters.get("review")
-    data = parameter if isinstance(parameter, dict) else {}
-    return str(data.get("path", "")), RepositoryFacts.model_validate(data.get("facts") or {})
-
-
-def _clarity(document: Document, _: RepositoryFacts) -> Iterator[Remark]:
-    yield from check_sentences(document)
-    yield from check_repeated_words(document)
-    yield from check_unfinished(document)
-
-
-def _consistency(document: Document, _: RepositoryFacts) -> Iterator[Remark]:
-    yield from check_spellings(document)
-    yield from check_headings(document)
-    yield from check_numbers(document)
-
-
-def _facts(document: Document, known: RepositoryFacts) -> Iterator[Remark]:
-    yield from check_dates(document)
-    yield from check_own_links(document)
-    yield from check_repository(document, known)
-
-
-#: The checks of all agents.
-CHECKS: tuple[_Check, ...] = (_clarity, _consistency, _facts)
+    return parameter if isinstance(parameter, dict) else {}

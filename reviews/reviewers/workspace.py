@@ -36,12 +36,7 @@ def is_safe_path(path: str) -> bool:
 
 @contextmanager
 def workspace(files: Mapping[str, str], settings: Mapping[str, Any]) -> Iterator[Path]:
-    """Yield a temporary folder with these files (by path, see `is_safe_path`) and settings.
-
-    Args:
-        files: Text by path.
-        settings: Settings of the project, from `ToolSettings.for_path`.
-    """
+    """Yield a temporary folder with files by path (see `is_safe_path`) and settings (`ToolSettings.for_path`)."""
     # The folder's name is a valid package name: the findings must depend on the code only.
     with TemporaryDirectory(prefix="code_", dir=Path.cwd()) as name:
         folder = Path(name)

@@ -95,12 +95,7 @@ def _is_review(session: ListedSession) -> bool:
 
 
 def _transcript(reader: ArchiveReader, session: ListedSession, *, limit: int) -> str | None:
-    """Return the session as Markdown; None: longer than `limit` bytes.
-
-    Raises:
-        CorruptSession: A stored record is invalid.
-        ArchiveUnavailable: The database does not answer.
-    """
+    """Return the session as Markdown; None: longer than `limit` bytes. Raises CorruptSession, ArchiveUnavailable."""
     pieces = [_head(session)]
     left = limit - len(pieces[0].encode())
     for number, (_, text) in enumerate(reader.entries(session.session_id, "dialog"), start=1):

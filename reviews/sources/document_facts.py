@@ -7,12 +7,11 @@ item. Only files below the root are read, within the limits of sources.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import islice
 from pathlib import Path
-from typing import Protocol
 
 from ..values.documents.document import Document
 from ..values.documents.facts import MAX_FACTS, Names, RepositoryFacts
@@ -31,16 +30,12 @@ FACTS_AGENT = "facts"
 _HISTORY = re.compile(r"change|history|release|news|migrat|upgrad", re.IGNORECASE)
 
 
-class _Items(Protocol):
-    def __iter__(self) -> Iterator[ReadItem | SkippedItem]: ...
-
-
 @dataclass(frozen=True, slots=True)
 class DocumentSource:
     """Source whose documents carry their differences from the files below `folder`."""
 
     folder: Path
-    items: _Items
+    items: Iterable[ReadItem | SkippedItem]
 
     def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
         """Yield the items of the source. Raises InvalidInput, as the source."""

@@ -19,7 +19,7 @@ from ...models.errors import GitFailed, InvalidInput
 from ..values.runs import ItemKind, ReadItem, SkippedItem
 from .repository import Changes, Repository
 from .sandboxed_folder import SandboxedFolder, WalkEntry
-from .source import SourceLimits, read_all
+from .source import SourceLimits, apply_limits, read_file
 
 #: Maximum patterns of one kind, and characters of one pattern.
 MAX_PATTERNS = 100
@@ -107,7 +107,6 @@ class FileSource:
     folder: Path
     selection: FileSelection = FileSelection()
     caps: SourceLimits = field(default_factory=SourceLimits)
-    kind: ItemKind = ItemKind.FILE
 
     def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
         """Yield items by their paths.
@@ -120,14 +119,22 @@ class FileSource:
         repository = Repository.find(self.folder)
         changes = self._changes(repository)
         with SandboxedFolder(self.folder) as root:
-            yield from read_all(
-                root,
-                self._found(root, repository, changes),
-                caps=self.caps,
-                kind=self.kind if changes is None else ItemKind.CHANGE,
-                changed=(lambda _: None) if changes is None else changes.lines,
-                renames={} if changes is None else changes.renames,
-            )
+            found = self._found(root, repository, changes)
+            yield from apply_limits((self._read(root, it, changes) for it in found), self.caps)
+
+    def _read(
+        self, root: SandboxedFolder, found: str | SkippedItem, changes: Changes | None
+    ) -> ReadItem | SkippedItem:
+        if isinstance(found, SkippedItem):
+            return found
+        return read_file(
+            root,
+            found,
+            max_bytes=self.caps.item_bytes,
+            kind=ItemKind.FILE if changes is None else ItemKind.CHANGE,
+            changed=None if changes is None else changes.changed.get(found),
+            renamed_from="" if changes is None else changes.renames.get(found, ""),
+        )
 
     def _changes(self, repository: Repository | None) -> Changes | None:
         name, revision = (

@@ -78,11 +78,7 @@ class Git:
         return None
 
     def run(self, *arguments: str, given: bytes = b"") -> bytes:
-        """Return the output of git; `given` is its standard input.
-
-        Raises:
-            GitFailed: With the first line of its error.
-        """
+        """Return the output of git; `given` is its standard input. Raises GitFailed."""
         program = shutil.which("git")
         if program is None:
             raise GitFailed("git is not installed")

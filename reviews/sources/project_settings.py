@@ -28,48 +28,18 @@ _MAX_DEPTH = 5
 
 _RULE_KEYS = frozenset(
     [
-        "select",
-        "ignore",
-        "extend-select",
-        "extend-ignore",
-        "per-file-ignores",
-        "extend-per-file-ignores",
-        "external",
-        "task-tags",
-        "typing-modules",
-        "allowed-confusables",
-        "dummy-variable-rgx",
-        "explicit-preview-rules",
-        "logger-objects",
-        "preview",
-        "ignore-init-module-imports",
-        "future-annotations",
-        "typing-extensions",
-        "isort",
-        "mccabe",
-        "pep8-naming",
-        "pycodestyle",
-        "pydocstyle",
-        "pydoclint",
-        "pyflakes",
-        "pylint",
-        "pyupgrade",
-        "ruff",
+        *("select", "ignore", "extend-select", "extend-ignore", "per-file-ignores"),
+        *("extend-per-file-ignores", "external", "task-tags", "typing-modules", "allowed-confusables"),
+        *("dummy-variable-rgx", "explicit-preview-rules", "logger-objects", "preview"),
+        *("ignore-init-module-imports", "future-annotations", "typing-extensions", "isort", "mccabe"),
+        *("pep8-naming", "pycodestyle", "pydocstyle", "pydoclint", "pyflakes", "pylint", "pyupgrade"),
+        *("ruff",),
     ]
 )
 _RUFF_KEYS = _RULE_KEYS | frozenset(
     [
-        "extend",
-        "lint",
-        "line-length",
-        "indent-width",
-        "target-version",
-        "per-file-target-version",
-        "builtins",
-        "namespace-packages",
-        "src",
-        "exclude",
-        "extend-exclude",
+        *("extend", "lint", "line-length", "indent-width", "target-version", "per-file-target-version"),
+        *("builtins", "namespace-packages", "src", "exclude", "extend-exclude"),
     ]
 )
 #: Numbers of bandit's INI file (`level = 2` is `-ll`).
@@ -215,10 +185,7 @@ def read_given_settings(files: Sequence[Path], paths: Iterable[str | SkippedItem
     names = sorted(path for path in paths if isinstance(path, str))
     tree = {} if ruff is None else {"ruff.toml": ruff}
     return ToolSettings(
-        ruff=tree,
-        bandit={} if bandit is None else {"": bandit},
-        python=python,
-        modules=_modules(names),
+        ruff=tree, bandit={} if bandit is None else {"": bandit}, python=python, modules=_modules(names)
     )
 
 

@@ -89,7 +89,7 @@ class Changes:
 
     #: Files in the revision.
     known: frozenset[str]
-    #: Changed files of the revision, with their changed lines.
+    #: Changed files of the revision, with their changed lines. A file that is not among them is new.
     changed: Mapping[str, Ranges]
     #: Earlier names of files that were renamed in a commit since then, by their names.
     renames: Mapping[str, str] = field(default_factory=dict)
@@ -97,10 +97,6 @@ class Changes:
     def has_changed(self, path: str) -> bool:
         """Return whether a file is new or has changed."""
         return path not in self.known or path in self.changed
-
-    def lines(self, path: str) -> Ranges:
-        """Return the changed lines of a file; None: all, because it is new."""
-        return self.changed.get(path)
 
 
 def _is_unsafe_to_diff(file: Path) -> bool:
@@ -178,11 +174,7 @@ class Repository:
         return True
 
     def resolve_commit(self, revision: str, *, field: str) -> str:
-        """Return the full name of a commit.
-
-        Raises:
-            InvalidInput: `revision` names no commit.
-        """
+        """Return the full name of a commit. Raises InvalidInput: `revision` names no commit."""
         try:
             if revision.startswith("-") or "\0" in revision:
                 raise GitFailed
@@ -192,11 +184,7 @@ class Repository:
             raise InvalidInput(field, revision, rule) from None
 
     def fork_point(self, base: str) -> str:
-        """Return the merge base of the checked-out branch and `base`.
-
-        Raises:
-            InvalidInput: There is none.
-        """
+        """Return the merge base of the checked-out branch and `base`. Raises InvalidInput: there is none."""
         commit = self.resolve_commit(base, field="base")
         try:
             return self._git.run("merge-base", commit, "HEAD").decode().strip()

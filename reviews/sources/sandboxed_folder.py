@@ -116,11 +116,7 @@ class SandboxedFolder:
         return found if isinstance(found, bytes) else SkippedItem(path=path, reason=found)
 
     def _folder(self, path: str, opened: ExitStack) -> int:
-        """Return a descriptor of a folder (empty path: the root), open until `opened` ends.
-
-        Raises:
-            OSError: The folder cannot be opened.
-        """
+        """Return a descriptor of a folder (empty path: the root), open until `opened` ends. Raises OSError."""
         folder = self._fd
         if path and not _is_inside(path):
             raise NotADirectoryError(OUTSIDE)

@@ -1,12 +1,10 @@
-"""Base of all sources: protocol, limits, reading of items with their texts."""
+"""Base of all sources: limits, reading of items with their texts."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from types import MappingProxyType
-from typing import Protocol
 
 from ..values.runs import Item, ItemKind, ReadItem, SkippedItem
 from .sandboxed_folder import SandboxedFolder
@@ -29,35 +27,6 @@ class SourceLimits:
     total_bytes: int = 67_108_864
     #: Maximum number of skipped items listed one by one; the rest is counted.
     max_skipped: int = 1_000
-
-
-class Source(Protocol):
-    """Iterable of items; each iteration starts from the beginning, and no file stays open in between."""
-
-    def __iter__(self) -> Iterator[ReadItem | SkippedItem]:
-        """Yield items in a stable order. Raises InvalidInput for a root or a revision that cannot be used."""
-        ...
-
-
-def read_all(
-    root: SandboxedFolder,
-    paths: Iterable[str | SkippedItem],
-    *,
-    caps: SourceLimits,
-    kind: ItemKind,
-    changed: Callable[[str], Ranges] = lambda _: None,
-    renames: Mapping[str, str] = MappingProxyType({}),
-) -> Iterator[ReadItem | SkippedItem]:
-    """Yield the files at these paths as items; `renames`: earlier paths by path. Skipped items are passed on."""
-    return apply_limits(
-        (
-            path
-            if isinstance(path, SkippedItem)
-            else _read(root, path, caps, kind, changed(path), renamed_from=renames.get(path, ""))
-            for path in paths
-        ),
-        caps,
-    )
 
 
 def apply_limits(
@@ -88,16 +57,11 @@ def _over(caps: SourceLimits, items: int, total_bytes: int) -> str:
     return ""
 
 
-def _read(
-    root: SandboxedFolder,
-    path: str,
-    caps: SourceLimits,
-    kind: ItemKind,
-    changed: Ranges,
-    *,
-    renamed_from: str,
+def read_file(
+    root: SandboxedFolder, path: str, *, max_bytes: int, kind: ItemKind, changed: Ranges, renamed_from: str
 ) -> ReadItem | SkippedItem:
-    data = root.read(path, limit=caps.item_bytes)
+    """Return a file as an item, or why it is skipped."""
+    data = root.read(path, limit=max_bytes)
     if isinstance(data, SkippedItem):
         return data
     if b"\0" in data[:_BINARY_CHECK_BYTES]:

@@ -28,13 +28,11 @@ class DeliveryQueue(DueIndex):
 
     KEY: ClassVar[str] = DELIVERIES
 
-    def add_deliveries(self, delivery_jobs: Sequence[DeliveryJob]) -> None:
+    def add_deliveries(self, jobs: Sequence[DeliveryJob]) -> None:
         """Add deliveries that are due now; deliveries already queued do not change."""
         now = server_ms(self._client)
-        if delivery_jobs:
-            self._client.zadd(
-                DELIVERIES, {_text(delivery_job): now for delivery_job in delivery_jobs}, nx=True
-            )
+        if jobs:
+            self._client.zadd(DELIVERIES, {_text(job): now for job in jobs}, nx=True)
             self._client.zremrangebyrank(DELIVERIES, MOST, -1)
 
     def read(self, text: str) -> DeliveryJob | None:
@@ -46,34 +44,34 @@ class DeliveryQueue(DueIndex):
             self._client.zrem(DELIVERIES, text)
             return None
 
-    def has(self, delivery_job: DeliveryJob) -> bool:
+    def has(self, job: DeliveryJob) -> bool:
         """Return whether a delivery is queued."""
-        return self._client.zscore(DELIVERIES, _text(delivery_job)) is not None
+        return self._client.zscore(DELIVERIES, _text(job)) is not None
 
-    def remove_delivery(self, delivery_job: DeliveryJob) -> None:
+    def remove_delivery(self, job: DeliveryJob) -> None:
         """Remove a completed delivery."""
-        self._client.zrem(DELIVERIES, _text(delivery_job))
+        self._client.zrem(DELIVERIES, _text(job))
 
-    def retry_soon(self, delivery_job: DeliveryJob) -> None:
+    def retry_soon(self, job: DeliveryJob) -> None:
         """Schedule a delivery in one second, without counting an attempt."""
-        self.reschedule(_text(delivery_job), server_ms(self._client) + 1_000)
+        self.reschedule(_text(job), server_ms(self._client) + 1_000)
 
-    def retry_later(self, delivery_job: DeliveryJob, *, delay_ms: int) -> None:
+    def retry_later(self, job: DeliveryJob, *, delay_ms: int) -> None:
         """Schedule a failed delivery in `delay_ms` milliseconds, and count the attempt."""
-        again = delivery_job.model_copy(update={"failed": delivery_job.failed + 1})
+        again = job.model_copy(update={"failed": job.failed + 1})
         due_ms = server_ms(self._client) + delay_ms
         with self._client.pipeline(transaction=True) as both:
-            both.zrem(DELIVERIES, _text(delivery_job))
+            both.zrem(DELIVERIES, _text(job))
             both.zadd(DELIVERIES, {_text(again): due_ms})
             both.execute()
 
-    def give_up(self, delivery_job: DeliveryJob, why: str) -> None:
+    def give_up(self, job: DeliveryJob, why: str) -> None:
         """Remove a delivery that failed permanently, and list it for a week. `why` is one line without secrets."""
-        record = f"{utcnow():%Y-%m-%d %H:%M} {delivery_job.to}, review {delivery_job.run}: {why}"
+        record = f"{utcnow():%Y-%m-%d %H:%M} {job.to}, review {job.run}: {why}"
         self._client.lpush(FAILED_DELIVERIES, record)
         self._client.ltrim(FAILED_DELIVERIES, 0, _MAX_FAILURES - 1)
         self._client.expire(FAILED_DELIVERIES, _FAILURES_TTL_S)
-        self.remove_delivery(delivery_job)
+        self.remove_delivery(job)
 
     def waiting(self) -> int:
         """Return the number of queued deliveries."""
@@ -94,8 +92,8 @@ class DeliveryQueue(DueIndex):
         return [str(line) for line in self._client.lrange(FAILED_DELIVERIES, 0, count - 1)]
 
 
-def _text(delivery_job: DeliveryJob) -> str:
-    return delivery_job.model_dump_json()
+def _text(job: DeliveryJob) -> str:
+    return job.model_dump_json()
 
 
 #: Maximum number of listed batches; the newest are kept.

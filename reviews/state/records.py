@@ -117,6 +117,10 @@ class ItemRecord:
     result: str | None
 
 
+#: Fields of the hash of a batch that the view has under the same name.
+_NUMBERS = ("total", "done", "failed", "unchanged", "cancelled", "spent_tokens", "started_ms", "retries")
+
+
 def batch_view(batch_id: str, fields: Mapping[str, str], *, waiting: int, running: int) -> BatchView:
     """Return the view of a batch from its hash."""
 
@@ -126,19 +130,12 @@ def batch_view(batch_id: str, fields: Mapping[str, str], *, waiting: int, runnin
     return BatchView(
         batch_id=batch_id,
         state=fields["state"],
-        total=number("total"),
         waiting=waiting,
         running=running,
-        done=number("done"),
-        failed=number("failed"),
-        unchanged=number("unchanged"),
-        cancelled=number("cancelled"),
-        spent_tokens=number("spent_tokens"),
+        **{name: number(name) for name in _NUMBERS},
         spent_cost_micros=number("spent_cost"),
-        started_ms=number("started_ms"),
         ended_ms=number("ended_ms") or None,
         reason=fields.get("reason", ""),
-        retries=number("retries"),
     )
 
 

@@ -64,7 +64,7 @@ class ReviewStore:
             "deadline_ms": now + span_ms if span_ms else 0,
         }
         with self._client.pipeline(transaction=True) as together:
-            together.hset(self._key(head.batch_id, "batch"), mapping=fields)
+            together.hset(review_key(head.batch_id, "batch"), mapping=fields)
             self._set_head(together, head)
             self._expire(together, head.batch_id, OPENING_S)
             together.execute()
@@ -87,9 +87,9 @@ class ReviewStore:
             f"{number}:needs_cost": max(needs.cost_micros, 1),
         }
         with self._client.pipeline(transaction=True) as together:
-            together.hset(self._key(batch_id, "items"), mapping=record)
-            together.set(self._key(batch_id, f"text:{number}"), text, ex=self.retention_s)
-            together.zadd(self._key(batch_id, "waiting"), {str(number): number})
+            together.hset(review_key(batch_id, "items"), mapping=record)
+            together.set(review_key(batch_id, f"text:{number}"), text, ex=self.retention_s)
+            together.zadd(review_key(batch_id, "waiting"), {str(number): number})
             self._expire(together, batch_id, OPENING_S)
             together.execute()
 
@@ -100,11 +100,11 @@ class ReviewStore:
             f"{number}:state": ItemState.UNCHANGED.value,
             f"{number}:result": result,
         }
-        self._client.hset(self._key(batch_id, "items"), mapping=record)
+        self._client.hset(review_key(batch_id, "items"), mapping=record)
 
     def start(self, head: BatchHead, *, total: int, unchanged: int) -> None:
         """Start the batch, after all items were added."""
-        batch = self._key(head.batch_id, "batch")
+        batch = review_key(head.batch_id, "batch")
         with self._client.pipeline(transaction=True) as together:
             together.hset(batch, mapping={"state": "running", "total": total, "unchanged": unchanged})
             self._set_head(together, head)
@@ -141,24 +141,14 @@ class ReviewStore:
         return word
 
     def stop(self, batch_id: str, *, outcome: str, reason: str) -> list[int] | None:
-        """Stop the batch: no further item starts.
-
-        Return the running items; None: the batch has ended.
-
-        Raises:
-            ReviewNotFound: There is no such review.
-        """
+        """Stop the batch, return its running items; None: it has ended. Raises ReviewNotFound."""
         word, *numbers = self._found(
             self._run("reviews/stop", batch_id, outcome=outcome, reason=reason), batch_id
         )
         return _numbers(numbers[0]) if word == "stopped" else None
 
     def retry(self, batch_id: str) -> int | None:
-        """Queue the failed items again; return their number, None: the batch has not ended.
-
-        Raises:
-            ReviewNotFound: There is no such review.
-        """
+        """Queue the failed items again; return their number, None: the batch has not ended. Raises ReviewNotFound."""
         word, *count = self._found(self._run("reviews/retry", batch_id, request=new_id()), batch_id)
         return None if word == "open" else int(count[0]) if count else 0
 
@@ -178,30 +168,22 @@ class ReviewStore:
     # -- reading ------------------------------------------------------------------------------
 
     def view(self, batch_id: str) -> BatchView:
-        """Return the progress of the batch.
-
-        Raises:
-            ReviewNotFound: There is no such review.
-        """
+        """Return the progress of the batch. Raises ReviewNotFound."""
         return self._seen(batch_id)[0]
 
     def view_with_item(self, batch_id: str, number: int) -> tuple[BatchView, ItemRecord | None]:
-        """Return the progress and one item, read at the same instant.
-
-        Raises:
-            ReviewNotFound: There is no such review.
-        """
+        """Return the progress and one item, read at the same instant. Raises ReviewNotFound."""
         view, values = self._seen(batch_id, number)
         return view, None if values[0] is None else _record(batch_id, number, values)
 
     def _seen(self, batch_id: str, number: int = 0) -> tuple[BatchView, list[str | None]]:
         """Return the progress and, with `number`, the fields of one item."""
         with self._client.pipeline(transaction=True) as together:
-            together.hgetall(self._key(batch_id, "batch"))
-            together.zcard(self._key(batch_id, "waiting"))
-            together.zcard(self._key(batch_id, "running"))
+            together.hgetall(review_key(batch_id, "batch"))
+            together.zcard(review_key(batch_id, "waiting"))
+            together.zcard(review_key(batch_id, "running"))
             if number:
-                together.hmget(self._key(batch_id, "items"), [f"{number}:{field}" for field in _FIELDS])
+                together.hmget(review_key(batch_id, "items"), [f"{number}:{field}" for field in _FIELDS])
             fields, waiting, running, *items = together.execute()
         if not fields:
             raise ReviewNotFound(batch_id)
@@ -210,17 +192,13 @@ class ReviewStore:
 
     def outcome(self, batch_id: str) -> str:
         """Return the outcome; empty before the report of the batch begins."""
-        return self._client.hget(self._key(batch_id, "batch"), "outcome") or ""  # type: ignore[return-value]
+        return self._client.hget(review_key(batch_id, "batch"), "outcome") or ""  # type: ignore[return-value]
 
     def head(self, batch_id: str) -> BatchHead:
-        """Return the definition of the batch.
-
-        Raises:
-            ReviewNotFound: There is no such review.
-        """
+        """Return the definition of the batch. Raises ReviewNotFound."""
         with self._client.pipeline(transaction=True) as together:
-            together.hget(self._key(batch_id, "items"), "head")
-            together.hget(self._key(batch_id, "batch"), "format")
+            together.hget(review_key(batch_id, "items"), "head")
+            together.hget(review_key(batch_id, "batch"), "format")
             text, version = together.execute()
         check_format("review", batch_id, version)
         if text is None:
@@ -229,34 +207,34 @@ class ReviewStore:
 
     def item(self, batch_id: str, number: int) -> ItemRecord | None:
         """Return one item; None: it does not exist."""
-        names = [f"{number}:{field}" for field in _FIELDS]
-        values = cast("list[str | None]", self._client.hmget(self._key(batch_id, "items"), names))
-        return None if values[0] is None else _record(batch_id, number, values)
+        return next(self._read_items(batch_id, [number]), None)
 
     def items(self, batch_id: str, total: int) -> Iterator[ItemRecord]:
         """Yield all items, by number."""
         for first in range(1, total + 1, _PAGE):
-            numbers = range(first, min(first + _PAGE, total + 1))
-            names = [f"{number}:{field}" for number in numbers for field in _FIELDS]
-            values = cast("list[str | None]", self._client.hmget(self._key(batch_id, "items"), names))
-            for at, number in enumerate(numbers):
-                row = values[at * len(_FIELDS) : (at + 1) * len(_FIELDS)]
-                if row[0] is not None:
-                    yield _record(batch_id, number, row)
+            yield from self._read_items(batch_id, range(first, min(first + _PAGE, total + 1)))
+
+    def _read_items(self, batch_id: str, numbers: Sequence[int]) -> Iterator[ItemRecord]:
+        names = [f"{number}:{field}" for number in numbers for field in _FIELDS]
+        values = cast("list[str | None]", self._client.hmget(review_key(batch_id, "items"), names))
+        for at, number in enumerate(numbers):
+            row = values[at * len(_FIELDS) : (at + 1) * len(_FIELDS)]
+            if row[0] is not None:
+                yield _record(batch_id, number, row)
 
     def text(self, batch_id: str, number: int) -> str | None:
         """Return the text of an item whose session has not been opened."""
-        return cast("str | None", self._client.get(self._key(batch_id, f"text:{number}")))
+        return cast("str | None", self._client.get(review_key(batch_id, f"text:{number}")))
 
     def drop_text(self, batch_id: str, number: int) -> None:
         """Delete the text of an item whose session was opened with it."""
-        self._client.delete(self._key(batch_id, f"text:{number}"))
+        self._client.delete(review_key(batch_id, f"text:{number}"))
 
     def _run(self, verb: str, batch_id: str, **args: str | int) -> list[Any]:
-        version = cast("str | None", self._client.hget(self._key(batch_id, "batch"), "format"))
+        version = cast("str | None", self._client.hget(review_key(batch_id, "batch"), "format"))
         check_format("review", batch_id, version)
         script = load_script(verb)
-        keys = [self._key(batch_id, part) for part in script.keys]
+        keys = [review_key(batch_id, part) for part in script.keys]
         given = {**args, "ttl_ms": self.retention_s * 1000}
         return evaluate(self._client, script, keys, script.arg_list(given, ()))  # type: ignore[no-any-return]
 
@@ -266,17 +244,13 @@ class ReviewStore:
             raise ReviewNotFound(batch_id)
         return answer
 
-    @staticmethod
-    def _key(batch_id: str, part: str) -> str:
-        return review_key(batch_id, part)
-
     def _set_head(self, together: Any, head: BatchHead) -> None:
         # Workers of an earlier release refuse a field that they do not know, even if it has its default.
-        together.hset(self._key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True))
+        together.hset(review_key(head.batch_id, "items"), "head", head.model_dump_json(exclude_defaults=True))
 
     def _expire(self, together: Any, batch_id: str, ttl_s: int) -> None:
         for part in _PARTS:
-            together.expire(self._key(batch_id, part), ttl_s)
+            together.expire(review_key(batch_id, part), ttl_s)
 
 
 def _numbers(listed: Sequence[str]) -> list[int]:

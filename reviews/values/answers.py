@@ -100,11 +100,7 @@ def _left_out(data: Mapping[str, Any]) -> int:
 
 def read_entries(text: str, name: str) -> list[Mapping[str, Any]]:
     """Return the objects of the list `name` in a message; empty if there is none."""
-    for candidate, _ in _candidates(text):
-        try:
-            data = from_json(candidate, allow_inf_nan=False)
-        except ValueError:
-            continue
+    for data, _ in _parsed(text):
         if isinstance(data, dict) and isinstance(data.get(name), list):
             return [it for it in data[name][:MAX_FINDINGS] if isinstance(it, dict)]
     return []
@@ -117,11 +113,7 @@ def read_line(entry: Mapping[str, Any]) -> int:
 
 def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
     """Return the object of findings, and the words around it. A bare list is one of findings."""
-    for candidate, rest in _candidates(text):
-        try:
-            data = from_json(candidate, allow_inf_nan=False)
-        except ValueError:
-            continue
+    for data, rest in _parsed(text):
         if (entries := read_tool_output(data)) is not None:
             return {"findings": entries}, rest
         if isinstance(data, list) and all(isinstance(it, dict) for it in data) and (data or not rest.strip()):
@@ -129,6 +121,16 @@ def _object_in(text: str) -> tuple[Mapping[str, Any] | None, str]:
         if isinstance(data, dict) and ("findings" in data or "summary" in data):
             return data, rest
     return None, text
+
+
+def _parsed(text: str) -> Iterator[tuple[Any, str]]:
+    """Yield the candidates that are JSON, with the rest of the text."""
+    for candidate, rest in _candidates(text):
+        try:
+            data = from_json(candidate, allow_inf_nan=False)
+        except ValueError:
+            continue
+        yield data, rest
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:

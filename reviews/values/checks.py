@@ -48,12 +48,7 @@ class CheckedFindings(NamedTuple):
 
 
 def check_quotes(findings: Iterable[Finding], lines: Mapping[int, ShownLine]) -> CheckedFindings:
-    """Return the findings that quote one of the lines to review, each at the line that it quotes.
-
-    Args:
-        findings: Findings of a model.
-        lines: The lines that the model was shown, by number.
-    """
+    """Return a model's findings that quote one of the lines to review, each at the line that it quotes."""
     given = tuple(findings)
     reviewed = {number: _normalise(line.text) for number, line in lines.items() if line.is_reviewed}
     placed = [place for it in given if (place := _place(it, reviewed, max(lines, default=0))) is not None]

@@ -51,14 +51,7 @@ _HOSTS = {
 
 
 def web_address(remote: str) -> str:
-    """Return the web address of a repository from the address of its remote.
-
-    Args:
-        remote: Address as `git remote` prints it: HTTP, SSH, or the form of `scp`.
-
-    Returns:
-        `https://host/path` without user, password and `.git`; empty: another form.
-    """
+    """Return `https://host/path` from the address of a remote (HTTP, SSH, or as `scp`); empty: another form."""
     if len(remote) > MAX_URL:
         return ""
     if found := _WEB.fullmatch(remote):
@@ -68,18 +61,7 @@ def web_address(remote: str) -> str:
 
 
 def line_link(repository_url: str, commit: str, path: str, *, start: int, end: int) -> str:
-    """Return the link to lines of a file.
-
-    Args:
-        repository_url: From `web_address`.
-        commit: The revision that the link shows.
-        path: The file, relative to the repository.
-        start: First line from 1; 0: the whole file.
-        end: Last line.
-
-    Returns:
-        The link; empty: the host's form of links is not known.
-    """
+    """Return the link to lines of a file, start 0: to all of it; empty: the host's form of links is not known."""
     host = repository_url.partition("://")[2].partition("/")[0].casefold()
     form = next((_FORMS[form] for part, form in _HOSTS.items() if part in host), None)
     if form is None or not commit:

@@ -236,13 +236,7 @@ def _fill_seat(seat: Seat, model: str | None) -> Seat | None:
 def readers_of(
     panel: Panel, models: Mapping[str, ReaderModel], *, known_agents: Iterable[str] = ()
 ) -> dict[str, ReaderModel]:
-    """Return the models in the seats of a panel, by name of the seat.
-
-    Args:
-        panel: A panel with an agent in every seat.
-        models: The announced model agents by name.
-        known_agents: All announced agents. An agent in a seat for a model that is not announced counts as a model.
-    """
+    """Return the models in the seats of a panel, by seat. In a seat for a model, an agent that is not known is one."""
     known = frozenset(known_agents)
     return {
         seat.name: models.get(seat.agent, ReaderModel())

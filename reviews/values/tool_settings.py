@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from pathlib import PurePosixPath
 
@@ -60,7 +60,7 @@ class ToolSettings(Frozen):
         imported = self._imported(text, frozenset(self._sources(files)))
         return {
             "ruff": {name: self.ruff[name] for name in files},
-            "bandit": _nearest(self.bandit, folders) or {},
+            "bandit": next((self.bandit[it] for it in folders if it in self.bandit), {}),
             "python": {folder: self.python[folder] for folder in folders if folder in self.python},
             "modules": [
                 it for it in dict.fromkeys([*packages, *imported]) if it.endswith("/") or it in modules
@@ -160,7 +160,3 @@ def _folders(path: str) -> Iterator[str]:
 
 def _parent(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _nearest(tables: Mapping[str, Table], folders: Iterable[str]) -> Table | None:
-    return next((tables[folder] for folder in folders if folder in tables), None)

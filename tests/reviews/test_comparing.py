@@ -13,13 +13,9 @@ from review_tools.values import a_finding, a_result, a_run, an_item, findings
 from symposia.models.errors import InvalidInput
 from symposia.models.severity import Severity
 from symposia.reviews.comparing import compare_run, with_status
-from symposia.reviews.findings import (
-    baseline_of,
-    read_baseline,
-    with_baseline,
-)
+from symposia.reviews.findings import baseline_of, read_baseline, with_baseline
 from symposia.reviews.values.findings import Finding, FindingStatus, with_snippets
-from symposia.reviews.values.runs import ItemKind, ItemState, SkippedItem
+from symposia.reviews.values.runs import ItemKind, ItemState, ReviewRun, SkippedItem
 
 UNUSED = a_finding()
 KEY = a_finding(line=9, rule="S105", message="A key stands in the code", severity=Severity.HIGH)
@@ -71,16 +67,18 @@ def test_gone_finding_is_reported_once() -> None:
     assert compare_run(a_run(a_result()), previous=gone).findings == ()
 
 
+UNREAD = (ItemState.FAILED, ItemState.CANCELLED, ItemState.WAITING, ItemState.RUNNING)
+
+
 @pytest.mark.parametrize(
-    "state", [ItemState.FAILED, ItemState.CANCELLED, ItemState.WAITING, ItemState.RUNNING]
+    "run",
+    [
+        *(a_run(a_result(state=it)) for it in UNREAD),
+        a_run(skipped=(SkippedItem(path="app.py", reason="is larger than 1 MB"),)),
+    ],
+    ids=[*UNREAD, "skipped"],
 )
-def test_unreviewed_files_have_no_gone_findings(state: ItemState) -> None:
-    run = a_run(a_result(state=state))
-    assert compare_run(run, previous=[KEY], is_whole=True).findings == ()
-
-
-def test_skipped_files_have_no_gone_findings() -> None:
-    run = a_run(skipped=(SkippedItem(path="app.py", reason="is larger than 1 MB"),))
+def test_unreviewed_files_have_no_gone_findings(run: ReviewRun) -> None:
     assert compare_run(run, previous=[KEY], is_whole=True).findings == ()
 
 
@@ -183,13 +181,10 @@ def test_baseline_suppresses_only_the_counted_findings() -> None:
     assert [it.status for it in run.findings].count(FindingStatus.SUPPRESSED) == 2
 
 
-def test_gone_findings_are_not_suppressed() -> None:
+def test_gone_findings_are_neither_suppressed_nor_in_a_baseline() -> None:
     run = compare_run(a_run(a_result()), previous=[KEY])
     assert statuses(with_baseline(run, read_baseline(baseline_of([KEY]))).findings) == [("S105", "gone")]
-
-
-def test_gone_findings_are_not_in_a_baseline() -> None:
-    assert json.loads(baseline_of([KEY.model_copy(update={"status": FindingStatus.GONE})]))["findings"] == []
+    assert json.loads(baseline_of(run.findings))["findings"] == []
 
 
 @pytest.mark.parametrize(

@@ -127,6 +127,11 @@ class SummaryMarker:
         """Return the marker of a run."""
         return cls(series_of(run), format_timestamp(run.started_at), run.id)
 
+    @property
+    def order(self) -> tuple[str, str]:
+        """Order of the runs of a series."""
+        return self.started, self.run
+
     def __str__(self) -> str:
         return f"<!-- symposia: summary {self.series} {self.started} {self.run} -->"
 
@@ -142,14 +147,7 @@ def find_marker(body: str) -> FindingMarker | SummaryMarker | None:
 
 
 def finding_body(finding: Finding, anchor: Anchor | None, *, series: str, tag: SuggestionTag) -> str:
-    """Return the body of the comment about an open finding.
-
-    Args:
-        finding: The finding.
-        anchor: Lines of the comment; None: they are not in the diff any more.
-        series: Series of the run.
-        tag: Language of a block that can be committed.
-    """
+    """Return the body of the comment about an open finding; no anchor: its lines are not in the diff any more."""
     parts = [f"**{finding.severity.value}** {plain_text(finding.rule)}: {plain_text(finding.message)}"]
     parts += [plain_text(it) for it in (finding.why, finding.suggestion) if it.strip()]
     code = finding.replacement
@@ -169,13 +167,7 @@ def gone_body(body: str, marker: FindingMarker, *, revision: str) -> str:
 
 
 def summary_body(run: ReviewRun, elsewhere: Sequence[Finding], *, commented: int) -> str:
-    """Return the body of the summary.
-
-    Args:
-        run: The run.
-        elsewhere: Open findings without a comment of their own.
-        commented: Number of open findings with one.
-    """
+    """Return the summary; `elsewhere`: open findings without a comment, `commented`: number of those with one."""
     room = MAX_SUMMARY
     kept: list[str] = []
     for line in _summary_lines(run, elsewhere, commented):

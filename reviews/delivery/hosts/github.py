@@ -25,15 +25,7 @@ from .api import HostApi, checked_answers, is_rate_limit
 from .comments import FindingMarker, SummaryMarker, find_marker
 from .diff import Anchor, FileDiff, parse_patch
 from .plan import ExistingComment, NewComment
-from .publish import (
-    CommitStatus,
-    ExistingSummary,
-    PullState,
-    publish,
-    relocate,
-    required_revision,
-    status_of,
-)
+from .publish import CommitStatus, ExistingSummary, PullState, publish, relocate, required_revision, status_of
 
 log = logging.getLogger(__name__)
 
@@ -50,22 +42,18 @@ _MUTATION = "mutation($input: %sInput!) { %s(input: $input) { clientMutationId }
 _FORBIDDEN = ("FORBIDDEN", "INSUFFICIENT_SCOPES")
 
 
-def deliver_to_github(entry: GithubEntry, report_payload: ReportPayload, *, token: str) -> None:
-    """Write the run to its pull request, or to its commit if it reviews none.
-
-    Raises:
-        DeliveryFailed: A part is missing; `retryable`: whether a retry may add it.
-    """
+def deliver_to_github(entry: GithubEntry, payload: ReportPayload, *, token: str) -> None:
+    """Write the run to its pull request, or to its commit if it reviews none. Raises DeliveryFailed."""
     host = _Repository(entry, HostApi(entry, token))
     with checked_answers(entry.api_url):
-        if (pull := report_payload.pull_request) is None:
-            revision = required_revision(report_payload)
-            host.set_status(revision, status_of(report_payload.run, entry))
+        if (pull := payload.pull_request) is None:
+            revision = required_revision(payload)
+            host.set_status(revision, status_of(payload.run, entry))
             if entry.sarif and entry.branch:
-                host.upload_sarif(report_payload.run, revision, ref=f"refs/heads/{entry.branch}")
+                host.upload_sarif(payload.run, revision, ref=f"refs/heads/{entry.branch}")
             return
         host.number = pull.number
-        run = relocate(report_payload.run)
+        run = relocate(payload.run)
         reviewed = publish(host, run, entry)
         if entry.sarif and reviewed is not None:
             host.upload_sarif(run, reviewed, ref=f"refs/pull/{pull.number}/head")
@@ -106,12 +94,7 @@ class _Repository:
     def _list(self, connection: str, fields: str) -> Iterator[dict[str, Any]]:
         after = None
         while True:
-            variables = {
-                "owner": self._owner,
-                "name": self._name,
-                "number": self.number,
-                "after": after,
-            }
+            variables = {"owner": self._owner, "name": self._name, "number": self.number, "after": after}
             data = self._graphql(_LIST % (connection, fields), variables)
             page = data["repository"]["pullRequest"][connection]
             yield from page["nodes"]

@@ -19,33 +19,21 @@ from .api import HostApi, checked_answers
 from .comments import FindingMarker, SummaryMarker, find_marker
 from .diff import Anchor, FileDiff, parse_patch
 from .plan import ExistingComment, NewComment
-from .publish import (
-    CommitStatus,
-    ExistingSummary,
-    PullState,
-    publish,
-    relocate,
-    required_revision,
-    status_of,
-)
+from .publish import CommitStatus, ExistingSummary, PullState, publish, relocate, required_revision, status_of
 
 log = logging.getLogger(__name__)
 
 
-def deliver_to_gitlab(entry: GitlabEntry, report_payload: ReportPayload, *, token: str) -> None:
-    """Write the run to its merge request, or the status of its commit if it reviews none.
-
-    Raises:
-        DeliveryFailed: A part is missing; `retryable`: whether a retry may add it.
-    """
+def deliver_to_gitlab(entry: GitlabEntry, payload: ReportPayload, *, token: str) -> None:
+    """Write the run to its merge request, or the status of its commit if it reviews none. Raises DeliveryFailed."""
     host = _Project(entry, HostApi(entry, token))
     with checked_answers(entry.api_url):
-        if (pull := report_payload.pull_request) is None:
-            revision = required_revision(report_payload)
-            host.set_status(revision, status_of(report_payload.run, entry))
+        if (pull := payload.pull_request) is None:
+            revision = required_revision(payload)
+            host.set_status(revision, status_of(payload.run, entry))
             return
         host.number = pull.number
-        publish(host, relocate(report_payload.run), entry)
+        publish(host, relocate(payload.run), entry)
 
 
 class _Project:

@@ -10,9 +10,9 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from ....models.severity import Severity
 from ...values.findings import Finding
 from ...values.runs import ItemState, ReviewRun
+from ..deliveries_file import CodeHostEntry
 from ..payload import by_weight
 from .comments import FindingMarker, SuggestionTag, finding_body, gone_body, series_of
 from .diff import Anchor, FileDiff, find_anchor
@@ -63,30 +63,15 @@ class CommentPlan:
     kept: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentRules:
-    """Which findings get comments, and how their suggestions are written."""
-
-    least: Severity
-    #: Maximum number of open comments.
-    most: int
-    tag: SuggestionTag
-
-
 def plan_comments(
     run: ReviewRun,
     files: Mapping[str, FileDiff],
     existing: Sequence[ExistingComment],
-    rules: CommentRules,
+    entry: CodeHostEntry,
+    *,
+    tag: SuggestionTag,
 ) -> CommentPlan:
-    """Return the changes that make the comments fit the run.
-
-    Args:
-        run: The run, with paths relative to the repository.
-        files: Diff of the pull request.
-        existing: Comments of the run's series.
-        rules: Rules for comments.
-    """
+    """Return the changes that make the comments of a series fit the run, whose paths are relative to the repository."""
     findings = _distinct(by_weight(run.open_findings))
     matched = _match(findings, existing)
     create: list[NewComment] = []
@@ -94,13 +79,13 @@ def plan_comments(
     elsewhere: list[Finding] = []
     for finding in findings:
         comment, anchor = matched.get(id(finding)), find_anchor(finding, files)
-        body = finding_body(finding, anchor, series=series_of(run), tag=rules.tag)
+        body = finding_body(finding, anchor, series=series_of(run), tag=tag)
         if comment is not None:
             edit += _edit_open(comment, body, anchor)
         elif (
             anchor is not None
-            and finding.severity.at_least(rules.least)
-            and len(matched) + len(create) < rules.most
+            and finding.severity.at_least(entry.comments_from)
+            and len(matched) + len(create) < entry.max_comments
         ):
             create.append(NewComment(finding, anchor, body))
         else:

@@ -20,7 +20,6 @@ from .comments import SummaryMarker, series_of, summary_body
 from .diff import Anchor, FileDiff
 from .plan import (
     CommentPlan,
-    CommentRules,
     ExistingComment,
     NewComment,
     find_duplicates,
@@ -67,47 +66,36 @@ class CodeHost(Protocol):
 
     def tag(self, anchor: Anchor) -> str:
         """Return the language of a code block that can be committed."""
-        ...
 
     def read(self) -> PullState:
         """Return the state of the pull request."""
-        ...
 
     def create_summary(self, body: str) -> str:
         """Create the summary, and return the id of the comment."""
-        ...
 
     def edit_summary(self, comment_id: str, body: str) -> None:
         """Edit the summary."""
-        ...
 
     def delete_summary(self, comment_id: str) -> None:
         """Delete a second summary."""
-        ...
 
     def create_comments(self, comments: Sequence[NewComment]) -> Sequence[NewComment]:
         """Create comments; return those whose place the host refuses."""
-        ...
 
     def edit_comment(self, comment: ExistingComment, body: str) -> None:
         """Edit a comment."""
-        ...
 
     def delete_comment(self, comment: ExistingComment) -> None:
         """Delete a second comment about the same finding."""
-        ...
 
     def set_resolved(self, comment: ExistingComment, *, is_resolved: bool) -> None:
         """Resolve or reopen the thread of a comment, if the token may."""
-        ...
 
     def is_merge_of(self, revision: str, head: str) -> bool:
         """Return whether a commit merges the head of the pull request into its base."""
-        ...
 
     def set_status(self, revision: str, status: CommitStatus) -> None:
         """Set the status of a commit."""
-        ...
 
 
 def relocate(run: ReviewRun) -> ReviewRun:
@@ -142,11 +130,10 @@ def publish(host: CodeHost, run: ReviewRun, entry: CodeHostEntry) -> str | None:
         DeliveryFailed: A part is missing; a repeated call adds it, and changes nothing else.
     """
     state = _own_part(host, run)
-    if any((it.marker.started, it.marker.run) > _order(run) for it in state.summaries):
+    if any(it.marker.order > SummaryMarker.of(run).order for it in state.summaries):
         log.info("review %s: a newer review was delivered before, not delivering it", run.id)
         return None
-    rules = CommentRules(least=entry.comments_from, most=entry.max_comments, tag=host.tag)
-    plan = plan_comments(run, state.files, state.comments, rules)
+    plan = plan_comments(run, state.files, state.comments, entry, tag=host.tag)
     summary_id = _write_summary(host, state.summaries, _body(run, plan))
     refused = _write_comments(host, plan)
     if refused:
@@ -166,11 +153,6 @@ def _own_part(host: CodeHost, run: ReviewRun) -> PullState:
         comments=[it for it in state.comments if it.marker.series == series],
         summaries=[it for it in state.summaries if it.marker.series == series],
     )
-
-
-def _order(run: ReviewRun) -> tuple[str, str]:
-    marker = SummaryMarker.of(run)
-    return marker.started, marker.run
 
 
 def _body(run: ReviewRun, plan: CommentPlan, refused: Sequence[NewComment] = ()) -> str:
@@ -198,7 +180,7 @@ def _delete_duplicates(host: CodeHost, run: ReviewRun) -> None:
     state = _own_part(host, run)
     for comment in find_duplicates(state.comments):
         host.delete_comment(comment)
-    newest = max(state.summaries, key=lambda it: (it.marker.started, it.marker.run), default=None)
+    newest = max(state.summaries, key=lambda it: it.marker.order, default=None)
     for summary in state.summaries:
         if summary is not newest:
             host.delete_summary(summary.comment_id)
@@ -232,14 +214,10 @@ def status_of(run: ReviewRun, entry: CodeHostEntry) -> CommitStatus:
     )
 
 
-def required_revision(report_payload: ReportPayload) -> str:
-    """Return the commit of a run that reviews no pull request.
-
-    Raises:
-        DeliveryFailed: The run has none.
-    """
-    if not report_payload.run.revision:
+def required_revision(payload: ReportPayload) -> str:
+    """Return the commit of a run that reviews no pull request. Raises DeliveryFailed."""
+    if not payload.run.revision:
         raise DeliveryFailed(
             "the run reviews neither a pull request (--pull-request N) nor a git revision", retryable=False
         )
-    return report_payload.run.revision
+    return payload.run.revision

@@ -11,6 +11,7 @@ import pytest
 from checks.expiry import wrong_keys
 from live import until
 from review_tools.fixture import AGENTS, ReviewFixture
+from servers.model_stub import StubModel
 from symposia.client.embedded import EmbeddedServer
 
 
@@ -42,3 +43,9 @@ def shared(shared_desk: ReviewFixture) -> Iterator[ReviewFixture]:
     yield replace(shared_desk, workers=[])
     (shared_desk.folder / "gate").touch()  # what waits there goes on, and the worker is free
     until(lambda: not wrong_keys(shared_desk.redis_url), what="the keys of ended sessions expire")
+
+
+@pytest.fixture
+def model() -> Iterator[StubModel]:
+    with StubModel() as stub:
+        yield stub

@@ -32,6 +32,15 @@ def states(run):
     return {it.item.path: it.state.value for it in run.results}
 
 
+@pytest.fixture
+def begun(desk: ReviewFixture):
+    """The review context, and a review of one item that may begin; no worker runs."""
+    context = desk.client._installation.reviews
+    job = desk.review(panel("finds"), texts(1))
+    advance_batch(context, job.id)
+    return context, job
+
+
 def test_each_item_is_reviewed_once(shared: ReviewFixture):
     run = result_of(shared.review(panel("finds"), texts(6)), timeout_s=DEADLINE_S)
     assert (run.state, run.summary) == (RunState.COMPLETED, "6 items: 6 done.")
@@ -109,90 +118,80 @@ def test_cancelled_batch_keeps_its_findings(shared: ReviewFixture):
     assert set(states(run).values()) <= {"done", "cancelled"}
 
 
-def test_item_of_a_stopped_batch_is_cancelled(desk: ReviewFixture):
-    office = desk.client._installation.reviews
-    job = desk.review(panel("finds"), texts(1))
-    advance_batch(office, job.id)
-    advance_item(office, job.id, 1)  # opens its session
+def test_item_of_a_stopped_batch_is_cancelled(begun):
+    context, job = begun
+    advance_item(context, job.id, 1)  # opens its session
 
     class StoppedNow(SessionStore):
         def state(self, session_id):
             job.cancel("enough")
             return super().state(session_id)
 
-    advance_item(replace(office, sessions=StoppedNow(office.sessions.client)), job.id, 1)
+    advance_item(replace(context, sessions=StoppedNow(context.sessions.client)), job.id, 1)
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
 @pytest.mark.parametrize("is_settled", [False, True], ids=["under-way", "settled"])
-def test_session_opened_after_the_stop_is_cancelled(desk: ReviewFixture, is_settled: bool):
-    office = desk.client._installation.reviews
-    job = desk.review(panel("finds"), texts(1))
-    advance_batch(office, job.id)
-    record = office.store.item(job.id, 1)
+def test_session_opened_after_the_stop_is_cancelled(begun, is_settled: bool):
+    context, job = begun
+    record = context.store.item(job.id, 1)
     assert record is not None
 
     class StoppedNow:
         def open(self, submission):
             job.cancel("enough")
             if is_settled:
-                advance_item(office, job.id, 1)
-            return office.opener.open(submission)
+                advance_item(context, job.id, 1)
+            return context.opener.open(submission)
 
-    advance_item(replace(office, opener=StoppedNow()), job.id, 1)
-    assert office.sessions.state(item_session_id(job.id, 1, record.attempt)).is_final
-    advance_item(office, job.id, 1)
+    advance_item(replace(context, opener=StoppedNow()), job.id, 1)
+    assert context.sessions.state(item_session_id(job.id, 1, record.attempt)).is_final
+    advance_item(context, job.id, 1)
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
-def test_open_session_of_a_stopped_batch_is_settled(desk: ReviewFixture):
-    office = desk.client._installation.reviews
-    job = desk.review(panel("finds"), texts(1))
-    advance_batch(office, job.id)
-    advance_item(office, job.id, 1)
-    office.store.stop(job.id, outcome="cancelled", reason="enough")  # by who found no session to cancel
+def test_open_session_of_a_stopped_batch_is_settled(begun):
+    context, job = begun
+    advance_item(context, job.id, 1)
+    context.store.stop(job.id, outcome="cancelled", reason="enough")  # by who found no session to cancel
     told = []
 
     class Told:
         def send_items(self, batch_id, numbers):
             told.append((batch_id, list(numbers)))
 
-    advance_item(replace(office, queue=Told()), job.id, 1)
+    advance_item(replace(context, queue=Told()), job.id, 1)
     assert told == [(job.id, [1])]
-    advance_item(office, job.id, 1)
+    advance_item(context, job.id, 1)
     assert states(job.run()) == {"f1.txt": "cancelled"}
 
 
 @pytest.mark.long
-def test_item_retried_meanwhile_begins_once(desk: ReviewFixture):
-    office = desk.client._installation.reviews
-    job = desk.review(panel("finds"), texts(1))
-    advance_batch(office, job.id)
-    first = office.store.item(job.id, 1)
+def test_item_retried_meanwhile_begins_once(desk: ReviewFixture, begun):
+    context, job = begun
+    first = context.store.item(job.id, 1)
     assert first is not None
 
     class AskedAgainNow(SessionStore):
         def state(self, session_id):
             job.cancel("enough")
-            advance_item(office, job.id, 1)
-            advance_batch(office, job.id)
+            advance_item(context, job.id, 1)
+            advance_batch(context, job.id)
             assert job.retry() == 1
-            advance_batch(office, job.id)
+            advance_batch(context, job.id)
             return super().state(session_id)
 
-    advance_item(replace(office, sessions=AskedAgainNow(office.sessions.client)), job.id, 1)
+    advance_item(replace(context, sessions=AskedAgainNow(context.sessions.client)), job.id, 1)
     with pytest.raises(SessionNotFound):
-        office.sessions.state(item_session_id(job.id, 1, first.attempt))
+        context.sessions.state(item_session_id(job.id, 1, first.attempt))
     desk.start_worker()
     assert result_of(job, timeout_s=DEADLINE_S).state is RunState.COMPLETED
     assert desk.calls() == ["f1.txt"]
 
 
 @pytest.mark.parametrize("who", ["who ends it", "who finds that it has ended"])
-def test_batch_retried_meanwhile_is_checked(desk: ReviewFixture, who: str):
-    office = desk.client._installation.reviews
-    job = desk.review(panel("finds"), texts(1))
-    advance_batch(office, job.id)
+def test_batch_retried_meanwhile_is_checked(begun, who: str):
+    context, job = begun
     job.cancel("enough")
 
     class RetriedNow(ReviewIndex):
@@ -200,32 +199,30 @@ def test_batch_retried_meanwhile_is_checked(desk: ReviewFixture, who: str):
             assert job.retry() == 1
             super().remove_batch(batch_id)
 
-    retried_now = replace(office, index=RetriedNow(office.index._client))
+    retried_now = replace(context, index=RetriedNow(context.index._client))
     if who == "who ends it":
         advance_item(retried_now, job.id, 1)
     else:
-        advance_item(office, job.id, 1)
+        advance_item(context, job.id, 1)
         advance_batch(retried_now, job.id)
     assert job.progress().state == "running"
-    assert office.index.time_of(job.id) is not None
+    assert context.index.time_of(job.id) is not None
 
 
-def test_text_is_deleted_after_the_opener_died(desk: ReviewFixture):
-    office = desk.client._installation.reviews
-    job = desk.review(panel("finds"), texts(1))
-    advance_batch(office, job.id)
+def test_text_is_deleted_after_the_opener_died(begun):
+    context, job = begun
 
     class Dies:
         def open(self, submission):
-            office.opener.open(submission)
+            context.opener.open(submission)
             raise SystemExit
 
     with pytest.raises(SystemExit):
-        advance_item(replace(office, opener=Dies()), job.id, 1)
-    office.sessions.cancel(item_session_id(job.id, 1, 1), reason="over", retention_ms=office.retention_ms)
-    assert office.store.text(job.id, 1) is not None
-    advance_item(office, job.id, 1)
-    assert office.store.text(job.id, 1) is None
+        advance_item(replace(context, opener=Dies()), job.id, 1)
+    context.sessions.cancel(item_session_id(job.id, 1, 1), reason="over", retention_ms=context.retention_ms)
+    assert context.store.text(job.id, 1) is not None
+    advance_item(context, job.id, 1)
+    assert context.store.text(job.id, 1) is None
 
 
 @pytest.mark.long

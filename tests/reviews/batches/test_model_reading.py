@@ -30,12 +30,6 @@ ANSWER = completion(json.dumps({"findings": [], "summary": "looked"}))
 
 
 @pytest.fixture
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
-        yield stub
-
-
-@pytest.fixture
 def desk(tmp_path: Path, redis_url: str, model: StubModel) -> Iterator[ReviewFixture]:
     desk = ReviewFixture(tmp_path, redis_url, archive=True, lease_s=30)  # no turn is repeated under load
     (desk.folder / "agents.toml").write_text(AGENTS + MODEL.format(url=model.url))

@@ -42,12 +42,6 @@ LARGE = "import os\n\n\n" + "".join(
 
 
 @pytest.fixture
-def model() -> Iterator[StubModel]:
-    with StubModel() as stub:
-        yield stub
-
-
-@pytest.fixture
 def desk(tmp_path: Path, redis_url: str, model: StubModel) -> Iterator[ReviewFixture]:
     desk = ReviewFixture(tmp_path, redis_url, archive=True, lease_s=30)  # no turn is repeated under load
     set_model(desk, model)

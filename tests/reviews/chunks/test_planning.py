@@ -13,10 +13,7 @@ LARGE = "".join(f"def number_{n}():\n    return {n}\n\n\n" for n in range(500))
 READERS = {"reviewer": ReaderModel(context_tokens=2_000)}
 CODE = panel(
     mode="orchestrated",
-    seats=[
-        {"name": "judge", "agent": "judge", "role": "orchestrator"},
-        {"name": "reviewer", "model": True},
-    ],
+    seats=[{"name": "judge", "agent": "judge", "role": "orchestrator"}, {"name": "reviewer", "model": True}],
     tools=[{"agent": "ruff", "files": ["*.py"]}],
 ).with_model("coder")
 

@@ -46,13 +46,7 @@ def test_markdown_has_all_parts_in_order() -> None:
         *("  - Why: Keys leak.", "  ```\n  Move\n  it.\n  ```"),
         "  ```diff\n  -    key = 'abc'\n  +    key = read()\n  ```",
         "  - Confirmed by checker: It is a real key.",
-        *(
-            "### `b c.py`",
-            "(model, ruff; new)",
-            "## Gone",
-            "`app.py:77` `F841`",
-            "## Suppressed",
-        ),
+        *("### `b c.py`", "(model, ruff; new)", "## Gone", "`app.py:77` `F841`", "## Suppressed"),
         *("`app.py:30`", "## Not reviewed", "`c.py`: failed: the agent failed", "`e.py`: cancelled"),
         *(
             "`big.bin`: binary",
@@ -224,10 +218,7 @@ def test_replacement_without_all_replaced_lines_shows_the_new_ones() -> None:
 @given(st.lists(st.text("ab"), min_size=1, max_size=6), st.lists(st.text("ab"), min_size=1, max_size=6))
 def test_diff_holds_the_old_and_the_new_lines(old: list[str], new: list[str]) -> None:
     finding = a_finding(
-        line=1,
-        end_line=len(old),
-        excerpt=Excerpt(first_line=1, lines=tuple(old)),
-        replacement="\n".join(new),
+        line=1, end_line=len(old), excerpt=Excerpt(first_line=1, lines=tuple(old)), replacement="\n".join(new)
     )
     lines = replacement_diff(finding)
     assert [it.text for it in lines if it.sign in " -"] == old

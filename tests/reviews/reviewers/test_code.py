@@ -6,6 +6,8 @@ import json
 from importlib.util import find_spec
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from scaling import patient
 from symposia.agents.registry.registry import Registry
@@ -13,7 +15,7 @@ from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import AgentBinding
 from symposia.models.turns.items import WorkItem
 from symposia.models.turns.turn import Expects
-from symposia.reviews.reviewers.code import extract_code, fence_text, review_turn
+from symposia.reviews.reviewers.code import extract_code, fence_text, fenced_blocks, review_turn
 
 CLEAN = "Here it is:\n```python app.py\nprint('hello')\n```\nAll done."
 WASTEFUL = "```python app.py\nimport os\n\nprint('hello')\n```"
@@ -57,22 +59,15 @@ def test_severe_finding_after_many_others_is_listed(review):
     assert (said["findings"][-1]["rule"], said["findings"][-1]["line"]) == ("F821", 251)
 
 
-def test_ruff_accepts_code_without_findings(review):
-    assert review("ruff", CLEAN) == "APPROVED: ruff found nothing to fix in app.py"
-
-
-def test_ruff_reports_code_that_cannot_be_parsed(review):
-    assert "app.py:1: " in review("ruff", "```python app.py\ndef (:\n```")
+@pytest.mark.parametrize("name", ["ruff", "bandit"])
+def test_code_without_findings_is_accepted(review, name):
+    assert review(name, CLEAN) == f"APPROVED: {name} found nothing to fix in app.py"
 
 
 def test_bandit_reports_risk_and_severity(review):
     said = review("bandit", RISKY)
     assert "block1.py:3: B602 " in said
     assert "(high)" in said
-
-
-def test_bandit_accepts_code_without_findings(review):
-    assert review("bandit", CLEAN) == "APPROVED: bandit found nothing to fix in app.py"
 
 
 def test_without_code_there_is_nothing_to_review(review):
@@ -228,3 +223,21 @@ def test_findings_depend_only_on_the_code(found):
 def test_import_order_is_not_reported(found):
     code = "import pytest\n\nfrom house.rooms import kitchen\n\n\n@pytest.fixture\ndef cook():\n    return kitchen\n"
     assert found("ruff", fence_text(code, "python")) == []
+
+
+lines = st.text(alphabet=st.sampled_from("`~ax \t\n"), max_size=60)
+
+
+@given(text=lines, before=st.sampled_from(["", "Look at this:\n"]))
+def test_any_text_is_read_back_as_it_was(text, before):
+    ((info, body),) = fenced_blocks(f"{before}{fence_text(text, 'python app.py')}\nThat is all.")
+    assert (info, body) == ("python app.py", text if text.endswith("\n") else f"{text}\n")
+
+
+def test_unclosed_block_is_ignored():
+    assert list(fenced_blocks("```python\nx")) == []
+    assert list(fenced_blocks("````\n```\nx\n```")) == []
+
+
+def test_several_blocks_are_returned_in_order():
+    assert list(fenced_blocks("```a\n1\n```\ntext\n~~~\n```b\n2\n```")) == [("a", "1\n"), ("b", "2\n")]

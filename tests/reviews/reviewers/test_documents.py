@@ -10,10 +10,35 @@ from hypothesis import strategies as st
 
 from symposia.models.protocol.dialog import Message, Role
 from symposia.reviews.reviewers.code import fence_text
-from symposia.reviews.reviewers.documents import CHECKS, clarity, consistency, facts
-from symposia.reviews.reviewers.text_checks import LONG_SENTENCE
+from symposia.reviews.reviewers.documents import (
+    check_headings,
+    check_own_links,
+    check_repository,
+    clarity,
+    consistency,
+    facts,
+)
+from symposia.reviews.reviewers.text_checks import (
+    LONG_SENTENCE,
+    check_dates,
+    check_numbers,
+    check_repeated_words,
+    check_sentences,
+    check_spellings,
+    check_unfinished,
+)
 from symposia.reviews.values.documents.facts import RepositoryFacts
 from symposia.reviews.values.documents.reading import read_document
+
+CHECKS = (
+    *(check_sentences, check_repeated_words, check_unfinished),
+    *(check_spellings, check_headings, check_numbers),
+    *(check_dates, check_own_links),
+)
+
+
+def remarks_of(document, known=RepositoryFacts()):  # noqa: B008 - frozen
+    return [it for check in CHECKS for it in check(document)] + [*check_repository(document, known)]
 
 
 @pytest.fixture
@@ -117,10 +142,9 @@ KNOWN = RepositoryFacts(missing_files=("a",), missing_anchors=("b#a",), misspell
 def test_findings_of_any_text_are_on_its_lines(text, path):
     document = read_document(text, path=path)
     lines = text.count("\n") + 1
-    for check in CHECKS:
-        for remark in check(document, KNOWN):
-            assert 1 <= remark.line <= lines
-            assert remark.message
+    for remark in remarks_of(document, KNOWN):
+        assert 1 <= remark.line <= lines
+        assert remark.message
 
 
 WORDS = st.lists(
@@ -132,12 +156,12 @@ WORDS = st.lists(
 def test_plain_documents_have_no_findings(titles):
     parts = [f"## {title}\n\nSee [{title}](#{title.replace(' ', '-')}).\n" for title in titles]
     document = read_document("# Title\n\n" + "\n".join(parts), path="a.md")
-    assert [remark for check in CHECKS for remark in check(document, RepositoryFacts())] == []
+    assert remarks_of(document) == []
 
 
 @given(st.integers(0, 30), WORDS)
 def test_repeated_word_is_found_in_any_line(above, words):
     text = "Text.\n" * above + "\n" + " ".join([*words, words[-1]]) + "\n"
     document = read_document(text, path="a.md")
-    remarks = [remark for check in CHECKS for remark in check(document, RepositoryFacts())]
+    remarks = remarks_of(document)
     assert [(it.line, it.rule) for it in remarks] == [(above + 2, "doubled-word")]

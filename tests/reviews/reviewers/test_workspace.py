@@ -42,7 +42,7 @@ def test_files_and_settings_lie_at_their_paths(tmp_path, monkeypatch):
     with workspace({"lib/a.py": "x = 1\n"}, settings) as folder:
         found = {str(it.relative_to(folder)) for it in folder.rglob("*") if it.is_file()}
         assert found == {
-            *("lib/a.py", "lib/pyproject.toml", "lib/__init__.py", "pyproject.toml", "symposia_bandit.toml"),
+            *("lib/a.py", "lib/pyproject.toml", "lib/__init__.py", "pyproject.toml", "symposia_bandit.toml")
         }
         assert (folder / "src/shop").is_dir()
         assert tomllib.loads((folder / "symposia_bandit.toml").read_text()) == {

@@ -179,8 +179,3 @@ def test_changes_require_a_repository(folder, field):
     put(folder, a="1")
     with pytest.raises(InvalidInput, match=f"{field}: requires a folder in a git repository"):
         list(FileSource(folder, FileSelection(**{field: "main"})))
-
-
-def test_missing_root_is_refused(folder):
-    with pytest.raises(InvalidInput, match="root: must be a readable folder"):
-        list(FileSource(folder))

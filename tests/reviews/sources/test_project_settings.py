@@ -140,7 +140,7 @@ def test_imported_modules_of_the_project_are_named(project):
     found = project(**files)
     text = "   1 | import os, other\n   2 | from shop.till import close\n"
     assert found.for_path("src/shop/x.py", text)["modules"] == [
-        *("src/shop/__init__.py", "other.py", "src/shop/till.py"),
+        *("src/shop/__init__.py", "other.py", "src/shop/till.py")
     ]
     assert found.for_path("x.py", "import tools.run, os")["modules"] == ["tools/run.py"]
     assert found.for_path("x.py", "import tools")["modules"] == ["tools/"]

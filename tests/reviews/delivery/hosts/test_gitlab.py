@@ -126,12 +126,6 @@ def test_markers_of_others_are_not_believed(gitlab):
     assert len(deliver(gitlab, a_reviewed_pull(KEY)).threads) == 2
 
 
-def test_second_summary_is_deleted(gitlab):
-    found = deliver(gitlab, a_reviewed_pull(KEY))
-    gitlab.add(NUMBER, 7, found.notes[0]["body"])
-    assert len(deliver(gitlab, a_reviewed_pull(KEY)).notes) == 1
-
-
 def test_what_another_worker_wrote_meanwhile_is_not_kept_twice(gitlab):
     run = a_reviewed_pull(KEY)
     found = deliver(gitlab, run)
@@ -166,19 +160,3 @@ def test_merge_request_without_a_diff_is_retried(gitlab):
     with pytest.raises(DeliveryFailed, match="has not prepared the diff of merge request 5 yet") as error:
         deliver(gitlab, a_reviewed_pull(KEY))
     assert error.value.retryable
-
-
-@pytest.mark.parametrize(
-    ("answer", "retryable", "after_s"),
-    [
-        ((429, {"Retry-After": "7"}, {"message": "Too many requests"}), True, 7),
-        ((502, {}, None), True, None),
-        ((401, {}, {"message": "401 Unauthorized"}), False, None),
-        ((404, {}, {"message": "404 Project Not Found"}), False, None),
-    ],
-)
-def test_failures_are_retried_only_if_that_may_help(gitlab, answer, retryable, after_s):
-    gitlab.in_front["GET"] = [answer]
-    with pytest.raises(DeliveryFailed) as error:
-        deliver(gitlab, a_reviewed_pull(KEY))
-    assert (error.value.retryable, error.value.retry_after_s) == (retryable, after_s)

@@ -1,9 +1,10 @@
-"""Reports arrive: in a folder, at a webhook, by e-mail; whole, known again, and never with a secret in an error."""
+"""Reports arrive: in a folder, at a webhook, in a chat, by e-mail; whole, and never with a secret in an error."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,22 +13,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from review_tools.runs import evil_runs
 from review_tools.values import a_finding, a_result, a_run
 from scaling import scaled_examples
 from servers.mail_server import MailServer
 from servers.remote_system import SECRET, RemoteSystem
 from servers.tls import HOST, certificate
 from symposia.agents.remote.webhook import refusal
-from symposia.models.errors import DeliveryFailed, InvalidInput
+from symposia.models.errors import DeliveryFailed
 from symposia.models.severity import Severity
-from symposia.reviews.delivery import payload as parcel
 from symposia.reviews.delivery import senders
 from symposia.reviews.delivery.deliveries_file import DeliveriesFile
 from symposia.reviews.delivery.destinations import Destinations
-from symposia.reviews.delivery.payload import ReportPayload, has_changes, summary_json, summary_text
+from symposia.reviews.delivery.payload import ReportPayload, summary_json, summary_text
+from symposia.reviews.delivery.senders import chat_text
 from symposia.reviews.reports.formats import ReportFile
 from symposia.reviews.values.findings import FindingStatus
-from symposia.reviews.values.runs import ItemState, RunState, headline
+from symposia.reviews.values.runs import headline
 
 PASSWORD = "hunter2-and-more"
 VARIABLES = {"BOARD_SECRET": SECRET, "SMTP_PASSWORD": PASSWORD}
@@ -48,76 +50,7 @@ def tree(folder: Path) -> set[str]:
     return {it.relative_to(folder).as_posix() for it in folder.rglob("*") if it.is_file()}
 
 
-# -- what is told ---------------------------------------------------------------------------------
-
-
-def test_message_lists_the_gravest_findings_first():
-    findings = (
-        a_finding(rule="Z1", severity=Severity.LOW),
-        FINDING,
-        a_finding(rule="G1", status=FindingStatus.GONE),
-        a_finding(rule="S1", status=FindingStatus.SUPPRESSED),
-    )
-    run = a_run(a_result(), a_result(state=ItemState.FAILED), findings=findings, summary="So so.")
-    assert summary_text(run) == (
-        "Review of shop by code: 1 high, 1 low (1 new, 1 gone, 1 suppressed)\n\nSo so.\n\n"
-        "- app.py:3: high F401: `os` imported but unused (new)\n"
-        "- app.py:3: low Z1: `os` imported but unused\n\n"
-        "1 of 2 items could not be reviewed.\n"
-    )
-
-
-def test_message_lists_some_of_many_findings():
-    run = a_run(findings=tuple(a_finding(line=at) for at in range(1, 31)))
-    assert summary_text(run).count("\n- ") == parcel.MAX_LISTED_FINDINGS + 1
-    assert summary_text(run).endswith("- and 10 more\n")
-
-
-def test_headline_without_findings():
-    assert headline(a_run()) == "Review of shop by code: no findings"
-    assert headline(a_run(state=RunState.PARTIAL)) == "Review of shop by code, partial: no findings"
-
-
-def test_machine_readable_summary_is_the_same(monkeypatch):
-    told = json.loads(summary_json(RUN))
-    assert told["type"] == "review.ended"
-    assert (told["run_id"], told["root"], told["panel"], told["state"]) == (
-        RUN.id,
-        "shop",
-        "code",
-        "completed",
-    )
-    assert (told["open"], told["items"], told["findings_left_out"]) == ({"high": 1}, {"done": 1}, 0)
-    assert told["findings"][0]["fingerprint"] == FINDING.fingerprint
-
-
-def test_email_is_bounded_and_names_omissions():
-    long = [a_finding(message="ä" * 4_000, line=at) for at in range(1, 100)]
-    findings = (*long, a_finding(severity=Severity.CRITICAL, rule="first"))
-    body = summary_json(a_run(findings=findings))
-    told = json.loads(body)
-    assert len(body) <= parcel.MAX_JSON_BYTES
-    assert told["findings"][0]["rule"] == "first"
-    assert 0 < told["findings_left_out"] == 100 - len(told["findings"])
-
-
-@pytest.mark.parametrize(
-    ("changes", "news"),
-    [
-        ({}, False),
-        ({"findings": (a_finding(status=FindingStatus.STILL),)}, False),
-        ({"findings": (a_finding(status=FindingStatus.SUPPRESSED),)}, False),
-        ({"findings": (a_finding(status=FindingStatus.NEW),)}, True),
-        ({"findings": (a_finding(status=FindingStatus.GONE),)}, True),
-        ({"state": RunState.PARTIAL}, True),
-        ({"state": RunState.FAILED}, True),
-    ],
-)
-def test_changes_and_failed_runs_are_news(changes, news):
-    assert has_changes(a_run(**changes)) is news
-
-
-# -- a folder -------------------------------------------------------------------------------------
+# -- a folder --------------------------------------------------------------------------------
 
 
 def test_a_folder_gets_each_run_whole_and_once(tmp_path):
@@ -178,7 +111,7 @@ def test_unwritable_folder_is_retryable(tmp_path):
     assert error.value.retryable
 
 
-# -- a webhook ------------------------------------------------------------------------------------
+# -- a webhook --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -234,7 +167,65 @@ def test_webhook_without_its_secret_sends_nothing(system):
     assert system.deliveries == []
 
 
-# -- an e-mail ------------------------------------------------------------------------------------
+# -- a chat --------------------------------------------------------------------------------
+
+
+def send(url: str, **more: object) -> None:
+    entry = {"kind": "slack", "url_env": "CHAT_URL", "host": "127.0.0.1", "networks": ["127.0.0.0/8"]}
+    file = DeliveriesFile.model_validate({"chat": {**entry, **more}})
+    report = ReportPayload(a_run(a_result(), findings=(a_finding(),)))
+    Destinations(file, getenv={"CHAT_URL": url}.get).deliver("chat", report)
+
+
+def test_chat_gets_the_summary_as_code(system):
+    send(system.url)
+    (letter,) = system.letters
+    assert letter == {
+        "text": "```\nReview of shop by code: 1 medium\n\n- app.py:3: medium F401: 'os' imported but unused\n```"
+    }
+
+
+@given(evil_runs())
+def test_text_in_a_chat_stays_text(run):
+    for app in ("slack", "mattermost"):
+        text = chat_text(ReportPayload(run), app=app)
+        assert re.fullmatch(r"```\n[^`]+\n```", text)
+        assert len(text) < 8_000
+    slack = chat_text(ReportPayload(run), app="slack")
+    assert "<" not in slack
+    assert not re.search("&(?!amp;|lt;|gt;)", slack)
+
+
+def test_long_summary_is_cut():
+    run = a_run(findings=tuple(a_finding(line=at, message="long " * 500) for at in range(1, 20)))
+    text = chat_text(ReportPayload(run), app="mattermost")
+    assert len(text) < 4_000
+    assert text.endswith("\n…\n```")
+
+
+@pytest.mark.parametrize(
+    ("answer", "retryable", "after_s"),
+    [((429, {"Retry-After": "9"}), True, 9), ((404, {}), False, None), ((500, {}), True, None)],
+)
+def test_refusal_of_a_chat_is_reported_without_the_url(system, answer, retryable, after_s):
+    system.answers = [answer]
+    with pytest.raises(DeliveryFailed, match=rf"^127\.0\.0\.1 answered HTTP {answer[0]}$") as error:
+        send(system.url)
+    assert (error.value.retryable, error.value.retry_after_s) == (retryable, after_s)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://evil.example/services/x", "file:///etc/passwd", "http://[::1", "x", "http://127.0.0.1/a b"],
+)
+def test_url_must_have_the_host_of_the_file(url):
+    with pytest.raises(DeliveryFailed, match=r"CHAT_URL must hold a URL of 127\.0\.0\.1$") as error:
+        send(url)
+    assert not error.value.retryable
+    assert json.dumps(url) not in str(error.value)
+
+
+# -- an e-mail --------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -361,101 +352,3 @@ def test_nothing_in_a_run_adds_headers_or_people(server, made):
     assert sent.to == ("ann@example.com", "bob@example.com")
     assert sent.mail["Bcc"] is None
     assert server.heard.count("RCPT") == 2
-
-
-# -- the file -------------------------------------------------------------------------------------
-
-
-def loaded(tmp_path: Path, text: str) -> Destinations:
-    file = tmp_path / "deliveries.toml"
-    file.write_text(text)
-    return Destinations.load(file, getenv=VARIABLES.get)
-
-
-def test_deliveries_file_names_deliveries(tmp_path, monkeypatch):
-    text = '[shelf]\nkind = "folder"\nfolder = "/srv/reviews"\n'
-    assert loaded(tmp_path, text).names() == ["shelf"]
-    monkeypatch.chdir(tmp_path)
-    assert Destinations.load(None, getenv=VARIABLES.get).names() == ["shelf"]
-    (tmp_path / "deliveries.toml").unlink()
-    assert Destinations.load(None, getenv=VARIABLES.get).names() == []
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("x", r"deliveries_file: must be valid TOML"),
-        ("\xff", r"deliveries_file"),
-        ("['a b']\nkind = 'folder'\nfolder = '/x'", r"a b"),
-        ("[a]\nkind = 'webhook'\nurl = 'ftp://x'\nsecret_env = 'X'", r"url: must be a URL"),
-        (
-            "[a]\nkind = 'webhook'\nurl = 'https://u:p@x'\nsecret_env = 'X'",
-            r"url: must not contain credentials",
-        ),
-        ("[a]\nkind = 'webhook'\nurl = 'https://x'\nsecret = 'X'", r"(secret|secret_env): "),
-        ("[a]\nkind = 'folder'\nfolder = 'reports'", r"\.toml\.a\.folder: must be an absolute path"),
-        ("[a]\nkind = 'mail'", r"\.toml\.a\.kind: must be one of 'folder', .* \(got 'mail'\)"),
-        ("[a]\nfolder = '/srv'", r"\.toml\.a\.kind: is required"),
-        (
-            "[a]\nkind = 'email'\nhost = 'x'\nsender = 'x'\nto = ['a@b.c']",
-            r"sender: must be an email address",
-        ),
-        ("[a]\nkind = 'email'\nhost = 'x'\nsender = 'a@b.c'\nto = []", r"to: "),
-        (
-            "[a]\nkind = 'email'\nhost = 'x'\nsender = 'a@b.c'\nto = ['a@b.c']\nusername = 'x'",
-            r"must have both username and password_env",
-        ),
-        (
-            "[a]\nkind = 'email'\nhost = 'x'\nsender = 'a@b.c'\nto = ['a@b.c\\r\\nX: y']",
-            r"to\[0\]: must be an",
-        ),
-        ("[a]\nkind = 'github'\nrepository = 'shop'\ntoken_env = 'X'", r"repository: "),
-        ("[a]\nkind = 'github'\nrepository = 'a/b'\ntoken_env = 'ghp_x-y'", r"token_env: must be the name"),
-        ("[a]\nkind = 'github'\nrepository = 'a/b'\ntoken_env = 'X'\nfail_on = 'bad'", r"fail_on"),
-        ("[a]\nkind = 'gitlab'\nproject = '../x y'\ntoken_env = 'X'", r"project: "),
-        ("[a]\nkind = 'slack'\nurl_env = 'https://hooks.slack.com/x'", r"url_env: must be the name"),
-        ("[a]\nkind = 'email'\nhost = 'x'\nsecurity = 'none'\nsender = 'a@b.c'\nto = ['a@b.c']", r"security"),
-    ],
-)
-def test_invalid_file_names_field_and_rule(tmp_path, text, rule):
-    with pytest.raises(InvalidInput, match=rule) as error:
-        loaded(tmp_path, text)
-    assert "\n" not in str(error.value)
-
-
-def test_missing_or_too_large_file_is_refused(tmp_path):
-    with pytest.raises(InvalidInput, match="deliveries_file: cannot be read"):
-        Destinations.load(tmp_path / "none.toml", getenv=VARIABLES.get)
-    with pytest.raises(InvalidInput, match="must be at most 1048576 bytes"):
-        loaded(tmp_path, "#" * (1 << 20) + "#")
-
-
-def test_unknown_name_lists_the_known_ones(tmp_path):
-    book = deliveries(shelf={"kind": "folder", "folder": str(tmp_path)})
-    book.check(["shelf"])
-    with pytest.raises(
-        InvalidInput, match=r"deliver: must be a delivery of the deliveries file: shelf \(got 'shelv'\)"
-    ):
-        book.check(["shelf", "shelv"])
-    with pytest.raises(InvalidInput, match="which defines none"):
-        deliveries().deliver("x", PARCEL)
-
-
-def test_check_reports_what_would_fail(tmp_path):
-    (tmp_path / "file").write_text("")
-    entry = {"kind": "webhook", "url": "https://x.example", "secret_env": "NOWHERE"}
-    book = deliveries(
-        shelf={"kind": "folder", "folder": str(tmp_path / "new" / "deep")},
-        bad={"kind": "folder", "folder": str(tmp_path / "file" / "x")},
-        board=entry,
-        good={**entry, "secret_env": "BOARD_SECRET"},
-        pulls={"kind": "github", "repository": "a/b", "token_env": "NO_TOKEN"},
-        merges={"kind": "gitlab", "project": "a/b", "token_env": "BOARD_SECRET"},
-        chat={"kind": "slack", "url_env": "NO_URL"},
-    )
-    assert list(book.problems()) == [
-        f"[bad] folder: {tmp_path / 'file'} is not writable",
-        "[board]: environment variable NOWHERE is not set",
-        "[pulls]: environment variable NO_TOKEN is not set",
-        "[chat]: environment variable NO_URL is not set",
-    ]

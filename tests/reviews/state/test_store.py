@@ -1,4 +1,4 @@
-"""The scripts of batch reviews: each item is claimed once, counted once, and reported by one worker."""
+"""The scripts of batch reviews: claims, limits, results, retries and ends; each once, also with lost answers."""
 
 from __future__ import annotations
 
@@ -120,10 +120,6 @@ def test_overdue_batches_are_reported(store):
     assert word == "late"
 
 
-def test_items_are_claimed_before_the_deadline(store):
-    assert store.claim(started(store, 2, batch={"max_s": 3_600}))[0] == "claimed"
-
-
 def test_every_review_call_may_be_repeated(store, redis_url):
     with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
         unlucky = ReviewStore(losing, retention_s=60)
@@ -192,3 +188,144 @@ def test_items_are_never_lost_or_doubled(store, limit, parallel, count, spending
     assert view.spent_tokens == spent <= limit
     assert view.settled + view.waiting == count
     assert view.running == 0
+
+
+def end(store, batch):
+    assert store.end(batch, "a", lease_ms=60_000) == "yours"
+    assert store.end(batch, "a", lease_ms=60_000, is_done=True) == "ended"
+    return store.view(batch)
+
+
+def test_items_share_the_remaining_budget(store):
+    batch = started(store, 2, parallel=2, batch={"max_tokens": 101, "max_usd": 0.000_003})
+    assert store.claim(batch)[:2] == ("claimed", [1, 2])
+    items = [store.item(batch, number) for number in (1, 2)]
+    assert [(it.tokens, it.cost_micros) for it in items] == [(50, 1), (51, 2)]
+
+
+def test_items_get_at_least_what_they_need(store):
+    batch = started(store, 3, needs=[100, 400, 20], parallel=3, batch={"max_tokens": 1_000})
+    assert store.claim(batch)[1] == [1, 2, 3]
+    shares = [store.item(batch, number).tokens for number in (1, 2, 3)]
+    assert shares == [192, 769, 39]
+
+
+def test_items_that_need_too_much_wait_for_the_others(store):
+    batch = started(store, 3, needs=[60, 80, 30], parallel=3, batch={"max_tokens": 100})
+    assert store.claim(batch)[1] == [1]  # with slack for an estimate that is too low
+    settle(store, batch, 1, spent=(15, 0))
+    assert store.claim(batch)[1] == [2]
+    settle(store, batch, 2, spent=(40, 0))
+    assert store.claim(batch)[1] == [3]
+    settle(store, batch, 3, spent=(45, 0))
+    assert store.claim(batch)[0] == "idle"
+
+
+def test_items_that_fit_start_before_those_that_never_do(store):
+    batch = started(store, 3, needs=[500, 10, 500], parallel=2, batch={"max_tokens": 100})
+    assert store.claim(batch)[1] == [2]
+    settle(store, batch, 2, spent=(10, 0))
+    assert store.claim(batch) == ("exhausted", [], [], "tokens")
+
+
+@settings(max_examples=scaled_examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    needs=st.lists(st.integers(1, 50), min_size=1, max_size=8),
+    spent=st.lists(st.integers(0, 60), min_size=8, max_size=8),
+    limit=st.integers(1, 200),
+    parallel=st.integers(1, 4),
+)
+def test_shares_never_exceed_the_limit_together(store, needs, spent, limit, parallel):
+    batch = started(store, len(needs), needs=needs, parallel=parallel, batch={"max_tokens": limit})
+    used, running = 0, list[int]()
+    for _ in needs:
+        running += store.claim(batch)[1]
+        shares = {number: store.item(batch, number).tokens or 0 for number in running}
+        assert used + sum(shares.values()) <= limit
+        assert all(share >= needs[number - 1] for number, share in shares.items())
+        if not running:
+            break
+        done = running.pop(0)
+        used += min(spent[done - 1], shares[done])
+        settle(store, batch, done, spent=(min(spent[done - 1], shares[done]), 0))
+
+
+def test_items_without_limits_may_spend_anything(store):
+    batch = started(store, 1)
+    assert store.claim(batch)[0] == "claimed"
+    assert (store.item(batch, 1).tokens, store.item(batch, 1).cost_micros) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "unit", "spent"),
+    [({"max_tokens": 2}, "tokens", (2, 0)), ({"max_usd": 0.000_002}, "cost", (0, 2))],
+)
+def test_batch_is_exhausted_only_when_nothing_runs(store, limits, unit, spent):
+    batch = started(store, 3, parallel=2, batch=limits)
+    assert store.claim(batch) == ("claimed", [1, 2], [], "")
+    settle(store, batch, 1, spent=tuple(amount // 2 for amount in spent))
+    assert store.claim(batch) == ("claimed", [], [], "")
+    settle(store, batch, 2, spent=tuple(amount // 2 for amount in spent))
+    assert store.claim(batch) == ("exhausted", [], [], unit)
+
+
+def test_batch_with_only_failed_items_has_failed(store):
+    batch = started(store, 1)
+    store.claim(batch)
+    settle(store, batch, 1, FAILED)
+    assert end(store, batch).state == "failed"
+
+
+def test_the_first_report_sets_the_end(store, client):
+    batch = started(store, 1)
+    store.claim(batch)
+    settle(store, batch, 1)
+    assert store.end(batch, "a", lease_ms=0) == "yours"
+    assert store.view(batch).ended_ms is not None
+    client.hset(review_key(batch, "batch"), "ended_ms", 7)
+    assert store.end(batch, "b", lease_ms=0) == "yours"
+    assert store.view(batch).ended_ms == 7
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_only_unstopped_failures_are_repeated(store, is_stopped):
+    batch = started(store, 2, parallel=2, attempts=2)
+    store.claim(batch)
+    if is_stopped:
+        store.stop(batch, outcome="cancelled", reason="enough")
+    assert settle(store, batch, 1) == "settled"
+    assert settle(store, batch, 2, FAILED) == ("settled" if is_stopped else "again")
+
+
+def test_running_batch_is_not_retried(store):
+    made = head()
+    store.open(made)
+    assert store.retry(made.batch_id) is None
+    batch = started(store, 2, parallel=1)
+    store.claim(batch)
+    assert store.retry(batch) is None
+    store.stop(batch, outcome="cancelled", reason="enough")
+    assert store.retry(batch) is None
+
+
+def test_a_batch_without_failures_is_not_retried(store):
+    batch = started(store, 1)
+    store.claim(batch)
+    settle(store, batch, 1)
+    end(store, batch)
+    assert store.retry(batch) == 0
+    assert store.view(batch).state == "completed"
+
+
+def test_a_retry_has_its_own_deadline_and_is_made_once(store, redis_url, client):
+    batch = started(store, 1, batch={"max_s": 3_600})
+    store.claim(batch)
+    settle(store, batch, 1, FAILED)
+    end(store, batch)
+    with lossy_wire(redis_url) as wire, connect(wire.url) as losing:
+        assert ReviewStore(losing, retention_s=60).retry(batch) == 1
+        assert wire.lost > 0
+    assert (store.item(batch, 1).attempt, store.view(batch).retries) == (2, 1)
+    assert store.claim(batch)[:2] == ("claimed", [1])
+    deadline_ms = int(client.hget(review_key(batch, "batch"), "deadline_ms"))
+    assert deadline_ms > int(client.time()[0]) * 1_000 + 3_000_000

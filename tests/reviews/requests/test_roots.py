@@ -1,4 +1,4 @@
-"""Since the last run that completed: what it reviewed is known by its git revision, as long as that is there."""
+"""Where reviewed files come from, and what was reviewed since the last run that completed, by its git revision."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from symposia.reviews.archive.store import ReviewReader
 from symposia.reviews.archive.writer import ReviewWriter
 from symposia.reviews.batches.request import ReviewRequest
 from symposia.reviews.requests.files import HowToReview, request_for_files
-from symposia.reviews.requests.roots import LAST
+from symposia.reviews.requests.roots import LAST, origin_of
+from symposia.reviews.sources.repository import Repository
 from symposia.reviews.values.runs import ReadItem, RunState
 from symposia.workspace.sql.store import deliver_to_conversation
 
@@ -53,6 +54,43 @@ def order(tree: GitTree, archive: Archive | None, **how: Unpack[HowToReview]) ->
 
 def paths(order: ReviewRequest) -> list[str]:
     return [it.item.path for it in order.source if isinstance(it, ReadItem)]
+
+
+def test_origin_has_the_web_address_of_the_remote(tree: GitTree) -> None:
+    tree.put("docs/a.md", "Text.\n")
+    revision = tree.commit()
+    tree.git("remote", "add", "origin", "https://ann:secret@github.com/a/b.git")
+    assert origin_of(Repository.find(tree.folder / "docs")) == {
+        "revision": revision,
+        "repository_url": "https://github.com/a/b",
+        "repository_folder": "docs",
+    }
+
+
+@pytest.mark.parametrize("remote", ["ext::sh -c touch% ran", "/srv/b.git", "--upload-pack=touch ran"])
+def test_other_remotes_have_no_web_address(tree: GitTree, remote: str) -> None:
+    tree.git("config", "remote.origin.url", remote)
+    assert origin_of(Repository.find(tree.folder))["repository_url"] == ""
+    assert not (tree.folder / "ran").exists()
+
+
+def test_included_configuration_is_not_read(tree: GitTree) -> None:
+    other = tree.put("other", '[remote "origin"]\n\turl = https://github.com/a/b\n')
+    tree.git("config", "include.path", str(other))
+    assert origin_of(Repository.find(tree.folder))["repository_url"] == ""
+
+
+def test_given_address_replaces_the_remote(tree: GitTree, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree.git("remote", "add", "origin", "https://github.com/a/b.git")
+    monkeypatch.chdir(tree.folder)
+    order = request_for_files(["a.py"], repository_url="git@gitlab.com:c/d.git")
+    assert (order.repository_url, order.repository_folder) == ("https://gitlab.com/c/d", "")
+    with pytest.raises(InvalidInput, match="repository_url: must be like https://host/owner/repository"):
+        request_for_files(["a.py"], repository_url="somewhere")
+
+
+def test_folder_without_a_repository_has_no_origin(tmp_path: Path) -> None:
+    assert origin_of(Repository.find(tmp_path)) == {"repository_url": ""}
 
 
 def test_everything_is_new_in_the_first_run(tree, archive):
