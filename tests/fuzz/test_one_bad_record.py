@@ -15,8 +15,7 @@ from documents.hammer import JSON, TEXTS, as_json, depths, hammer
 from review_tools.batches import started
 from sessions.inline_runtime import InlineRuntime
 from symposia.archive.results import SessionFilter
-from symposia.cli.sessions.list import _sessions
-from symposia.cli.sessions.render import session_table
+from symposia.cli.sessions.rows import list_rows, session_table
 from symposia.dashboard.live.loader import LoadedSession, load_sessions
 from symposia.models.text.ids import new_id
 from symposia.reviews.delivery.deliverer import sweep_deliveries
@@ -111,7 +110,7 @@ class Records:
         client, office = self.client, self.office
         WorkerPresence(self.redis).announce("good", ["noop"])
         assert self.good in [job.id for job in client.jobs()]
-        assert self.good in [row.id for row in _sessions(client, SessionFilter())]
+        assert self.good in [row.id for row in list_rows(client, SessionFilter())]
         assert self.good in [it.session_id for it in client.inbox("zoe")]
         assert self.batches[0] in [it.id for it in client.reviews().items]
         assert "good" in [it.schedule.name for it in client.schedules.entries()]
@@ -178,10 +177,10 @@ def test_unreadable_session_is_listed_as_such(
     records: Records, caplog: pytest.LogCaptureFixture, field: str
 ) -> None:
     records.redis.hset(session_key(records.bad, "session"), field, "{")
-    rows = {row.id: row for row in _sessions(records.client, SessionFilter())}
+    rows = {row.id: row for row in list_rows(records.client, SessionFilter())}
     assert rows[records.bad].to_json()["status"] == "unreadable"
     assert "unreadable" in map(str, session_table(list(rows.values())).columns[3].cells)
-    assert list(_sessions(records.client, SessionFilter(status="active")))
+    assert list(list_rows(records.client, SessionFilter(status="active")))
     records.client.jobs()
     records.client.jobs()
     assert (
