@@ -28,7 +28,7 @@ from ..models.sessions.submission import HowToRun, Submission, check_no_inputs
 from ..models.text.nearest import did_you_mean
 from ..models.turns.items import NewItem
 from ..models.turns.waiting import Pending
-from ..state.redis.unreadable import Unreadable
+from ..state.redis.readers import Unreadable
 from .base import BaseClient
 from .building.inbox import question_page
 

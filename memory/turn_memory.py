@@ -23,7 +23,7 @@ from ..models.memory.recall import MemoryView, RecallContext, RecalledMemory, re
 from ..models.memory.services import Service, find_service
 from ..models.memory.state import MemoryState
 from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
-from ..state.redis.unreadable import Unreadable, read_record
+from ..state.redis.readers import Unreadable, read_record
 from ..state.sessions.records import SessionState
 from ..tasks.views.session_views import SessionFacts, decode_turn_result
 from .capping import cap_learned

@@ -12,7 +12,7 @@ from ..jobs.reading import ReadableJob, connections_of, facts_of
 from ..models.errors import InvalidInput, NotRecorded, SessionNotFound
 from ..models.sessions.recorded import RecordedTurn
 from ..state.redis.readers import read_stored
-from ..state.turns.recording import RecordingStore
+from ..state.sessions.archiving import RecordingStore
 from .dialog import RecordedDialog
 from .replay import RecordedSession, ReplayResult, SessionReplay
 from .timeline import read_timeline

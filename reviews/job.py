@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from redis.exceptions import RedisError
 
 from ..models.errors import InvalidInput, ReviewNotFound, StateError
-from ..state.presence import WorkerWatch
+from ..state.worker_routes import WorkerWatch
 from .archive.access import review_reader
 from .batches.batch import advance_batch, stop_batch
 from .batches.completion import read_run

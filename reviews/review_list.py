@@ -13,7 +13,7 @@ from redis.exceptions import RedisError
 from ..archive.results import MAX_PAGE_SIZE, PagePosition, ResultPage, decode_cursor, encode_cursor
 from ..models.errors import ReviewNotFound, StateError
 from ..models.text.ids import timestamp_from_ms
-from ..state.redis.unreadable import Unreadable, read_record
+from ..state.redis.readers import Unreadable, read_record
 from .archive.access import review_reader
 from .archive.results import ListedRun
 from .batches.context import ReviewContext

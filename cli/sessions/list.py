@@ -170,7 +170,7 @@ def _live(client: Client, wanted: SessionFilter) -> Iterator[SessionListRow | Un
     from ...archive.results import SessionFilter
     from ...client.client import installation_of
     from ...models.errors import SessionNotFound
-    from ...state.redis.unreadable import Unreadable, read_record
+    from ...state.redis.readers import Unreadable, read_record
     from .render import SessionListRow, UnreadableRow
 
     for job, listed_ms in installation_of(client).sessions.iterate_live():
@@ -199,7 +199,7 @@ def _archived(
 ) -> Iterator[SessionListRow | UnreadableRow]:
     from functools import partial
 
-    from ...state.redis.unreadable import read_record
+    from ...state.redis.readers import read_record
     from .render import SessionListRow, UnreadableRow
 
     reader, cursor = client.archived(), None

@@ -22,8 +22,8 @@ from ...models.text.ids import moment_from_ms, timestamp_from_ms
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of, moment_in_words
-from ...state.sessions.awaited_agents import describe_awaited
 from ...state.sessions.records import SessionState
+from ...state.worker_routes import describe_awaited
 from ...tasks.sessions.rendering import output_of
 from ...tasks.views.item_results import last_messages
 from ..common.arguments import relative_age, shortest_ids

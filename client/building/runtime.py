@@ -29,8 +29,7 @@ from ...reviews.state.readable_files import StoredReviewFiles
 from ...state.metrics import MetricCounts
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
-from ...state.sessions.index import SessionIndex
-from ...state.sessions.queue_progress import QueueProgress
+from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerRoutes
 from ...tasks.runtime.agent_times import AgentTimes

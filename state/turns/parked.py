@@ -22,8 +22,8 @@ from redis import Redis
 
 from ..redis.due_index import add_or_renew, drop
 from ..redis.keys import INBOX
+from ..redis.readers import read_record
 from ..redis.scripts import ScriptValue, call_on_session
-from ..redis.unreadable import read_record
 from ..sessions.records import Grant, ScriptAnswer, read_answer
 from ..sessions.requests import JournalNote, TurnOutput, format_notes
 from ..sessions.turn_records import Accounts, ParkedBy, format_accounts

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ...models.errors import StateError
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
-from ...state.sessions.queue_progress import SENT_MS
+from ...state.sessions.index import SENT_MS
 from ...state.sessions.turn_records import ParkedBy
 from ...state.worker_routes import WorkerRoutes
 
@@ -99,7 +99,7 @@ class TaskGraph:
     `can_run`: returns whether this process can run the agent of that name; None: it runs no turns.
     `routes`: queues of other workers, for turns of agents that this process cannot run; None: there are no others.
     `is_fast`: returns whether the agent of that name probably answers at once.
-    `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
+    `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/index.py`.
     """
 
     def __init__(

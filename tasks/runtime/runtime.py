@@ -22,8 +22,7 @@ from ...models.attachments.limits import DEFAULT_BYTES
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
 from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
-from ...state.sessions.index import SessionIndex
-from ...state.sessions.queue_progress import QueueProgress
+from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
 from ..ports import MemoryPort

@@ -24,10 +24,8 @@ from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
 from ...state.sessions.records import Grant
-from ...state.turns.deltas import DeltaPublisher
-from ...state.turns.guard_hits import GuardHit, record_hit
-from ...state.turns.journal import CallJournal, ParticipantNote
-from ...state.turns.tool_events import ToolEventWriter
+from ...state.turns.deltas import DeltaPublisher, ToolEventWriter
+from ...state.turns.journal import CallJournal, GuardHit, ParticipantNote, record_hit
 from ...state.usage_limits import Permit, RateLimiter
 from .recording import TurnRecorder
 

@@ -5,7 +5,7 @@ turn, so a slow agent cannot block it. Two concurrent sweeps do no harm. The swe
 that every session ends.
 
 A message that still waits in the queue is not sent again, however long it waits
-(`state/sessions/queue_progress.py`).
+(`state/sessions/index.py`).
 """
 
 from __future__ import annotations

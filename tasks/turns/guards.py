@@ -25,7 +25,7 @@ from ...models.turns.guard_holds import GuardAction, GuardHold, GuardTime, Refus
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
 from ...state.redis.readers import read_stored
 from ...state.sessions.requests import JournalNote
-from ...state.turns.guard_hits import GuardHit
+from ...state.turns.journal import GuardHit
 from ..runtime.runtime import Runtime
 from .active_turn import ActiveTurn, retry_during_outage, write_deadline
 

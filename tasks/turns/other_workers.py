@@ -2,7 +2,7 @@
 
 An agent that this worker does not know is no attempt of the turn: before `begin`, its message is handed on to the queue
 of a worker that can run the agent. If no running worker knows it, the turn waits, and the sweep checks it again once a
-minute. A worker that starts with the agent finds the turn at once (`state/sessions/awaited_agents.py`).
+minute. A worker that starts with the agent finds the turn at once (`state/worker_routes.py`).
 
 An agent that this worker knows but cannot run, because a package, a program or a variable is missing, is handed on, too.
 If no other worker can run it, the turn fails here, with that reason.
@@ -14,9 +14,9 @@ import logging
 from collections.abc import Callable
 
 from ...models.errors import NewerFormat
-from ...state.sessions.awaited_agents import RECHECK_MS, AwaitedAgents
 from ...state.sessions.records import SessionState
 from ...state.sessions.turn_records import TurnRecord
+from ...state.worker_routes import RECHECK_MS, AwaitedAgents
 from ..runtime.graph import TurnCall
 from ..runtime.runtime import Runtime
 from .results import TurnEnd

@@ -8,7 +8,7 @@ from redis.exceptions import RedisError
 
 from ...models.errors import StateError
 from ...models.turns.turn import TurnResult
-from ...state.turns.recording import MOST_TURN_BYTES, RecordingStore
+from ...state.sessions.archiving import MOST_TURN_BYTES, RecordingStore
 from ..runtime.runtime import Runtime
 from .active_turn import ActiveTurn
 

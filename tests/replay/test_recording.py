@@ -14,7 +14,7 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.sessions.submission import Submission
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import recorded_key
-from symposia.state.turns.recording import RecordingStore
+from symposia.state.sessions.archiving import RecordingStore
 from symposia.tasks.runtime.runtime import Boundary
 from symposia.tasks.turns import recording
 

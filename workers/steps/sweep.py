@@ -19,7 +19,7 @@ from ...models.metrics import SWEEPS
 from ...reviews.panels import load_panels
 from ...state.presence import WorkerPresence, WorkerRoute
 from ...state.redis.formats import FORMATS
-from ...state.sessions.queue_progress import SENT_MS
+from ...state.sessions.index import SENT_MS
 from ...tasks.runtime.runtime import Runtime, runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
 from ...tasks.turns.other_workers import wake_awaiting_sessions

@@ -19,9 +19,9 @@ from ....models.sessions.subsessions import ParentRef
 from ....models.text.ids import attempt_span_id, trace_id
 from ....models.turns.waiting import ChildSession
 from ....state.presence import WorkerPresence, all_agents
-from ....state.sessions.awaited_agents import AwaitedAgents
 from ....state.sessions.family import FamilyStore
 from ....state.turns.parked import EventData, ReplyRule
+from ....state.worker_routes import AwaitedAgents
 from ...runtime.runtime import Boundary, Runtime
 from ...turns.results import TurnEnd
 from ..parked_turn import OpenQuestion

@@ -19,8 +19,8 @@ from symposia.models.sessions.options import FailurePolicy
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
 from symposia.state.redis.scripts import evaluate, load_script
-from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.worker_leases import lease_keys
+from symposia.state.worker_routes import AwaitedAgents
 from symposia.tasks.sessions.lost_workers import take_over_lost_workers
 from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session
 from symposia.tasks.turns import other_workers

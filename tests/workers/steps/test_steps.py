@@ -10,7 +10,7 @@ from scaling import patient
 from symposia.config.settings import load_settings
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.sessions.queue_progress import SENT_MS
+from symposia.state.sessions.index import SENT_MS
 from symposia.tasks.runtime.runtime import runtime_of
 from symposia.workers.steps import sweep
 from symposia.workers.steps.sweep import SentTimeStep, SweepStep, make_sweep_thread

@@ -16,8 +16,7 @@ from symposia.models.protocol.collab import CollabStatus
 from symposia.models.sessions.stop_conditions import Deadline, MaxRounds, TokenBudget
 from symposia.models.text.ids import attempt_span_id, trace_id
 from symposia.state.presence import WorkerPresence
-from symposia.state.sessions.awaited_agents import AwaitedAgents
-from symposia.state.worker_routes import WorkerRoutes
+from symposia.state.worker_routes import AwaitedAgents, WorkerRoutes
 from symposia.tasks.waiting.parked_turn import read_question
 from symposia.tasks.waiting.subsessions.opening import open_child
 from symposia.workers.tracing.provider import DerivedIds
