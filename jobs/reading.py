@@ -40,8 +40,8 @@ from ..state.worker_routes import WorkerWatch
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.rendering import ChildNode, GraphFormat, draw, ledger_of, output_of, transcript_of
 from ..tasks.sessions.task_tree import last_spoken
-from ..tasks.views.item_results import last_messages
 from ..tasks.views.session_views import SessionFacts, read_facts
+from ..tasks.views.turn_context import last_messages
 from .attachments import attachments_of, find_attachment
 from .blocking import check_blocking_wait
 from .items import Item, items_of

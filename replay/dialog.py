@@ -7,7 +7,7 @@ from functools import cached_property
 
 from ..models.protocol.dialog import Message, message_digest
 from ..models.sessions.recorded import SeenMessages
-from ..tasks.views.session_views import newest_messages
+from ..tasks.views.turn_context import newest_messages
 
 
 class RecordedDialog:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..models.protocol.events import MapEvent, MAPEventType
 from ..models.turns.turn import OutcomeKind
-from ..tasks.planning.past_turns import written_result
+from ..tasks.planning.moment import written_result
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from pydantic import ValidationError
+
 from ..agents.agent import AnyAgent, TurnServices
 from ..alignment.turn_format import correct_outcome
-from ..models.errors import AgentFailed, InvalidInput, UnknownAgent
+from ..models.attachments.attachment import Attachment
+from ..models.attachments.given import check_attachments
+from ..models.attachments.limits import FULL
+from ..models.attachments.reading import reading_with
+from ..models.errors import (
+    AgentFailed,
+    AttachmentUnavailable,
+    BadOutcome,
+    InvalidInput,
+    UnknownAgent,
+    invalid_input,
+)
+from ..models.sessions.limits import has_budget_to_ask_again
 from ..models.sessions.options import AgentBinding
 from ..models.turns.directives import read_directives
-from ..models.turns.turn import TurnContext, TurnOutcome, Usage
-from .runtime.history import MAX_EARLIER
+from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, Usage
+from ..state.sessions.attachments import AttachmentStore
+from .guards import GuardStop, TurnGuards
+from .runtime.history import MAX_EARLIER, TurnAttachments
 from .runtime.leases import RenewedLease
 from .runtime.runtime import Boundary, Runtime
-from .turns.active_turn import ActiveTurn
-from .turns.attachments import TurnAttachments, store_attachments
-from .turns.guards import GuardStop, TurnGuards
-from .turns.typed_output import ask_for_output
-from .views.item_results import item_results
-from .views.outputs import read_output
-from .views.session_views import turn_context
+from .turns.active_turn import ActiveTurn, retry_during_outage, write_deadline
+from .turns.results import ask_for_correction, describe_faults, find_output_faults, read_output
+from .views.turn_context import item_results, turn_context
 from .waiting.parking import TurnToPark
 
 
@@ -160,3 +173,94 @@ class _Attempt:
     @property
     def _may_stream(self) -> bool:
         return not self.runtime.registry.checks_answers(self.binding.agent)
+
+
+log = logging.getLogger(__name__)
+
+
+def ask_for_output(
+    active_turn: ActiveTurn, context: TurnContext, ask: Callable[[TurnContext], TurnOutcome]
+) -> TurnOutcome:
+    """Return the agent's answer; if its output is invalid, the answer to the only second request.
+
+    Both requests are paid for. There is no second request if the budget of the turn does not allow it.
+
+    Raises:
+        AgentError: The agent failed.
+        StateError: The journal of the turn cannot be read.
+    """
+    rule, planned = active_turn.facts.spec.output, active_turn.planned
+    stored = active_turn.refused_answer()
+    first = ask(context) if stored is None else stored
+    faults = find_output_faults(rule, planned, first)
+    before = Usage()  # that of an earlier attempt is an account of its own
+    if stored is None:
+        if not faults or not has_budget_to_ask_again(context, first):
+            return first
+        active_turn.store_refused_answer(first)
+        before = first.usage
+    log.info(
+        "turn %s of %s: asking again, %s",
+        context.turn_number,
+        context.session_id,
+        describe_faults(faults),
+    )
+    again = ask(ask_for_correction(context, first, faults))
+    usage = before + again.usage
+    return (again if again.messages or again.question else first).model_copy(update={"usage": usage})
+
+
+def store_attachments(runtime: Runtime, active_turn: ActiveTurn, outcome: TurnOutcome) -> TurnOutcome:
+    """Store the attachments of an answer, and return the answer with references only.
+
+    Nothing is stored before all of them are checked. What a worker that lost its turn has stored is unused.
+
+    Raises:
+        BadOutcome: An attachment breaks a rule.
+        RedisUnavailable: Redis did not answer until the deadline of the turn.
+    """
+    if not any(draft.attachments for draft in outcome.messages):
+        return outcome
+    store = AttachmentStore(runtime.store.client)
+    reader = TurnAttachments(runtime.history, active_turn.facts)
+    session_id, until = active_turn.session_id, write_deadline(runtime, active_turn)
+    for index, draft in enumerate(outcome.messages):
+        _check(draft, f"messages[{index}]", runtime.limits.max_attachment_bytes)
+    for attachment in dict.fromkeys(it for draft in outcome.messages for it in draft.attachments):
+        data = _data_to_store(attachment, session_id, store, reader)
+        if data is None:
+            continue
+        add = partial(store.add_data, session_id, attachment.sha256, data)
+        if retry_during_outage(add, until=until, what=f"an attachment of {session_id}") == "full":
+            raise BadOutcome(f"attachments: {FULL}")
+    messages = tuple(
+        draft.model_copy(update={"attachments": tuple(it.reference() for it in draft.attachments)})
+        for draft in outcome.messages
+    )
+    return outcome.model_copy(update={"messages": messages})
+
+
+def _data_to_store(
+    attachment: Attachment, session_id: str, store: AttachmentStore, reader: TurnAttachments
+) -> bytes | None:
+    """Return the data of an attachment; None: the session has them. Raises BadOutcome for a made-up reference."""
+    if attachment.data is None and (size := store.size(session_id, attachment.sha256)):
+        if size != attachment.size:  # limits for prompts rely on it
+            raise BadOutcome(f"attachments: {attachment.name} must have its size of {size} bytes")
+        return None
+    try:
+        with reading_with(reader):
+            return attachment.load()
+    except AttachmentUnavailable as error:
+        raise BadOutcome(f"attachments: {error}") from None
+
+
+def _check(draft: DraftMessage, where: str, max_bytes: int) -> None:
+    try:
+        check_attachments(draft.attachments, max_bytes=max_bytes)
+        for it in draft.attachments:  # an object may have been made without validation
+            Attachment.model_validate(dict(it))
+    except InvalidInput as error:
+        raise BadOutcome(str(error.within(where))) from None
+    except ValidationError as error:
+        raise BadOutcome(str(invalid_input(error, f"{where}.attachments"))) from None

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
 from ..agents.execution.failures import to_agent_error
-from ..models.errors import (
-    AgentError,
-    LeaseLost,
-    SessionError,
-    StateError,
-)
+from ..models.errors import AgentError, LeaseLost, SessionError, StateError
 from ..models.metrics import TurnOutcomeLabel
 from ..models.sessions.options import AgentBinding, FailurePolicy
 from ..models.text.ids import new_id
@@ -27,23 +23,20 @@ from ..state.log_context import add_to_log_context
 from ..state.sessions.records import ScriptAnswer
 from ..state.sessions.requests import GrantRequest
 from .asking import ask_agent
+from .guards import GuardStop, stop_turn
 from .planning.advance import advance
-from .planning.dispatch import redispatch_waiting
-from .planning.limits import reservation_request, shortfall_reason
+from .planning.dispatch import redispatch_waiting, reservation_request, shortfall_reason
+from .ports import AttemptEnd, AttemptStart, Cause
 from .runtime.graph import TurnCall
 from .runtime.metrics import TurnMetrics
 from .runtime.runtime import Boundary, Runtime
 from .turns.active_turn import WRITE_GRACE_S, ActiveTurn, count_end, turn_timeout_s, write_deadline
 from .turns.admission import Admission, admit_turn
-from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn
-from .turns.guards import GuardStop
-from .turns.results import PlanNext, TurnEnd, WakeParked
-from .turns.traced_attempt import run_traced
-from .turns.typed_output import refuse_output
-from .views.outputs import find_output_faults
-from .views.session_views import decode_planned_turn, granted_window
+from .turns.ending import apply_failure_policy, book_lost_turn, commit_turn, fail_turn, refuse_output
+from .turns.results import PlanNext, TurnEnd, WakeParked, find_output_faults
+from .views.session_views import decode_planned_turn
+from .views.turn_context import granted_window
 from .waiting.due_work import handle_due_work
-from .waiting.guard_stops import stop_turn
 from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
@@ -221,3 +214,35 @@ def handle_turn_message(
     if isinstance(follow_up, PlanNext):
         advance(runtime, call.session, parent=task_id, state=follow_up.state, exhausted=follow_up.exhausted)
     return end
+
+
+def run_traced(runtime: Runtime, active_turn: ActiveTurn, run: Callable[[], TurnEnd]) -> TurnEnd:
+    """Run an attempt, with a span if the process has tracing."""
+    if runtime.tracing is None:
+        return run()
+    with runtime.tracing.attempt(_start_of(active_turn)) as record_end:
+        end = run()
+        record_end(AttemptEnd(end.outcome or end.word, end.error, active_turn.admission.own_usage))
+    return end
+
+
+def _start_of(active_turn: ActiveTurn) -> AttemptStart:
+    grant, participant = active_turn.grant, active_turn.planned.participant
+    return AttemptStart(
+        session_id=active_turn.session_id,
+        mode=active_turn.facts.collab.mode.value,
+        turn=grant.number,
+        participant=participant,
+        attempt=grant.grants,
+        agent=grant.substitute or active_turn.facts.spec.agents[participant].agent,
+        task_id=active_turn.task_id,
+        cause=_cause_of(active_turn) if grant.grants > 1 else None,
+        submitted_in=active_turn.facts.spec.submitted_in,
+    )
+
+
+def _cause_of(active_turn: ActiveTurn) -> Cause:
+    if active_turn.grant.took_over:
+        return Cause.TAKEOVER
+    has_asked = bool(active_turn.state.records[active_turn.grant.number].wait)
+    return Cause.ANSWER if has_asked and not active_turn.grant.failures else Cause.RETRY

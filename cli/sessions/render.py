@@ -25,7 +25,7 @@ from ...models.text.words import count_of, moment_in_words
 from ...state.sessions.records import SessionState
 from ...state.worker_routes import describe_awaited
 from ...tasks.sessions.rendering import output_of
-from ...tasks.views.item_results import last_messages
+from ...tasks.views.turn_context import last_messages
 from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import ParticipantNames, dialog_line, hanging, printable
 

@@ -32,17 +32,22 @@ from ...state.redis.connect import connect
 from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerRoutes
-from ...tasks.runtime.agent_times import AgentTimes
+from ...tasks.ports import Tracing
 from ...tasks.runtime.graph import TaskGraph
-from ...tasks.runtime.held_sessions import held_sessions_of
 from ...tasks.runtime.history import HistoryReader, no_archive
 from ...tasks.runtime.leases import LeaseRenewer
 from ...tasks.runtime.metrics import MetricBuffer
-from ...tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits, ignore_ended
-from ...tasks.runtime.tracing import Tracing
+from ...tasks.runtime.runtime import (
+    AgentTimes,
+    FactsCache,
+    Runtime,
+    WorkerLimits,
+    held_sessions_of,
+    ignore_ended,
+)
 from ...tasks.runtime.turn_services import GrantServicesFactory
 from ...tasks.views.session_views import SessionFacts
-from ...tasks.waiting.subsessions.ending import ParentsAndChildren
+from ...tasks.waiting.subsessions.answers import ParentsAndChildren
 from .broker import check_servers, secrets_in_use
 from .memory import turn_memory
 from .sessions import session_opener

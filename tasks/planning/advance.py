@@ -20,8 +20,8 @@ from ...models.turns.turn import TurnResult
 from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
+from ..runtime.graph import report_dropped
 from ..runtime.metrics import TurnMetrics
-from ..runtime.parked_reports import report_dropped
 from ..views.session_views import SessionFacts, begins_round, session_view
 from .decide import decide
 from .dispatch import dispatch_turns, redispatch_waiting

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...models.errors import StateError
+from ...models.errors import StateError, TurnFailed
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
+from ...models.turns.waiting import Awaits
 from ...state.sessions.index import SENT_MS
-from ...state.sessions.turn_records import ParkedBy
+from ...state.sessions.records import SessionState
+from ...state.sessions.turn_records import ParkedBy, TurnRecord
 from ...state.worker_routes import WorkerRoutes
 
 if TYPE_CHECKING:
     from celery import Celery
 
     from ...patches.kept_tasks import KeptTask
+
 
 TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
@@ -270,3 +273,36 @@ class TaskGraph:
                 )
         except broker_error() as error:
             log.debug("event %s of Celery task %s not sent: %s", event, parked_by.task_id, error)
+
+
+def report_wait(graph: TaskGraph, task: ParkedBy, awaits: Awaits, summary: str) -> None:
+    """Report that a Celery task has parked a turn."""
+    # Celery's monitors derive the state from the name of the event.
+    graph.report(task, f"task-{awaits}", result=repr(summary))
+
+
+def report_wait_end(graph: TaskGraph, record: TurnRecord, summary: str, *, failed: bool = False) -> None:
+    """Report how the wait of a parked turn ended.
+
+    Args:
+        graph: Connection to the broker.
+        record: The turn, as it was parked.
+        summary: How the wait ended; without dialog text.
+        failed: The turn failed.
+    """
+    if record.parked_by is None:
+        return
+    if failed:
+        graph.report(record.parked_by, "task-failed", exception=repr(TurnFailed(summary)), traceback="")
+    else:
+        graph.report(record.parked_by, "task-succeeded", result=repr(summary))
+
+
+def report_dropped(graph: TaskGraph, state: SessionState, numbers: Iterable[int]) -> None:
+    """Report of each of these turns that it waits no longer, if it was parked and is dropped now."""
+    for number in numbers:
+        record = state.records.get(number)
+        if record is not None and record.status == "dropped" and record.parked_by is not None:
+            # Not `task-revoked`: after a state of its own, Celery's monitors show only a success, a failure or
+            # another state of its own.
+            graph.report(record.parked_by, "task-cancelled", result=repr("no longer needed"))

@@ -25,16 +25,12 @@ from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
 from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
-from ..ports import MemoryPort
+from ..ports import HeldSessions, MemoryPort, MetricSink, NoHeldSessions, NoMetrics, Tracing
 from ..views.session_views import SessionFacts, read_facts
-from .agent_times import AgentTimes
 from .archiving import Archiver
 from .graph import TaskGraph
-from .held_sessions import HeldSessions, NoHeldSessions
 from .history import HistoryReader
 from .leases import LeaseRenewer
-from .metrics import MetricSink, NoMetrics
-from .tracing import Tracing
 from .turn_services import GrantServicesFactory
 
 
@@ -195,6 +191,28 @@ def ignore_ended(_facts: SessionFacts) -> None:
     """Do nothing at the end of a session."""
 
 
+#: Seconds up to which an agent counts as fast. Sending a turn as a message takes a few milliseconds.
+FAST_S = 0.01
+
+
+class AgentTimes:
+    """The two newest durations of each agent, in seconds. Two threads may lose a duration, which does no harm."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, tuple[float, float]] = {}
+
+    def record(self, agent: str, seconds: float) -> None:
+        """Record how long an agent took for a turn."""
+        self._newest[agent] = (seconds, self._newest.get(agent, (seconds, seconds))[0])
+
+    def is_fast(self, agent: str) -> bool:
+        """Return whether an agent probably answers at once; False: it is slow, or has not run here.
+
+        One of two turns may have waited for the processor.
+        """
+        return min(self._newest.get(agent, (FAST_S, FAST_S))) < FAST_S
+
+
 @dataclass(frozen=True, slots=True)
 class Runtime:
     """All services that a turn needs."""
@@ -234,15 +252,29 @@ class Runtime:
         return self.limits.retention_ms
 
 
-_ATTRIBUTE = "symposia_runtime"
+_RUNTIME = "symposia_runtime"
 
 
 def install_runtime(app: Celery, provider: Callable[[], Runtime]) -> None:
     """Set the runtime provider of an app's Celery tasks; it is called for each piece of work."""
-    setattr(app, _ATTRIBUTE, provider)
+    setattr(app, _RUNTIME, provider)
 
 
 def runtime_of(app: Celery) -> Runtime:
     """Return the runtime of this process, with the agents for the work that begins now."""
-    provider: Callable[[], Runtime] = getattr(app, _ATTRIBUTE)
+    provider: Callable[[], Runtime] = getattr(app, _RUNTIME)
+    return provider()
+
+
+_HELD_SESSIONS = "symposia_held_sessions"
+
+
+def install_held_sessions(app: Celery, provider: Callable[[], HeldSessions]) -> None:
+    """Set the provider of the report for the tasks of an app; each process has its own report."""
+    setattr(app, _HELD_SESSIONS, provider)
+
+
+def held_sessions_of(app: Celery | None) -> HeldSessions:
+    """Return the report of this process."""
+    provider: Callable[[], HeldSessions] = getattr(app, _HELD_SESSIONS, NoHeldSessions)
     return provider()

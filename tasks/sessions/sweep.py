@@ -17,16 +17,18 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from ...models.errors import CorruptSession, NewerFormat, RedisUnavailable, SessionNotFound, SymposiaError
-from ...models.metrics import SWEEP_DISPATCHES, StuckReason
+from ...models.metrics import LOST_WORKERS, SWEEP_DISPATCHES, StuckReason
 from ...models.protocol.collab import CollabStatus
 from ...state.log_context import log_context
+from ...state.presence import WorkerPresence
 from ...state.sessions.family import FamilyStore, ParentLink
 from ...state.sessions.live_sessions import StuckSessions, stuck_reason
 from ...state.sessions.records import ScriptAnswer, SessionState
+from ...state.worker_leases import WorkerLeases
 from ..planning.dispatch import send_turns
 from ..runtime.graph import broker_error
 from ..runtime.runtime import Runtime
-from ..turns.other_workers import check_awaited_agents, find_newer_worker
+from ..turns.admission import check_awaited_agents, find_newer_worker
 from ..views.session_views import SessionFacts
 from ..waiting.subsessions.tree import follow_parent
 
@@ -237,3 +239,40 @@ def _report_unreadable(runtime: Runtime, session_id: str) -> None:
     # The claim holds the session for the grace time.
     until_ms = now_ms + 3 * runtime.limits.grace_ms
     stuck.add(session_id, StuckReason.UNREADABLE, now_ms=now_ms, until_ms=until_ms)
+
+
+def take_over_lost_workers(runtime: Runtime) -> None:
+    """Take over the turns of all lost processes.
+
+    Raises:
+        RedisUnavailable, OperationalError: The processes that are left are claimed again after some seconds.
+    """
+    leases = WorkerLeases(runtime.store.client)
+    for process in leases.claim_lost():
+        # First: from now on it counts as no worker, and no turn is sent to it.
+        WorkerPresence(runtime.store.client).remove_lost(process)
+        if runtime.graph.routes is not None:
+            runtime.graph.routes.forget()
+        session_ids = leases.sessions_of(process)
+        if session_ids:
+            log.warning("worker %s was lost; taking over its turns in %d sessions", process, len(session_ids))
+        for session_id in session_ids:
+            with log_context(session_id):
+                _take_over_session(runtime, session_id, process)
+        leases.remove(process)
+        runtime.metrics.count(LOST_WORKERS, amount=int(bool(session_ids)))
+
+
+def _take_over_session(runtime: Runtime, session_id: str, process: str) -> None:
+    try:
+        for record in runtime.store.state(session_id).open_turns():
+            if record.process == process and runtime.store.release_lost(session_id, record, process):
+                log.info("turn %s of session %s is free again", record.number, session_id)
+        # Workers that run have begun what they took; only a turn that waits in the queue is sent twice.
+        sweep_session(runtime, session_id, QueueView(runtime, None, time.monotonic(), grace_ms=1))
+    except (RedisUnavailable, broker_error()):
+        raise
+    except SessionNotFound:
+        return
+    except Exception:  # one session that cannot be read must not block the others
+        log.exception("taking over session %s failed; its turns wait for the end of their leases", session_id)

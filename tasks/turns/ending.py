@@ -7,20 +7,29 @@ from dataclasses import replace
 from functools import partial
 
 from pydantic import JsonValue
+from redis.exceptions import RedisError
 
 from ...models.errors import AgentError, StateError
 from ...models.metrics import TurnOutcomeLabel
 from ...models.modes import mode_of
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
+from ...state.sessions.archiving import MOST_TURN_BYTES, RecordingStore
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote, PlanWrite
 from ..planning.advance import advance, dispatch_plan, plan_next
 from ..planning.dispatch import dispatch_turns, redispatch_waiting
 from ..runtime.runtime import Boundary, Runtime
 from .active_turn import ActiveTurn, count_end, retry_during_outage, write_deadline
-from .recording import record_turn
-from .results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return
+from .results import (
+    FAILURE_EFFECTS,
+    WRITTEN,
+    TurnEnd,
+    describe_faults,
+    summarize_commit,
+    summarize_failure,
+    summarize_return,
+)
 
 log = logging.getLogger(__name__)
 
@@ -242,3 +251,47 @@ def book_lost_turn(runtime: Runtime, active_turn: ActiveTurn) -> None:
         )
         return
     active_turn.admission.record_end(answer, active_turn.own_usage, done=False)
+
+
+def record_turn(runtime: Runtime, active_turn: ActiveTurn, result: TurnResult) -> None:
+    """Store the record of a turn, if its session records its calls.
+
+    A record that is too large is cut. If Redis is unavailable, the turn is written without a record.
+    """
+    recorder = active_turn.services.recorder
+    if recorder is None:
+        return
+    grant, planned = active_turn.grant, active_turn.planned
+    binding = active_turn.facts.spec.agents[planned.participant].with_agent(grant.substitute)
+    record = recorder.build(
+        planned,
+        token=grant.token,
+        binding=binding,
+        result=result,
+        journal=active_turn.services.journal,
+    )
+    texts = (it.model_dump_json(exclude_defaults=True) for it in (record, record.cut()))
+    store = RecordingStore(runtime.store.client)
+    try:
+        for text in texts:
+            if len(text.encode()) <= MOST_TURN_BYTES and store.add(
+                active_turn.session_id, grant.token, text, keep_ms=runtime.limits.retention_ms
+            ):
+                return
+        log.warning("turn %s of session %s: no room for its record", grant.number, active_turn.session_id)
+    except (RedisError, StateError) as error:
+        log.warning(
+            "turn %s of session %s: storing its record failed, it cannot be replayed: %s",
+            grant.number,
+            active_turn.session_id,
+            error,
+        )
+
+
+def refuse_output(
+    runtime: Runtime, active_turn: ActiveTurn, outcome: TurnOutcome, faults: tuple[str, ...]
+) -> TurnEnd:
+    """Apply the failure policy to a turn without a valid output; its text stays readable."""
+    line = describe_faults(faults)
+    log.warning("turn %s of session %s failed: %s", active_turn.grant.number, active_turn.session_id, line)
+    return apply_failure_policy(runtime, active_turn, line, said=outcome)

@@ -14,24 +14,16 @@ from ...models.errors import AgentError, InvalidInput
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import OutcomeKind
-from ...models.turns.waiting import RemoteDelivery, TimeoutAction
+from ...models.turns.waiting import ParkedQuestion, RemoteDelivery, TimeoutAction
 from ...state.sessions.records import SessionState
-from ...state.turns.parked import (
-    EventData,
-    Inbox,
-    InboxEntry,
-    ReplyRule,
-)
-from ..runtime.parked_reports import report_dropped
+from ...state.turns.parked import EventData, Inbox, InboxEntry, ReplyRule
+from ..runtime.graph import report_dropped
 from ..runtime.runtime import Runtime
-from ..turns.results import FAILURE_EFFECTS, TurnEnd, summarize_failure
-from ..views.outputs import describe_faults
+from ..turns.results import FAILURE_EFFECTS, TurnEnd, describe_faults, summarize_failure
 from ..views.session_views import SessionFacts
-from .addressees import may_ask_next
 from .parked_turn import OpenQuestion, read_question
-from .parked_work import fail_parked_turn, record_work, reminders_ms
-from .replies import end_wait
-from .subsessions.tending import tend_child
+from .replies import end_wait, fail_parked_turn, record_work, reminders_ms
+from .subsessions.opening import tend_child
 
 log = logging.getLogger(__name__)
 
@@ -200,3 +192,8 @@ def _remind(runtime: Runtime, asked: OpenQuestion) -> TurnEnd:
     about: EventData = {"asked": list(waiting.asked), "reminder": reminded}
     word = record_work(runtime, asked, waiting, event="turn.reminded", about=about)
     return TurnEnd(word, "parked: reminded of the question")
+
+
+def may_ask_next(facts: SessionFacts, waiting: ParkedQuestion) -> bool:
+    """Return whether the question may be passed to the next person of its policy: observers decide nothing."""
+    return not (waiting.is_decision and waiting.policy.to in facts.spec.observers)

@@ -18,9 +18,9 @@ from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.turn_records import Accounts, ParkingState, TurnRecord, sum_usage
 from ...state.turns.parked import InboxEntry, Reply, ReplyRule
-from ..turns.results import MessageBuilder
-from ..views.outputs import find_output_faults, read_output
-from ..views.session_views import SessionFacts, decode_planned_turn, decode_waiting, turn_context
+from ..turns.results import MessageBuilder, find_output_faults, read_output
+from ..views.session_views import SessionFacts, decode_planned_turn, decode_waiting
+from ..views.turn_context import turn_context
 
 
 @dataclass(frozen=True, slots=True)

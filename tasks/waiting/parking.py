@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from ...agents.agent import AnyAgent
-from ...agents.deferred import DeferredAgent, ExternalAgent
+from ...agents.deferred import DeferredAgent, ExternalAgent, HumanAgent
 from ...agents.sessions import SessionAgent
-from ...models.errors import BadOutcome
+from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
@@ -37,13 +37,10 @@ from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, count_end, retry_during_outage
 from ..turns.results import TurnEnd
 from ..views.session_views import SessionFacts
-from .addressees import check_asked, wait_policy_of
 from .due_work import deliver_turn
 from .parked_turn import read_question
-from .parked_work import reminders_ms
-from .replies import request_planning
-from .subsessions.opening import open_child
-from .subsessions.planning import find_session, plan_child, reservation_of_child
+from .replies import reminders_ms, request_planning
+from .subsessions.opening import find_session, open_child, plan_child, reservation_of_child
 
 #: Maximum questions of an agent in one turn, so that an agent that always asks comes to an end.
 MOST_QUESTIONS = 20
@@ -243,3 +240,43 @@ def _delivery(
     until = None if deadline_s is None else datetime.fromtimestamp(turn.state.now_ms / 1000 + deadline_s, UTC)
     body = agent.build_payload(turn.context, reply_token=reply_token, until=until)
     return RemoteDelivery(message_id=new_id(), body=body)
+
+
+def check_asked(facts: SessionFacts, question: Question, *, decides: bool) -> None:
+    """Check that a person may be asked.
+
+    They are participants of kind human, approvers, and observers, who decide nothing. After a deadline,
+    `may_ask_next` applies.
+
+    Args:
+        facts: The session.
+        question: The question.
+        decides: The answer approves or refuses something.
+
+    Raises:
+        BadOutcome: The person may not be asked this.
+    """
+    spec = facts.spec
+    people = [name for name in facts.people if not (decides and name in spec.observers)]
+    if question.to in people:
+        return
+    names = ", ".join(people) or "none exist"
+    kinds = ["a participant of kind human", *(["an approver"] if spec.approvers else [])]
+    kinds += ["an observer"] if spec.observers and not decides else []
+    tool = f"tool {question.tool!r} needs an approval; " if question.is_for_approval else ""
+    raise BadOutcome(f"{tool}question.to: must be {' or '.join(kinds)}: {names} (got {question.to!r})")
+
+
+def wait_policy_of(runtime: Runtime, facts: SessionFacts, name: str) -> WaitPolicy:
+    """Return the wait policy of a person who may be asked.
+
+    It is that of their own agent; for people without turns, of the agent of their name if its kind is human.
+    """
+    binding = facts.spec.agents.get(name) or AgentBinding(agent=name)
+    try:
+        agent = runtime.registry.get_agent(binding)
+    except (AgentError, InvalidInput):  # a problem of that agent is reported in its own turn
+        return WaitPolicy()
+    if name not in facts.roster and not isinstance(agent, HumanAgent):
+        return WaitPolicy()
+    return agent.wait if isinstance(agent, DeferredAgent) else WaitPolicy()

@@ -16,7 +16,7 @@ from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import recorded_key
 from symposia.state.sessions.archiving import RecordingStore
 from symposia.tasks.runtime.runtime import Boundary
-from symposia.tasks.turns import recording
+from symposia.tasks.turns import ending
 
 pytestmark = pytest.mark.real_models
 
@@ -103,7 +103,7 @@ def test_long_prompt_is_stored_by_its_beginning(office, model):
 
 
 def test_large_record_is_cut_and_its_turn_is_taken(office, model, monkeypatch):
-    monkeypatch.setattr(recording, "MOST_TURN_BYTES", 900)
+    monkeypatch.setattr(ending, "MOST_TURN_BYTES", 900)
     job = run(office, model)
     assert [it.is_cut for it in records(office, job)] == [True, True]
     assert office.client.replay(job.id).taken == (1, 2)

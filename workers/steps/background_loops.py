@@ -24,9 +24,9 @@ from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
 from ...reviews.delivery.celery_tasks import deliverer_of, send_due_deliveries
 from ...schedules.celery_tasks import sweep_schedules
+from ...tasks.ports import MetricSink
 from ...tasks.runtime.archiving import Archiver
 from ...tasks.runtime.graph import broker_error
-from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from ...workspace.notifications import NotificationStreams
 from ...workspace.service import WorkspaceService

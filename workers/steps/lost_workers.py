@@ -11,9 +11,8 @@ from celery import Celery, bootsteps
 from celery.signals import worker_process_shutdown, worker_shutdown
 
 from ...client.building.runtime import per_process
-from ...tasks.runtime.held_sessions import install_held_sessions
-from ...tasks.runtime.runtime import runtime_of
-from ...tasks.sessions.lost_workers import take_over_lost_workers
+from ...tasks.runtime.runtime import install_held_sessions, runtime_of
+from ...tasks.sessions.sweep import take_over_lost_workers
 from ..heartbeat.connection import HeartbeatConnection, HeartbeatProcess, new_process_id
 from ..heartbeat.server import describe_server
 from .background_loops import BackgroundLoop, LoopStep

@@ -11,7 +11,7 @@ from celery.signals import worker_process_shutdown, worker_shutdown
 
 from ...models.errors import SymposiaError
 from ...models.extras import Needed
-from ...tasks.runtime.metrics import MetricSink
+from ...tasks.ports import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from .background_loops import BackgroundLoop, RuntimeStep, end_worker
 

@@ -22,7 +22,7 @@ from ...state.redis.formats import FORMATS
 from ...state.sessions.index import SENT_MS
 from ...tasks.runtime.runtime import Runtime, runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
-from ...tasks.turns.other_workers import wake_awaiting_sessions
+from ...tasks.turns.admission import wake_awaiting_sessions
 from .agents_queue import AgentsQueueStep
 from .background_loops import BackgroundLoop, LoopStep
 

@@ -22,16 +22,17 @@ from ....state.redis.readers import StreamReader, converting_to_corrupt, read_ob
 from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
 from ....state.turns.parked import Reply, ReplyRule
-from ...planning.closing import read_progress
-from ...turns.results import TurnEnd
-from ...views.outputs import describe_faults
-from ...views.session_views import read_facts
+from ...planning.decide import read_progress
+from ...runtime.runtime import Boundary, Runtime
+from ...turns.results import TurnEnd, describe_faults
+from ...views.session_views import SessionFacts, read_facts
 from ..parked_turn import OpenQuestion, read_question
-from ..parked_work import fail_parked_turn
-from ..replies import ReplyContext, end_wait
+from ..replies import ReplyContext, end_wait, fail_parked_turn
+from .tree import cancel_children
 
 if TYPE_CHECKING:
     from ....archive.archive import Archive
+
 
 log = logging.getLogger(__name__)
 
@@ -163,3 +164,22 @@ def _end(context: ReplyContext, asked: OpenQuestion, reply: Reply, summary: str)
 
 def _child_of(asked: OpenQuestion) -> dict[str, str]:
     return {"session_id": asked.waiting.child.session_id} if asked.waiting.child else {}
+
+
+class ParentsAndChildren:
+    """The tree of the runtime: see `SessionTree`.
+
+    A session stays in the due index until this was done, so the sweep repeats it after the death of a worker.
+    """
+
+    def settle_end(self, runtime: Runtime, facts: SessionFacts, state: SessionState) -> None:
+        """End the sub-sessions of a session that has ended, and answer its parent."""
+        cancel_children(runtime, state, detail="the parent has ended")
+        ref = facts.spec.parent
+        if ref is not None:
+            runtime.fault_hook(Boundary.BEFORE_ANSWER, ref.session_id, ref.turn)
+            answer_parent(runtime, ref, state)
+
+    def settle_dropped(self, runtime: Runtime, state: SessionState) -> None:
+        """End the sub-sessions of dropped turns."""
+        cancel_children(runtime, state, detail="its turn is no longer needed")

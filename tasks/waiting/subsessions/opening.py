@@ -1,33 +1,98 @@
-"""Opening of the sub-session that a parked turn waits for.
-
-Its id follows from the parent's id, the turn, and the number of the sub-session in the turn. So it is opened once,
-however many workers try, and after the death of any of them.
-"""
+"""The sub-session that a turn is about to wait for: its id, its document, and its share of the budget."""
 
 from __future__ import annotations
 
 import json
+import logging
 from dataclasses import replace
 
-from ....models.errors import ConversationError, InvalidInput, SessionConflict, UnknownAgent
+from ....agents.sessions import SessionAgent
+from ....models.errors import (
+    AgentFailed,
+    ArchiveUnavailable,
+    BadOutcome,
+    ConversationError,
+    InvalidInput,
+    SessionConflict,
+    SessionNotFound,
+    UnknownAgent,
+)
 from ....models.modes import mode_of
 from ....models.protocol.collab import CollabStatus
+from ....models.sessions.options import AgentBinding
 from ....models.sessions.plan import Totals
 from ....models.sessions.stop_conditions import CostBudget, Deadline, StopCondition, TokenBudget
 from ....models.sessions.submission import Submission
 from ....models.sessions.subsessions import ParentRef
 from ....models.text.ids import attempt_span_id, trace_id
+from ....models.turns.turn import Question, TurnContext, Usage
 from ....models.turns.waiting import ChildSession
 from ....state.presence import WorkerPresence, all_agents
 from ....state.sessions.family import FamilyStore
 from ....state.turns.parked import EventData, ReplyRule
 from ....state.worker_routes import AwaitedAgents
 from ...runtime.runtime import Boundary, Runtime
+from ...turns.active_turn import ActiveTurn
 from ...turns.results import TurnEnd
 from ..parked_turn import OpenQuestion
-from ..parked_work import fail_parked_turn, record_work
-from .answers import answer_call
+from ..replies import fail_parked_turn, record_work
+from .answers import ChildResult, answer_call, give_answer, read_archived_result, read_result
 from .tree import cancel_child
+
+
+def find_session(runtime: Runtime, name: str) -> SessionAgent:
+    """Return the registered session that an agent calls.
+
+    Raises:
+        BadOutcome: There is no such session.
+    """
+    try:
+        agent = runtime.registry.get_agent(AgentBinding(agent=name))
+    except InvalidInput as error:
+        raise BadOutcome(f"question.session: {error}") from None
+    if not isinstance(agent, SessionAgent):
+        raise BadOutcome(f"question.session: must be an agent of kind session (got {name!r})")
+    return agent
+
+
+def plan_child(
+    runtime: Runtime, turn: ActiveTurn, context: TurnContext, agent: SessionAgent, question: Question
+) -> ChildSession:
+    """Return the sub-session of a turn.
+
+    Raises:
+        AgentFailed: It would be nested too deep, or no budget is left for it; not retryable.
+    """
+    before = turn.waiting
+    call = len(before.answers) + before.passed_on if before else 0
+    ref = ParentRef.below(turn.session_id, turn.facts.spec.parent, turn=turn.grant.number, call=call)
+    if ref.depth > runtime.limits.max_depth:
+        rule = f"at most {runtime.limits.max_depth} sessions may be above it (SYMPOSIA_MAX_SUBSESSION_DEPTH)"
+        raise AgentFailed(f"sub-session not opened: {rule}", retryable=False)
+    is_call = question.session is not None
+    document = agent.opening_of_call(context, question.text) if is_call else agent.opening_of_turn(context)
+    limits, reserved = turn.facts.limits, turn.state.records[turn.grant.number].reserved
+    spent = turn.own_usage
+    return ChildSession(
+        session_id=ref.child_id,
+        call=call,
+        document=document,
+        tokens=None if limits.tokens is None else _left(reserved.tokens - spent.tokens, "tokens"),
+        cost_micros=None if limits.cost_micros is None else _left(reserved.cost - spent.cost_micros, "cost"),
+    )
+
+
+def _left(amount: int, unit: str) -> int:
+    if amount <= 0:
+        rule = f"the turn has no {unit} left for it"
+        raise AgentFailed(f"sub-session not opened: {rule}", retryable=False)
+    return amount
+
+
+def reservation_of_child(child: ChildSession) -> tuple[str, int, int]:
+    """Return the id of a sub-session, with the tokens and the cost that stay reserved for it."""
+    return child.session_id, child.tokens or 0, child.cost_micros or 0
+
 
 #: Milliseconds until the first check of an open sub-session; each later delay is twice the previous one.
 FIRST_CHECK_MS = 5_000
@@ -146,3 +211,47 @@ def _refused(runtime: Runtime, asked: OpenQuestion, line: str) -> TurnEnd:
 def _is_answered(runtime: Runtime, child: ChildSession) -> bool:
     """Return whether the sub-session has ended, so that its answer ended the wait."""
     return runtime.store.state(child.session_id).is_final
+
+
+log = logging.getLogger(__name__)
+
+
+def tend_child(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
+    """Open the sub-session of a parked turn, or take its answer if it has ended."""
+    if not child.is_open:
+        return open_child(runtime, asked, child)
+    try:
+        state = runtime.store.state(child.session_id)
+    except SessionNotFound:
+        return _lost(runtime, asked, child)
+    if state.is_final:
+        return give_answer(runtime, asked, read_result(runtime, state))
+    return _check_later(runtime, asked, child)
+
+
+def _check_later(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
+    delay_ms = min(FIRST_CHECK_MS * 2 ** min(child.checks + 1, 20), LAST_CHECK_MS)
+    checked = child.model_copy(update={"checks": child.checks + 1, "due_ms": asked.state.now_ms + delay_ms})
+    waiting = asked.waiting.model_copy(update={"child": checked})
+    word = record_work(runtime, asked, waiting, event="", about={})
+    return TurnEnd(word, f"parked: waiting for session {child.session_id[:8]}")
+
+
+#: Checks for which a missing sub-session may still be restored, after Redis has lost it.
+_CHECKS_UNTIL_LOST = 8
+
+
+def _lost(runtime: Runtime, asked: OpenQuestion, child: ChildSession) -> TurnEnd:
+    """Take the result of a sub-session that Redis has lost from the archive; otherwise wait, then answer with an error."""
+    archived = None
+    if runtime.archiver is not None:
+        try:
+            archived = read_archived_result(runtime.archiver.target, child.session_id)
+        except ArchiveUnavailable as error:
+            log.warning("reading sub-session %s from the archive failed: %s", child.session_id, error)
+    if archived is not None:
+        return give_answer(runtime, asked, archived)
+    if child.checks < _CHECKS_UNTIL_LOST:
+        return _check_later(runtime, asked, child)
+    line = f"sub-session {child.session_id} not found (lost or expired)"
+    return give_answer(runtime, asked, ChildResult(child.session_id, Usage(), error=line))

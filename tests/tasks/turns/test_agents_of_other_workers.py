@@ -21,10 +21,9 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.scripts import evaluate, load_script
 from symposia.state.worker_leases import lease_keys
 from symposia.state.worker_routes import AwaitedAgents
-from symposia.tasks.sessions.lost_workers import take_over_lost_workers
-from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session
-from symposia.tasks.turns import other_workers
-from symposia.tasks.turns.other_workers import wake_awaiting_sessions
+from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session, take_over_lost_workers
+from symposia.tasks.turns import admission
+from symposia.tasks.turns.admission import wake_awaiting_sessions
 
 QUEUE = "symposia.agents.elsewhere"
 
@@ -115,7 +114,7 @@ def test_turn_that_waits_does_not_hold_back_the_others(hand, monkeypatch):
     job = hand.client.submit(Collab(title="A trip", purpose="book it", mode="broadcast", participants=people))
     hand.plan(job)
     with monkeypatch.context() as soon:
-        soon.setattr(other_workers, "RECHECK_MS", 1)
+        soon.setattr(admission, "RECHECK_MS", 1)
         assert hand.turn(job, 1) == "waits"
     due_ms = hand.runtime.index.time_of(job.id)
     until(lambda: hand.runtime.index.now_ms() > due_ms + 500)

@@ -17,8 +17,8 @@ from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.attachments import AttachmentStore
+from symposia.tasks.runtime.history import TurnAttachments
 from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
-from symposia.tasks.turns.attachments import TurnAttachments
 from symposia.tasks.views.session_views import read_facts
 
 AGENTS = "\n".join(

@@ -20,7 +20,7 @@ from symposia.config.telemetry import TelemetrySettings
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import attempt_span_id, new_id, session_span_id, trace_id
 from symposia.models.turns.turn import Usage
-from symposia.tasks.runtime.tracing import AttemptEnd, AttemptStart, Cause, active_span
+from symposia.tasks.ports import AttemptEnd, AttemptStart, Cause, active_span
 from symposia.workers.tracing.provider import MAX_ATTRIBUTE_CHARS, DerivedIds, build_provider
 from symposia.workers.tracing.session_tracing import SessionTracing
 from symposia.workers.tracing.setup import find_problem, start_tracing

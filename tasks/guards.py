@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from ...agents.agent import AnyAgent
-from ...agents.execution.failures import scrub_text
-from ...agents.guards.callables import callable_check, read_reason
-from ...agents.guards.entries import CallableGuard, GuardEntry
-from ...models.guards.checked_text import CheckedText
-from ...models.guards.checks import MAX_REASON
-from ...models.sessions.limits import has_budget_to_ask_again
-from ...models.sessions.options import AgentBinding
-from ...models.text.redact import scrub_secrets
-from ...models.turns.guard_holds import GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
-from ...models.turns.turn import TurnContext, TurnOutcome, Usage
-from ...state.redis.readers import read_stored
-from ...state.sessions.requests import JournalNote
-from ...state.turns.journal import GuardHit
-from ..runtime.runtime import Runtime
-from .active_turn import ActiveTurn, retry_during_outage, write_deadline
+from ..agents.agent import AnyAgent
+from ..agents.execution.failures import scrub_text
+from ..agents.guards.callables import callable_check, read_reason
+from ..agents.guards.entries import CallableGuard, GuardEntry
+from ..models.errors import AgentError
+from ..models.guards.checked_text import OTHER_TEXTS, CheckedText
+from ..models.guards.checks import MAX_REASON
+from ..models.sessions.limits import has_budget_to_ask_again
+from ..models.sessions.options import AgentBinding
+from ..models.text.json_text import dump_json
+from ..models.text.redact import scrub_secrets
+from ..models.turns.guard_holds import VERDICTS, GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
+from ..models.turns.turn import OutcomeKind, Question, TurnContext, TurnOutcome, Usage
+from ..state.redis.readers import read_stored
+from ..state.sessions.requests import JournalNote
+from ..state.turns.journal import GuardHit
+from .runtime.runtime import Runtime
+from .turns.active_turn import ActiveTurn, retry_during_outage, write_deadline
+from .turns.ending import apply_failure_policy, commit_turn, fail_turn
+from .turns.results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_failure
+from .waiting.parking import TurnToPark, park_turn
 
 log = logging.getLogger(__name__)
 
@@ -265,3 +270,71 @@ def _ask_again(context: TurnContext, refused: RefusedAnswer) -> TurnContext:
 
 def _describe(refused: RefusedAnswer) -> str:
     return f"guard {refused.guard!r}: {refused.reason}"[:MAX_REASON]
+
+
+#: Maximum characters of the text of a held answer in the question about it, and of its other parts; all of it is kept.
+_MOST_ASKED = 20_000
+_MOST_OTHERS = 10_000
+_KINDS = {GuardAction.SKIP: OutcomeKind.SKIPPED, GuardAction.ABORT: OutcomeKind.FAILED}
+
+
+def stop_turn(runtime: Runtime, turn: TurnToPark, stop: GuardStop) -> TurnEnd:
+    """Apply the action of a guard. The text of the answer is not written.
+
+    Raises:
+        StateError: The live state in Redis cannot be read or changed.
+    """
+    active_turn = turn.active_turn
+    usage = active_turn.own_usage if stop.outcome is None else stop.outcome.usage
+    silent = TurnOutcome(usage=usage)
+    log.warning("turn %s of session %s: %s", active_turn.grant.number, active_turn.session_id, stop.line)
+    if stop.hold is not None:
+        return _park(runtime, turn, stop, stop.hold, silent)
+    if stop.action is GuardAction.ASK_AGAIN:
+        return apply_failure_policy(runtime, active_turn, stop.line, said=silent)
+    kind = _KINDS[stop.action]
+    end = commit_turn(runtime, active_turn, kind, silent, error=stop.line, notes=stop.notes)
+    if end.word not in WRITTEN or kind is OutcomeKind.SKIPPED:
+        return end
+    return summarize_failure(end.word, stop.line, FAILURE_EFFECTS[kind], is_last=True, kind=kind)
+
+
+def _park(
+    runtime: Runtime, turn: TurnToPark, stop: GuardStop, hold: GuardHold, silent: TurnOutcome
+) -> TurnEnd:
+    active_turn: ActiveTurn = turn.active_turn
+    asked = silent.model_copy(
+        update={"question": Question(to=stop.to, text=_question(hold), choices=VERDICTS)}
+    )
+    held = replace(turn, hold=hold, notes=stop.notes)
+    try:
+        return park_turn(runtime, held, asked, until=write_deadline(runtime, active_turn))
+    except AgentError as error:  # the person cannot be asked: the turn fails, it is never approved
+        active_turn.services.store_usage(silent.usage)
+        notes = tuple(JournalNote(it.event_type, {**it.data, "action": "fail"}) for it in stop.notes)
+        return fail_turn(runtime, active_turn, error, notes=notes)
+
+
+def _question(hold: GuardHold) -> str:
+    if hold.outcome is None:
+        return f"guard {hold.guard!r}: {hold.reason}\n\nMay agent {hold.agent!r} take this turn?"
+    parts = (
+        f"guard {hold.guard!r}: {hold.reason}",
+        "May this answer be written?",
+        _shorten("\n\n".join(draft.content for draft in hold.outcome.messages), _MOST_ASKED),
+        _shorten(_other_parts(hold.outcome), _MOST_OTHERS),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _other_parts(outcome: TurnOutcome) -> str:
+    """Return the files of an answer, one a line, and all that it has beside its text as JSON."""
+    files = [it.line for draft in outcome.messages for it in draft.attachments]
+    others = outcome.model_dump(mode="json", include=OTHER_TEXTS, exclude_defaults=True)
+    if [draft.content for draft in outcome.messages] == [dump_json(outcome.output)]:
+        del others["output"]  # it is the text
+    return "\n".join((*files, *([dump_json(others)] if others else ())))
+
+
+def _shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}\n[the first {length} of {len(text)} characters]"
