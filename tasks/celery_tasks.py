@@ -16,7 +16,7 @@ from celery.exceptions import Ignore, Retry
 from ..models.errors import NewerFormat, SessionNotFound, StateError, TurnFailed
 from ..models.protocol.collab import CollabMode
 from ..state.log_context import log_context
-from ..state.sessions.turn_records import ParkedBy
+from ..state.sessions.turn_records import TaskInfo
 from .planning.advance import advance
 from .run_turn import handle_turn_message
 from .runtime.graph import ADVANCE, HANDED_ON, TURN, TurnCall, report_wait
@@ -70,13 +70,11 @@ def turn_task(
     request = self.request
     is_handed_on = bool(request.get(HANDED_ON))
     call = TurnCall(session, turn, participant, CollabMode(mode), scope, handed_on=is_handed_on)
-    task = ParkedBy(str(request.id), str(request.hostname or ""))
+    task = TaskInfo(str(request.id), str(request.hostname or ""), request.parent_id)
     runtime = runtime_of(self.app)
     try:
-        with runtime.held.hold(session), log_context(session, turn, participant):
-            end = handle_turn_message(
-                runtime, call, task_id=task.task_id, parent_id=request.parent_id, worker=task.worker
-            )
+        with runtime.ports.held.hold(session), log_context(session, turn, participant):
+            end = handle_turn_message(runtime, call, task)
     except SessionNotFound:
         return _NOT_FOUND  # the session has ended and expired
     except NewerFormat as error:
@@ -104,7 +102,7 @@ def advance_task(self: Task[..., str], *, session: str) -> str:
     """Plan a session's next step unless it is planned; return a short summary."""
     runtime = runtime_of(self.app)
     try:
-        with runtime.held.hold(session), log_context(session):
+        with runtime.ports.held.hold(session), log_context(session):
             return advance(runtime, session, parent=str(self.request.id))
     except SessionNotFound:
         return _NOT_FOUND

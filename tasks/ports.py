@@ -1,4 +1,8 @@
-"""Protocols of the services that a worker and features provide to the engine, and their stand-ins that do nothing."""
+"""Protocols of the services that a worker and features provide to the engine, and their stand-ins that do nothing.
+
+A runtime without tracing has None instead, and pays one comparison per turn. All ids of traces are derived from the
+session (`models/text/ids.py`), so no message carries a trace context.
+"""
 
 from __future__ import annotations
 

@@ -76,28 +76,6 @@ def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue
         return _OBJECT.validate_json(text)
 
 
-def read_number(text: str, *, session_id: str, field: str) -> int:
-    """Return a whole number from a field of the session.
-
-    Raises:
-        CorruptSession: A stored record is invalid.
-    """
-    return read_field(int, text, session_id=session_id, field=field, rule="must be a whole number")
-
-
-def read_field(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
-    """Return a field of the session, converted by `kind`.
-
-    Raises:
-        CorruptSession: The field breaks a rule; the error names the rule.
-    """
-    try:
-        return kind(text)
-    except ValueError:
-        detail = str(InvalidInput(field, text, rule))
-        raise CorruptSession(session_id, part="session", detail=detail) from None
-
-
 @contextmanager
 def converting_to_corrupt(session_id: str, part: str) -> Iterator[None]:
     """Convert an error about a broken rule to CorruptSession, with the place of the record.

@@ -1,4 +1,8 @@
-"""Decision about the next step of a session: failure, stop conditions, planner, in this order. Pure."""
+"""Decision about the next step of a session: failure, stop conditions, planner, in this order. Pure.
+
+The turn that must give the output of a session is its last turn, or a closing turn after it. The progress of the
+output is stored with the state of the stop conditions.
+"""
 
 from __future__ import annotations
 

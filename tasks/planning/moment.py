@@ -1,7 +1,10 @@
-"""State of a session between two steps, as planning again over recorded results needs it. Pure.
+"""State of a session between two steps, as planning again over recorded results needs it, and these results. Pure.
 
 It keeps the rules of the state in Redis: a plan consumes the results that it has seen, and turns are numbered in the
 order in which they are planned.
+
+Events record how each turn closed. For a result with more than its outcome (a decision, a hand-off, new items, marks),
+the event also has that part, as `record`.
 """
 
 from __future__ import annotations

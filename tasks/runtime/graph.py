@@ -1,4 +1,9 @@
-"""Dispatch of a step as Celery tasks: a group for parallel turns, one Celery task for a single turn."""
+"""Dispatch of a step as Celery tasks: a group for parallel turns, one Celery task for a single turn.
+
+Celery events of parked turns show who a Celery task waits for, and how the wait ended. The Celery task that parks a turn
+ends, but its result comes later, perhaps from another process. Until then it has the state `AWAITING_HUMAN`,
+`AWAITING_REMOTE` or `AWAITING_SESSION`.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from ...models.text.ids import new_id
 from ...models.turns.waiting import Awaits
 from ...state.sessions.index import SENT_MS
 from ...state.sessions.records import SessionState
-from ...state.sessions.turn_records import ParkedBy, TurnRecord
+from ...state.sessions.turn_records import TaskInfo, TurnRecord
 from ...state.worker_routes import WorkerRoutes
 
 if TYPE_CHECKING:
@@ -242,7 +247,7 @@ class TaskGraph:
                 **_address(queue),
             )
 
-    def report(self, parked_by: ParkedBy, event: str, **fields: str) -> None:
+    def report(self, parked_by: TaskInfo, event: str, **fields: str) -> None:
         """Send an event about the Celery task that parked a turn, for monitors.
 
         Nothing is sent while the broker is unavailable, because the session does not depend on it.
@@ -256,7 +261,7 @@ class TaskGraph:
             return
         # In the name of the worker that ran the Celery task: monitors list every sender as a worker.
         sent_events = self._app.amqp.sent_events  # type: ignore[attr-defined]  # `OneClientMessages`
-        if sent_events.send_as_worker(parked_by.worker, event, {"uuid": parked_by.task_id, **fields}):
+        if sent_events.send_as_worker(parked_by.worker, event, {"uuid": parked_by.id, **fields}):
             return
         dispatcher = self._app.events.Dispatcher(hostname=parked_by.worker, enabled=False)
         try:
@@ -266,16 +271,16 @@ class TaskGraph:
             ):
                 dispatcher.publish(
                     event,
-                    {"uuid": parked_by.task_id, **fields},
+                    {"uuid": parked_by.id, **fields},
                     producer,
                     retry=True,
                     retry_policy=_ONE_RETRY,
                 )
         except broker_error() as error:
-            log.debug("event %s of Celery task %s not sent: %s", event, parked_by.task_id, error)
+            log.debug("event %s of Celery task %s not sent: %s", event, parked_by.id, error)
 
 
-def report_wait(graph: TaskGraph, task: ParkedBy, awaits: Awaits, summary: str) -> None:
+def report_wait(graph: TaskGraph, task: TaskInfo, awaits: Awaits, summary: str) -> None:
     """Report that a Celery task has parked a turn."""
     # Celery's monitors derive the state from the name of the event.
     graph.report(task, f"task-{awaits}", result=repr(summary))

@@ -31,7 +31,7 @@ from .archiving import Archiver
 from .graph import TaskGraph
 from .history import HistoryReader
 from .leases import LeaseRenewer
-from .turn_services import GrantServicesFactory
+from .turn_services import TurnServicesFactory
 
 
 class Boundary(StrEnum):
@@ -117,13 +117,16 @@ class FactsCache:
         """
         return self.get(session_id, state.opened_ms, edition=state.edition)
 
-    def newest(self, session_id: str) -> SessionFacts:
-        """Return the current facts of the session in Redis.
+    def with_participant(self, session_id: str, participant: str) -> SessionFacts | None:
+        """Return facts whose roster has a participant; None: not even those that Redis has now.
 
         Raises:
             SessionNotFound: There is no such session.
         """
-        return self.get_for_state(session_id, self._store.state(session_id))
+        facts = self.get(session_id)
+        if participant not in facts.roster:  # added after this process read the session
+            facts = self.get_for_state(session_id, self._store.state(session_id))
+        return facts if participant in facts.roster else None
 
     def get(
         self, session_id: str, opened_ms: int | None = None, *, edition: int | None = None
@@ -214,37 +217,75 @@ class AgentTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Runtime:
-    """All services that a turn needs."""
+class Stores:
+    """The live sessions in Redis."""
 
     store: SessionStore
     index: SessionIndex
     #: Progress of the workers in the queue.
     queue_progress: QueueProgress
-    facts: FactsCache
-    graph: TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """The agents of a process, and what runs them."""
+
     registry: Registry
     runner: AgentRunner
     leases: LeaseRenewer
-    turn_services: GrantServicesFactory
-    limits: WorkerLimits
-    memory: MemoryPort
+    services: TurnServicesFactory
+    times: AgentTimes = field(default_factory=AgentTimes)
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """What belongs to a session besides its state."""
+
+    facts: FactsCache
     opener: SessionOpening
     tree: SessionTree
     #: Messages of earlier sessions.
     history: HistoryReader
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Services that features and the worker provide."""
+
+    memory: MemoryPort
     metrics: MetricSink = field(default_factory=NoMetrics)
-    agent_times: AgentTimes = field(default_factory=AgentTimes)
     #: Report of the sessions that this process works on.
     held: HeldSessions = field(default_factory=NoHeldSessions)
     #: None: there is no archive.
     archiver: Archiver | None = None
     #: None: nothing is traced.
     tracing: Tracing | None = None
-    #: Callback at each boundary of a turn.
-    fault_hook: FaultHook = no_fault_hook
     #: Callback for each session that a plan has ended, called at most once; only a hint.
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """All services that a turn needs."""
+
+    stores: Stores
+    agents: Agents
+    sessions: Sessions
+    graph: TaskGraph
+    ports: Ports
+    limits: WorkerLimits
+    #: Callback at each boundary of a turn.
+    fault_hook: FaultHook = no_fault_hook
+
+    @property
+    def store(self) -> SessionStore:
+        """Return the session store."""
+        return self.stores.store
+
+    @property
+    def index(self) -> SessionIndex:
+        """Return the due index of the sessions."""
+        return self.stores.index
 
     @property
     def retention_ms(self) -> int:

@@ -1,11 +1,14 @@
-"""The sweep of sessions: dispatch of due work whose messages were lost.
+"""The sweep of sessions: dispatch of due work whose messages were lost, and takeover of the turns of lost workers.
 
 The sweep runs in every worker, claims due sessions and dispatches the work they wait for. It never executes a
 turn, so a slow agent cannot block it. Two concurrent sweeps do no harm. The sweep, not the broker, guarantees
-that every session ends.
-
-A message that still waits in the queue is not sent again, however long it waits
+that every session ends. A message that still waits in the queue is not sent again, however long it waits
 (`state/sessions/index.py`).
+
+A lost process is one that was seen to end, or whose heartbeat has stopped; after a shutdown it works on no session. Its
+sessions are checked like those whose messages were lost: messages that it had taken are sent again, too, before the
+leases of its turns expire. A process that counts as lost and runs after all cannot write: its token is not accepted any
+more.
 """
 
 from __future__ import annotations
@@ -129,7 +132,7 @@ class QueueView:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        return cls(runtime, runtime.queue_progress.publish(is_free=is_free()), time.monotonic())
+        return cls(runtime, runtime.stores.queue_progress.publish(is_free=is_free()), time.monotonic())
 
     def find_due_work(self, session_id: str) -> ScriptAnswer:
         """Return the due work of a session, with a probe if one may be sent."""
@@ -137,7 +140,7 @@ class QueueView:
         answer = self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms)
         if not answer.held or self.wait_ms:
             return answer
-        refused_ms = self.runtime.queue_progress.probe(grace_ms=grace_ms)
+        refused_ms = self.runtime.stores.queue_progress.probe(grace_ms=grace_ms)
         self.wait_ms = max(refused_ms or grace_ms // 10, self.runtime.index.unfinished() * PAUSE_MS)
         if refused_ms:
             return answer
@@ -168,7 +171,7 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     if link := ParentLink.parse(answer.parent):
         follow_parent(runtime, answer.state, link)
     sent = _dispatch_due_work(runtime, answer, answer.state)
-    runtime.metrics.count(SWEEP_DISPATCHES, amount=sent)
+    runtime.ports.metrics.count(SWEEP_DISPATCHES, amount=sent)
     _report_to_monitors(runtime, answer.state, look_ms)
     return sent
 
@@ -188,7 +191,7 @@ def _dispatch_due_work(runtime: Runtime, answer: ScriptAnswer, state: SessionSta
     if not answer.numbers and not answer.advance:
         return 0
     try:
-        facts = runtime.facts.get_for_state(session_id, state)
+        facts = runtime.sessions.facts.get_for_state(session_id, state)
     except SessionNotFound:
         return 0
     if answer.numbers:
@@ -204,18 +207,18 @@ def _record_end(runtime: Runtime, session_id: str) -> None:
     """Mark a session as ended that was cancelled, or whose worker died after it had ended the session."""
     # The state is read first: a failed read leaves the session to the next sweep.
     has_family = FamilyStore(runtime.store.client).links(session_id).has_family
-    ended = _read_ended(runtime, session_id) if has_family or runtime.tracing is not None else None
+    ended = _read_ended(runtime, session_id) if has_family or runtime.ports.tracing is not None else None
     if ended is not None:
-        runtime.tree.settle_end(runtime, *ended)
-    if runtime.index.mark_ended(session_id) and runtime.tracing is not None and ended is not None:
-        runtime.tracing.end_session(*ended)
+        runtime.sessions.tree.settle_end(runtime, *ended)
+    if runtime.index.mark_ended(session_id) and runtime.ports.tracing is not None and ended is not None:
+        runtime.ports.tracing.end_session(*ended)
 
 
 def _read_ended(runtime: Runtime, session_id: str) -> tuple[SessionFacts, SessionState] | None:
     """Return facts and state of an ended session; None: it has expired or cannot be read."""
     try:
         state = runtime.store.state(session_id)
-        return runtime.facts.get_for_state(session_id, state), state
+        return runtime.sessions.facts.get_for_state(session_id, state), state
     except (SessionNotFound, CorruptSession) as error:
         log.warning("reading the ended session %s failed: %s", session_id, error)
         return None
@@ -229,7 +232,7 @@ def _report_to_monitors(runtime: Runtime, state: SessionState, look_ms: int) -> 
         stuck.add(state.session_id, reason, now_ms=state.now_ms, until_ms=until_ms)
     if state.status is CollabStatus.SUSPENDED:
         # The process that suspended it may have died before it changed the index.
-        mode = runtime.facts.get_for_state(state.session_id, state).collab.mode
+        mode = runtime.sessions.facts.get_for_state(state.session_id, state).collab.mode
         runtime.index.live.set_suspended(state.session_id, mode, suspended=True)
 
 
@@ -260,7 +263,7 @@ def take_over_lost_workers(runtime: Runtime) -> None:
             with log_context(session_id):
                 _take_over_session(runtime, session_id, process)
         leases.remove(process)
-        runtime.metrics.count(LOST_WORKERS, amount=int(bool(session_ids)))
+        runtime.ports.metrics.count(LOST_WORKERS, amount=int(bool(session_ids)))
 
 
 def _take_over_session(runtime: Runtime, session_id: str, process: str) -> None:

@@ -1,5 +1,12 @@
 """Admission of a turn before it begins: an agent that this worker can run, daily limit of the tenant, rate limit of the model.
 
+An agent that this worker does not know is no attempt of the turn: before `begin`, its message is handed on to the queue
+of a worker that can run the agent. If no running worker knows it, the turn waits, and the sweep checks it again once a
+minute. A worker that starts with the agent finds the turn at once (`state/worker_routes.py`).
+
+An agent that this worker knows but cannot run, because a package, a program or a variable is missing, is handed on, too.
+If no other worker can run it, the turn fails here, with that reason.
+
 Both limits are stored outside the session, in other cluster slots, so they are checked before `begin` and
 booked after the turn. A turn that would wait longer than a second is deferred: it occupies no worker,
 and the sweep sends it again when it is due.
@@ -20,7 +27,7 @@ from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import Usage
 from ...state.sessions.records import ScriptAnswer, SessionState, Shortfall
-from ...state.sessions.requests import GrantRequest
+from ...state.sessions.requests import Claim
 from ...state.sessions.turn_records import TurnRecord
 from ...state.usage_limits import Permit, RateLimiter, ReservationAction, Settlement, TenantAccounts
 from ...state.worker_routes import RECHECK_MS, AwaitedAgents
@@ -29,7 +36,7 @@ from ..runtime.graph import TurnCall
 from ..runtime.runtime import Runtime
 from ..runtime.turn_services import wait_for_permit
 from ..views.session_views import SessionFacts
-from .results import PlanNext, TurnEnd
+from .results import TurnEnd
 
 NOTHING = Usage()
 
@@ -121,7 +128,7 @@ def admit_turn(
     facts: SessionFacts,
     call: TurnCall,
     candidates: Sequence[AgentBinding],
-    claim: GrantRequest,
+    claim: Claim,
 ) -> Admission | TurnEnd:
     """Reserve what a turn may need outside its session.
 
@@ -131,11 +138,11 @@ def admit_turn(
     current = _current_agent(runtime, call, candidates)
     if end := leave_to_other_worker(runtime, call, current.agent):
         return end
-    tenant, rate = facts.spec.tenant, runtime.registry.rate_limit(current)
+    tenant, rate = facts.spec.tenant, runtime.agents.registry.rate_limit(current)
     admission = Admission(runtime.store.client, call, claim.token)
     if tenant is not None:
         most = max_turn_spend(
-            facts.spec.limits, [runtime.registry.spending_bound(candidate) for candidate in candidates]
+            facts.spec.limits, [runtime.agents.registry.spending_bound(candidate) for candidate in candidates]
         )
         word = _reserve(runtime, tenant, most, call, claim)
         is_reserved = word in ("reserved", "found")
@@ -143,7 +150,7 @@ def admit_turn(
             admission.may_run = False
             return admission
         if isinstance(word, Shortfall):
-            return TurnEnd("exhausted", follow_up=PlanNext(exhausted=_tenant_limit_reason(tenant, word)))
+            return TurnEnd("exhausted", then="plan", exhausted=_tenant_limit_reason(tenant, word))
         if word == "short":
             return _defer_turn(runtime, call, LOOK_AGAIN_MS)
         admission.tenant, admission.found = tenant, word == "found"
@@ -162,7 +169,7 @@ def admit_turn(
 
 def _current_agent(runtime: Runtime, call: TurnCall, candidates: Sequence[AgentBinding]) -> AgentBinding:
     """Return the agent that has the turn now. Reads the state only if another agent may have taken it."""
-    if len(candidates) == 1 and not runtime.registry.answers_later(candidates[0]):
+    if len(candidates) == 1 and not runtime.agents.registry.answers_later(candidates[0]):
         return candidates[0]
     record = runtime.store.state(call.session).records.get(call.turn)
     return candidates[0].with_agent(record.agent if record else None)
@@ -175,7 +182,7 @@ def _still_needs_worker(runtime: Runtime, call: TurnCall) -> bool:
 
 
 def _reserve(
-    runtime: Runtime, tenant: str, most: SpendingBounds, call: TurnCall, claim: GrantRequest
+    runtime: Runtime, tenant: str, most: SpendingBounds, call: TurnCall, claim: Claim
 ) -> str | Shortfall:
     return TenantAccounts(runtime.store.client).reserve(
         tenant,
@@ -217,16 +224,16 @@ def leave_to_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> TurnE
         OperationalError: The broker does not answer; the sweep sends the turn again.
     """
     routes = runtime.graph.routes
-    if routes is None or runtime.registry.can_run(agent):
+    if routes is None or runtime.agents.registry.can_run(agent):
         return None
     state = runtime.store.state(call.session)
     record = state.records.get(call.turn)
     if record is None or record.status not in ("planned", "speaking", "parked"):
         return None
     agent = record.agent or agent  # the turn may have been reassigned
-    if runtime.registry.can_run(agent):
+    if runtime.agents.registry.can_run(agent):
         return None
-    is_known = runtime.registry.knows(agent)
+    is_known = runtime.agents.registry.knows(agent)
     queue = routes.to_agent(agent, fresh=True)
     if queue and not call.handed_on:
         log.info("turn %s of %s: agent %s is on other workers, handed on", call.turn, call.session, agent)
@@ -238,11 +245,7 @@ def leave_to_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> TurnE
         return None
     if queue is None:
         return _await_agent(runtime, state, record, agent)
-    delay_ms = _CHANGED_AGENTS_DELAY_MS if queue else _COMMON_QUEUE_DELAY_MS
-    answer = runtime.store.defer(call.session, call.turn, delay_ms=delay_ms)
-    if answer.due_ms is not None:
-        runtime.index.set_due_by(call.session, answer.due_ms)
-    return TurnEnd(answer.word)
+    return _defer_turn(runtime, call, _CHANGED_AGENTS_DELAY_MS if queue else _COMMON_QUEUE_DELAY_MS)
 
 
 def _await_agent(runtime: Runtime, state: SessionState, record: TurnRecord, agent: str) -> TurnEnd:
@@ -282,7 +285,7 @@ def wake_awaiting_sessions(runtime: Runtime) -> None:
     """Make the sessions due that wait for an agent which this worker can run; called at each announcement."""
     awaited = AwaitedAgents(runtime.store.client)
     for agent in awaited.names():
-        if runtime.registry.can_run(agent):
+        if runtime.agents.registry.can_run(agent):
             for session_ids in awaited.take(agent):
                 runtime.index.set_all_due_by(session_ids, 0)
 

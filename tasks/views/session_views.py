@@ -1,4 +1,4 @@
-"""Views of a session for planners and agents, built from its state in Redis. Pure.
+"""Settings of a session, and its view for planners, built from its state in Redis. Pure.
 
 This module parses the parts of a turn that scripts do not decode: plan, result, question.
 """

@@ -113,7 +113,7 @@ def test_archived_records_leave_redis_and_are_replayed(make_office, model, tmp_p
     office = make_office(archive=True)
     job = run(office, model)
     asked = len(model.asked)
-    office.runtime.archiver.archive_due()
+    office.runtime.ports.archiver.archive_due()
     assert records(office, job) == []
     assert office.client.replay(job.id).requests == 2
     office.runtime.store.client.delete(*office.runtime.store.client.keys(f"symposia:{{{job.id}}}:*"))
@@ -125,8 +125,8 @@ def test_archived_records_leave_redis_and_are_replayed(make_office, model, tmp_p
 def test_pruned_session_leaves_no_record(make_office, model):
     office = make_office(archive=True)
     job = run(office, model)
-    office.runtime.archiver.archive_due()
-    archive: Archive = office.runtime.archiver.target
+    office.runtime.ports.archiver.archive_due()
+    archive: Archive = office.runtime.ports.archiver.target
     assert len(archive.reader.records(job.id)) == 2
     archive.pruner.delete([it.row for it in archive.pruner.find()])
     with archive.database.reading() as connection:

@@ -55,7 +55,7 @@ class RuntimeStep(bootsteps.StartStopStep):
             runtime = runtime_of(worker.app)
         except SymposiaError as error:
             end_worker(error)
-        for problem in runtime.registry.check():
+        for problem in runtime.agents.registry.check():
             log.warning("problem in the agents file, the agent will fail: %s", problem)
         gc.freeze()  # imported modules are no garbage: each full collection would scan them
 
@@ -202,9 +202,9 @@ class ArchiveStep(LoopStep):
         It connects later, so that a database outage does not prevent the start of the worker.
         """
         runtime = runtime_of(worker.app)
-        if runtime.archiver is None:
+        if runtime.ports.archiver is None:
             return None
-        archiver = BackoffArchiver(runtime.archiver, runtime.metrics)
+        archiver = BackoffArchiver(runtime.ports.archiver, runtime.ports.metrics)
         interval_s = min(worker.app.conf.symposia_archive_interval_s, _LOOK_EVERY_S)
         return BackgroundLoop(self.what, archiver.archive_due, interval_s=interval_s)
 
@@ -249,9 +249,9 @@ class TaskStep(LoopStep):
     def make_thread(self, worker: Any) -> BackgroundLoop | None:
         """Return the loop; it creates no database."""
         runtime = runtime_of(worker.app)
-        if runtime.archiver is None:
+        if runtime.ports.archiver is None:
             return None
-        archive, board = runtime.archiver.target, NotificationStreams(runtime.store.client)
+        archive, board = runtime.ports.archiver.target, NotificationStreams(runtime.store.client)
         turn_services = WorkspaceService(archive, board)
 
         def look() -> None:

@@ -102,7 +102,7 @@ def test_worker_with_the_agent_finds_the_turn_at_once(hand):
     job = opened(hand)
     hand.turn(job, 1)
     registry = Registry(objects={"coder": lambda _turn: "here"})
-    knowing = replace(hand.runtime, registry=registry)
+    knowing = replace(hand.runtime, agents=replace(hand.runtime.agents, registry=registry))
     wake_awaiting_sessions(hand.runtime)
     assert hand.runtime.index.time_of(job.id) > 0, "this worker cannot run the agent"
     wake_awaiting_sessions(knowing)
@@ -160,14 +160,17 @@ def broken(folder) -> Registry:
 def test_turn_that_cannot_run_here_is_handed_on(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE)
-    assert hand.turn(job, 1, registry=broken(tmp_path)) == "handed-on"
+    assert hand.turn(job, 1, agents=replace(hand.runtime.agents, registry=broken(tmp_path))) == "handed-on"
     check_no_attempt(job)
 
 
 def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE)
-    assert hand.turn(job, 1, handed_on=True, registry=broken(tmp_path)) == "deferred"
+    assert (
+        hand.turn(job, 1, handed_on=True, agents=replace(hand.runtime.agents, registry=broken(tmp_path)))
+        == "deferred"
+    )
     assert handed_on(hand) == 0, "a message is handed on once"
     check_no_attempt(job)
 
@@ -175,6 +178,6 @@ def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(hand, boo
 def test_turn_that_can_run_nowhere_fails_with_the_reason(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE, unable=("coder",))
-    hand.turn(job, 1, registry=broken(tmp_path))
+    hand.turn(job, 1, agents=replace(hand.runtime.agents, registry=broken(tmp_path)))
     state = job.state()
     assert (state.reason, "program not found" in state.detail) == ("failed", True)

@@ -132,7 +132,7 @@ def test_bytes_of_another_size_are_not_loaded(office):
     made_up = job.attachments()[0].model_copy(update={"size": 7})
     facts = read_facts(job.id, office.runtime.store.documents(job.id), 0)
     with (
-        reading_with(TurnAttachments(office.runtime.history, facts)),
+        reading_with(TurnAttachments(office.runtime.sessions.history, facts)),
         pytest.raises(AttachmentUnavailable, match="its bytes have another size than 7"),
     ):
         made_up.load()

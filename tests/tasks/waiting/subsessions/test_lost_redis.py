@@ -20,7 +20,7 @@ def office(make_office):
 def archive_all(office, *jobs):
     for job in jobs:
         office.runtime.index.archive_soon(job.id)
-    office.runtime.archiver.archive_due()
+    office.runtime.ports.archiver.archive_due()
 
 
 @pytest.fixture
