@@ -167,7 +167,9 @@ def test_scripts_call_nothing_newer_than_redis_6_2():
 
 
 def test_every_script_is_called():
-    python = "".join(path.read_text("utf-8") for path in Path(str(files("symposia.state"))).rglob("*.py"))
+    packages = ("state", "memory", "reviews", "schedules")
+    paths = [path for name in packages for path in Path(str(files(f"symposia.{name}"))).rglob("*.py")]
+    python = "".join(path.read_text("utf-8") for path in paths)
     assert set(
         re.findall(
             r'(?:load_script|_run|_change_status|call_script|call_on_session)\(\s*(?:[\w.]+,\s*)?"([a-z_/]+)"',
