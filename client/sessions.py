@@ -22,7 +22,7 @@ from ..models.sessions.how_to_run import OPTIONS, HowToRun, check_no_inputs
 from ..models.sessions.submission import Submission
 from ..models.text.nearest import did_you_mean
 from ..models.turns.waiting import Pending
-from ..state.redis.unreadable import Unreadable
+from ..state.redis.readers import Unreadable
 from .base import BaseClient
 from .building.inbox import question_page
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Never, NoReturn, Self
 from redis import Redis
 
 from ..models.errors import NotLive, SessionNotFound
-from ..state.following.session_follower import SessionUpdate, replay
+from ..state.following import SessionUpdate, replay
 from ..state.redis.readers import PAGE, Entry, Stream, StreamReader
 from ..state.redis.scripts import view_fields
 from ..state.sessions.family import RegisteredChild, read_children

@@ -200,7 +200,7 @@ class CollabJob(ReadableJob):
         Raises:
             IllegalTransition: The session has already ended.
         """
-        from ..tasks.runtime.parked_reports import report_dropped
+        from ..tasks.runtime.graph import report_dropped
         from ..tasks.waiting.subsessions.answers import answer_parent
         from ..tasks.waiting.subsessions.tree import cancel_children
 

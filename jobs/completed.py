@@ -9,7 +9,7 @@ from math import inf
 
 from ..models.errors import InvalidInput, ResultTimeout
 from ..models.text.words import count_of
-from ..state.following.event_follower import END_ONLY, follow
+from ..state.following import END_ONLY, follow
 from .blocking import check_blocking_wait
 from .collab import CollabJob
 from .notebook import ProgressBar

@@ -24,8 +24,7 @@ from ..models.text.ids import new_id, utcnow
 from ..models.turns.items import NewItem
 from ..models.turns.turn import REVIEW_PARAMETER
 from ..state.redis.readers import converting_to_corrupt, read_stored
-from ..tasks.planning.moment import Moment
-from ..tasks.planning.past_turns import PastTurns, read_past_turns
+from ..tasks.planning.moment import Moment, PastTurns, read_past_turns
 from ..tasks.planning.turn_history import state_before
 from ..tasks.views.session_views import SessionFacts, initial_view
 from .history import start_of

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from ..models.protocol.dialog import Message
 from ..state.sessions.store import SessionStore
 from ..tasks.planning.moment import Moment
-from ..tasks.runtime.history import MAX_EARLIER, HistoryReader
-from ..tasks.turns.attachments import TurnAttachments
+from ..tasks.runtime.history import MAX_EARLIER, HistoryReader, TurnAttachments
 from .reading import ReadableJob, connections_of, facts_of
 
 if TYPE_CHECKING:

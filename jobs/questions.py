@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ..models.protocol.base import Event
 from ..models.turns.waiting import Pending
-from ..state.following.event_follower import follow
+from ..state.following import follow
 from ..state.redis.readers import read_stored
 from .reading import ReadableJob, connections_of, streams_of, watch_of
 

@@ -27,21 +27,21 @@ from ..models.turns.deltas import Delta
 from ..models.turns.tool_events import ToolEvent
 from ..models.turns.turn import TurnState
 from ..models.turns.usage_table import UsageTable
-from ..state.following.event_follower import END_ONLY, follow
-from ..state.following.session_follower import SessionUpdate, output_pieces, watch
-from ..state.presence import WorkerPresence, WorkerWatch
+from ..state.following import END_ONLY, SessionUpdate, follow, output_pieces, watch
+from ..state.presence import WorkerPresence
 from ..state.redis.readers import Stream, StreamReader, read_stored
 from ..state.sessions.attachments import AttachmentStore
 from ..state.sessions.family import FamilyStore, RegisteredChild
 from ..state.sessions.index import SessionIndex
-from ..state.sessions.queue_progress import queued_for_s
+from ..state.sessions.live_sessions import queued_for_s
 from ..state.sessions.records import SessionState
 from ..state.sessions.store import SessionStore
+from ..state.worker_routes import WorkerWatch
 from ..tasks.runtime.graph import TaskGraph
 from ..tasks.sessions.rendering import ChildNode, GraphFormat, draw, ledger_of, output_of, transcript_of
 from ..tasks.sessions.task_tree import last_spoken
-from ..tasks.views.item_results import last_messages
 from ..tasks.views.session_views import SessionFacts, read_facts
+from ..tasks.views.turn_context import last_messages
 from .attachments import attachments_of, find_attachment
 from .blocking import check_blocking_wait
 from .items import Item, items_of

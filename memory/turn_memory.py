@@ -29,7 +29,7 @@ from ..models.memory.services import Service, find_service
 from ..models.memory.state import MemoryState
 from ..models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
 from ..state.redis.keys import unstored_key
-from ..state.redis.unreadable import Unreadable, read_record
+from ..state.redis.readers import Unreadable, read_record
 from ..state.sessions.records import SessionState
 from ..tasks.views.session_views import SessionFacts, decode_turn_result
 from .merge import (

@@ -12,9 +12,9 @@ from ..models.protocol.events import MapEvent, MAPEventType
 from ..models.sessions.recorded import RecordedTurn, SeenMessages
 from ..models.turns.turn import OutcomeKind
 from ..state.sessions.records import SessionState
-from ..tasks.planning.moment import Moment
-from ..tasks.planning.past_turns import written_result
-from ..tasks.views.session_views import SessionFacts, newest_messages
+from ..tasks.planning.moment import Moment, written_result
+from ..tasks.views.session_views import SessionFacts
+from ..tasks.views.turn_context import newest_messages
 
 
 class RecordedDialog:

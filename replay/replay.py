@@ -21,8 +21,8 @@ from ..models.sessions.recorded import RecordedTurn
 from ..models.turns.directives import read_directives
 from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, TurnResult
 from ..state.redis.readers import read_stored
+from ..state.sessions.archiving import RecordingStore
 from ..state.sessions.records import SessionState
-from ..state.turns.recording import RecordingStore
 from ..tasks.turns.results import MessageBuilder
 from ..tasks.views.session_views import SessionFacts
 from .differences import value_difference

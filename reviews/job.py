@@ -13,8 +13,8 @@ from redis.exceptions import RedisError
 from ..archive.results import MAX_PAGE_SIZE, ResultPage, decode_cursor, encode_cursor
 from ..models.errors import InvalidInput, ReviewNotFound, StateError
 from ..models.text.ids import timestamp_from_ms
-from ..state.presence import WorkerWatch
-from ..state.redis.unreadable import Unreadable, read_record
+from ..state.redis.readers import Unreadable, read_record
+from ..state.worker_routes import WorkerWatch
 from .archive.access import review_reader
 from .batches.batch import advance_batch, stop_batch
 from .batches.completion import read_run

@@ -21,7 +21,7 @@ from ..models.errors import InvalidInput, ScheduleNotFound, UnknownAgent
 from ..models.text.ids import moment_from_ms, new_id
 from ..models.text.nearest import nearest_names
 from ..state.presence import WorkerPresence
-from ..state.redis.unreadable import Unreadable, read_record
+from ..state.redis.readers import Unreadable, read_record
 from ..tasks.runtime.graph import broker_error
 from .schedule import (
     DEFAULT_GRACE_S,

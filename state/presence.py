@@ -1,22 +1,17 @@
-"""Announcements of running workers and beats, and the warning that no worker is running."""
+"""Announcements of running workers and beats."""
 
 from __future__ import annotations
 
 import json
-import logging
-import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 from redis import Redis
-from redis.exceptions import RedisError
 
-from ..models.errors import SymposiaError
 from ..models.sessions.known_agents import KnownAgents, ReaderModel
 from .redis.keys import BEATS, WORKERS
 from .redis.readers import server_ms
-from .sessions.awaited_agents import describe_awaited
 from .worker_leases import WorkerLeases
 
 #: Milliseconds of silence after which a worker counts as gone.
@@ -221,90 +216,6 @@ def _entry(name: str, raw: str, now_ms: int) -> WorkerEntry | None:
 def _route(data: Mapping[str, Any]) -> WorkerRoute:
     unable = tuple(map(str, data.get("unable", ())))
     return WorkerRoute(str(data.get("queue", "")), unable, int(data.get("session_format", 1)))
-
-
-log = logging.getLogger(__name__)
-
-#: Seconds between two checks of one call.
-LOOK_EVERY_S = 5.0
-
-
-class WorkerWatch:
-    """Warning for a waiting call: logged once while no worker is running, and again only after one was running.
-
-    Args:
-        book: The running workers.
-        what: What waits, such as `session ID`; for the log line.
-        grace_s: Seconds that workers may be missing before the warning.
-        awaited_agents: Returns the agents that it waits for and no worker knows.
-        clock: Function that returns monotonic seconds.
-    """
-
-    def __init__(
-        self,
-        book: WorkerPresence,
-        what: str,
-        *,
-        grace_s: float = 0.0,
-        awaited_agents: Callable[[], Sequence[str]] = tuple,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._book = book
-        self._what = what
-        self._awaited_agents = awaited_agents
-        self._awaited: Sequence[str] = ()
-        self._grace_s = grace_s
-        self._clock = clock
-        self._next_look = clock()
-        self._missing_since: float | None = None
-        self._warned = False
-
-    def is_due(self) -> bool:
-        """Return whether `check` would ask the server now."""
-        return self._clock() >= self._next_look
-
-    def check(self) -> None:
-        """Check whether a worker is running. It may be called at any rate and never raises if Redis is unavailable."""
-        if not self.is_due():
-            return
-        self._next_look = self._clock() + LOOK_EVERY_S
-        try:
-            is_any_alive = self._book.is_any_alive()
-            awaited = self._awaited_agents() if is_any_alive else self._awaited
-        except (SymposiaError, RedisError, OSError):
-            return  # the waiting call reads from the same server, and gets the error there
-        self.record_check(is_any_alive)
-        self._record_awaited(awaited)
-
-    def _record_awaited(self, agents: Sequence[str]) -> None:
-        if agents == self._awaited:
-            return
-        self._awaited = agents
-        if agents:
-            log.warning(
-                "%s, %s is waiting: start a worker whose agents file has it",
-                describe_awaited(agents),
-                self._what,
-            )
-        else:
-            log.info("a worker with the agent is running, %s continues", self._what)
-
-    def record_check(self, is_any_alive: bool) -> None:
-        """Log a change of the result."""
-        now = self._clock()
-        if is_any_alive:
-            if self._warned:
-                log.info("a worker is running again, %s continues", self._what)
-            self._missing_since, self._warned = None, False
-            return
-        if self._missing_since is None:
-            self._missing_since = now
-        if not self._warned and now - self._missing_since >= self._grace_s:
-            self._warned = True
-            log.warning(
-                "no worker is running, %s is waiting: start one with `symposia worker` or `symposia up`",
-                self._what,
-            )
 
 
 #: Milliseconds of silence after which a beat counts as gone.

@@ -7,6 +7,7 @@ from the worker's events.
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from celery import shared_task
@@ -15,16 +16,18 @@ from celery.exceptions import Ignore, Retry
 from ..models.errors import NewerFormat, SessionNotFound, StateError, TurnFailed
 from ..models.protocol.collab import CollabMode
 from ..state.log_context import log_context
-from ..state.sessions.turn_records import ParkedBy
+from ..state.sessions.turn_records import TaskInfo
 from .planning.advance import advance
 from .run_turn import handle_turn_message
-from .runtime.graph import ADVANCE, HANDED_ON, TURN, TurnCall
-from .runtime.parked_reports import report_wait
-from .runtime.runtime import runtime_of
-from .turns.other_workers import hand_on_newer
+from .runtime.graph import ADVANCE, HANDED_ON, TURN, TurnCall, report_wait
+from .runtime.runtime import Runtime, runtime_of
+from .turns.admission import (
+    find_newer_worker,
+)
 
 if TYPE_CHECKING:
     from celery import Task
+
 
 log = logging.getLogger(__name__)
 
@@ -67,13 +70,11 @@ def turn_task(
     request = self.request
     is_handed_on = bool(request.get(HANDED_ON))
     call = TurnCall(session, turn, participant, CollabMode(mode), scope, handed_on=is_handed_on)
-    task = ParkedBy(str(request.id), str(request.hostname or ""))
+    task = TaskInfo(str(request.id), str(request.hostname or ""), request.parent_id)
     runtime = runtime_of(self.app)
     try:
-        with runtime.held.hold(session), log_context(session, turn, participant):
-            end = handle_turn_message(
-                runtime, call, task_id=task.task_id, parent_id=request.parent_id, worker=task.worker
-            )
+        with runtime.ports.held.hold(session), log_context(session, turn, participant):
+            end = handle_turn_message(runtime, call, task)
     except SessionNotFound:
         return _NOT_FOUND  # the session has ended and expired
     except NewerFormat as error:
@@ -101,7 +102,7 @@ def advance_task(self: Task[..., str], *, session: str) -> str:
     """Plan a session's next step unless it is planned; return a short summary."""
     runtime = runtime_of(self.app)
     try:
-        with runtime.held.hold(session), log_context(session):
+        with runtime.ports.held.hold(session), log_context(session):
             return advance(runtime, session, parent=str(self.request.id))
     except SessionNotFound:
         return _NOT_FOUND
@@ -111,3 +112,23 @@ def advance_task(self: Task[..., str], *, session: str) -> str:
             error,
             lambda queue, now_ms: runtime.graph.hand_on_advance(session, queue=queue, sent_ms=now_ms),
         )
+
+
+def hand_on_newer(runtime: Runtime, error: NewerFormat, send: Callable[[str, int], None]) -> str:
+    """Hand a message of a session in a newer format on to a worker that reads it; return the text for monitors.
+
+    Args:
+        runtime: The runtime of this process.
+        error: The error of this worker.
+        send: Sends the message to a queue; its arguments are the queue, and the time by the server's clock in
+            milliseconds.
+
+    Raises:
+        NewerFormat: No running worker reads it: newer workers find the session when they start.
+    """
+    queue = find_newer_worker(runtime, error)
+    if not queue:
+        raise error
+    log.info("%s; handed on to a newer worker", error)
+    send(queue, runtime.index.now_ms())
+    return "handed on to a worker of a newer version"

@@ -1,14 +1,28 @@
-"""Protocols of the services that features provide to the engine."""
+"""Protocols of the services that a worker and features provide to the engine, and their stand-ins that do nothing.
+
+A runtime without tracing has None instead, and pays one comparison per turn. All ids of traces are derived from the
+session (`models/text/ids.py`), so no message carries a trace context.
+"""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
+
+from ..models.metrics import (
+    Metric,
+)
+from ..models.turns.turn import Usage
+from ..state.sessions.records import SessionState
+from .views.session_views import SessionFacts
 
 if TYPE_CHECKING:
     from ..models.memory.recall import RecalledMemory
     from ..models.turns.turn import TurnOutcome, TurnResult
-    from ..state.sessions.records import SessionState
-    from .views.session_views import SessionFacts
 
 
 class MemoryPort(Protocol):
@@ -26,4 +40,132 @@ class MemoryPort(Protocol):
 
     def remember(self, facts: SessionFacts, state: SessionState) -> None:
         """Store the statements of turns that closed since the last plan; a repeated call changes nothing."""
+        ...
+
+
+class MetricSink(Protocol):
+    """Receiver of counts and observations. No method raises; `count` and `observe` do not call Redis."""
+
+    def count(self, metric: Metric, *labels: str, amount: int = 1) -> None:
+        """Add to a counter; `amount` is in stored units."""
+        ...
+
+    def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
+        """Add an observation to a histogram."""
+        ...
+
+    def flush(self) -> None:
+        """Write all counts now, as at the end of the process; this does call Redis."""
+        ...
+
+
+class NoMetrics:
+    """Sink that ignores everything, for runtimes without monitoring."""
+
+    def count(self, metric: Metric, *labels: str, amount: int = 1) -> None:
+        """Do nothing."""
+
+    def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
+        """Do nothing."""
+
+    def flush(self) -> None:
+        """Do nothing."""
+
+
+class HeldSessions(Protocol):
+    """Report of the sessions that this process works on."""
+
+    @property
+    def process(self) -> str:
+        """Return the id of this process, different for each start; empty: its end is not noticed."""
+        ...
+
+    def hold(self, session_id: str) -> AbstractContextManager[object]:
+        """Report that this process works on the session while the block runs."""
+        ...
+
+    def keep_all(self) -> None:
+        """Report no end of work any more: other workers take over the sessions when this process has ended."""
+        ...
+
+
+class NoHeldSessions:
+    """Report of a process that is no worker: its turns are taken over when their leases expire."""
+
+    process = ""
+
+    def hold(self, session_id: str) -> AbstractContextManager[object]:  # noqa: ARG002 - part of the protocol
+        """Report nothing."""
+        return nullcontext()
+
+    def keep_all(self) -> None:
+        """Report nothing."""
+
+
+def active_span() -> str | None:
+    """Return the active span of this program, in the format of W3C's header `traceparent`; None: no span is active."""
+    if "opentelemetry.trace" not in sys.modules:  # a program with an active span has imported it
+        return None
+    from opentelemetry.trace import get_current_span
+
+    span = get_current_span().get_span_context()
+    if not span.is_valid:
+        return None
+    return f"00-{span.trace_id:032x}-{span.span_id:016x}-{int(span.trace_flags) & 0xFF:02x}"
+
+
+class Cause(StrEnum):
+    """Why a turn has another attempt."""
+
+    #: The previous attempt failed.
+    RETRY = "retry"
+    #: The lease of the previous attempt expired: its worker was lost.
+    TAKEOVER = "takeover"
+    #: The previous attempt asked a question, which is answered.
+    ANSWER = "answer"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptStart:
+    """An attempt of a turn that begins."""
+
+    session_id: str
+    mode: str
+    turn: int
+    participant: str
+    #: Number of the attempt, from 1.
+    attempt: int
+    agent: str
+    task_id: str
+    #: Cause of an attempt after the first; None: it is the first.
+    cause: Cause | None = None
+    #: Span in which the session was submitted: see `SessionSpec`.
+    submitted_in: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptEnd:
+    """The end of an attempt."""
+
+    #: An `OutcomeKind`, or `parked`, `held`, `lost`, `discarded`.
+    outcome: str
+    #: Error of a failed attempt, without secrets; empty: it did not fail.
+    error: str = ""
+    #: Usage of this attempt; None: unknown.
+    usage: Usage | None = None
+
+
+class Tracing(Protocol):
+    """Tracing of one process. No method waits for a server or raises."""
+
+    def attempt(self, start: AttemptStart) -> AbstractContextManager[Callable[[AttemptEnd], None]]:
+        """Return a context in which the attempt runs; its value records the end of the attempt."""
+        ...
+
+    def end_session(self, facts: SessionFacts, state: SessionState) -> None:
+        """Record the span of a session that has ended; called once per session."""
+        ...
+
+    def model_instrumentation(self) -> object:
+        """Return pydantic-ai's settings for the spans of model requests and tool calls."""
         ...

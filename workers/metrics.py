@@ -44,9 +44,8 @@ from ..state.redis.keys import INBOX
 from ..state.redis.readers import server_ms
 from ..state.sessions.archiving import ArchiveQueue
 from ..state.sessions.index import SessionIndex
-from ..state.sessions.live_sessions import LiveSessions, StuckSessions, stuck_reason
+from ..state.sessions.live_sessions import LiveSessions, StuckSessions, read_states, stuck_reason
 from ..state.sessions.records import SessionState
-from ..state.sessions.state_reader import read_states
 
 log = logging.getLogger(__name__)
 

@@ -74,7 +74,7 @@ def create_worker_app(settings: Settings) -> Celery:
             tracing=start_tracing(),
             agents=source.current,
         )
-        write_counts(runtime.metrics)
+        write_counts(runtime.ports.metrics)
         return with_current_agents(runtime, source.current)
 
     provider = per_process(build)
@@ -88,5 +88,5 @@ def create_worker_app(settings: Settings) -> Celery:
 def _cancel_turns(app: Celery) -> None:
     """Cancel the turns of this process, which ends; the sessions stay reported, so that other workers take them over."""
     runtime = runtime_of(app)
-    runtime.held.keep_all()
-    runtime.leases.cancel_all()
+    runtime.ports.held.keep_all()
+    runtime.agents.leases.cancel_all()

@@ -17,8 +17,7 @@ from redis.exceptions import RedisError
 
 from ..models.errors import InvalidInput, StateError
 from ..state.redis.keys import notifications_key
-from ..state.redis.readers import read_entries
-from ..state.redis.unreadable import Unreadable, read_record
+from ..state.redis.readers import Unreadable, read_entries, read_record
 from .values.task import Notification
 
 log = logging.getLogger(__name__)

@@ -153,7 +153,7 @@ async def run_program(program: Program, given: bytes) -> ProgramResult:
 
 def _feed(transport: asyncio.SubprocessTransport, given: bytes) -> None:
     """Write the input. Input that the program does not read is discarded when the program ends."""
-    stdin = cast(asyncio.WriteTransport, transport.get_pipe_transport(_STDIN))
+    stdin = cast("asyncio.WriteTransport", transport.get_pipe_transport(_STDIN))
     if given:
         stdin.write(given)
     stdin.write_eof()
@@ -189,7 +189,7 @@ class _OutputCollector(asyncio.SubprocessProtocol):
         self._group = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._group = cast(asyncio.SubprocessTransport, transport).get_pid()
+        self._group = cast("asyncio.SubprocessTransport", transport).get_pid()
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         if fd != _STDOUT:

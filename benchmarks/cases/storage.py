@@ -70,8 +70,8 @@ def archive_cost(bench: Bench) -> Iterator[Measure]:
     place = bench.use(QUIET)
     runtime = runtime_at(place)
     count = bench.sizes.many
-    assert runtime.archiver is not None
-    archiver = runtime.archiver
+    assert runtime.ports.archiver is not None
+    archiver = runtime.ports.archiver
 
     def ours() -> Values:
         jobs = submit(place, Load("round_robin", count, bench.sizes.turns))

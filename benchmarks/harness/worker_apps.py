@@ -17,7 +17,7 @@ from symposia.client.building.connection import redis_url_in_use
 from symposia.client.building.runtime import build_runtime
 from symposia.config.settings import load_settings
 from symposia.state.redis.connect import connect
-from symposia.tasks.runtime.metrics import NoMetrics
+from symposia.tasks.ports import NoMetrics
 from symposia.tasks.runtime.runtime import Runtime, install_runtime
 from symposia.workers.worker_app import create_worker_app
 

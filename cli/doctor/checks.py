@@ -36,7 +36,7 @@ from ...state.redis.connect import connect
 from ...state.redis.keys import DUE, REVIEWS_DUE
 from ...state.redis.readers import server_ms
 from ...state.sessions.archiving import ArchiveQueue
-from ...state.sessions.awaited_agents import AwaitedAgents, describe_awaited
+from ...state.worker_routes import AwaitedAgents, describe_awaited
 from .machine_checks import (
     check_agents,
     check_local_model,

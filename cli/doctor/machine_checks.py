@@ -16,7 +16,7 @@ from ...config.sources import settings_file
 from ...config.standard_variables import load_telemetry_settings
 from ...models.errors import RegistryError
 from ...models.sessions.options import AgentBinding
-from ...tasks.planning.limits import format_amount
+from ...tasks.planning.dispatch import format_amount
 from ...workers.local.code_check import importing_as_workers
 from ...workers.tracing.setup import find_problem
 from .server_checks import CheckResult, bad, good, warning

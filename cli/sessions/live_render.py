@@ -19,7 +19,7 @@ from ...models.sessions.spec import SessionSpec
 from ...models.text.words import count_of
 from ...models.turns.deltas import Delta, Drafts
 from ...models.turns.tool_events import ToolEvent, ToolStatus
-from ...state.following.session_follower import SessionUpdate
+from ...state.following import SessionUpdate
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..common.dialog_lines import TO_ALL, ParticipantNames, dialog_line, hanging
 from ..common.screen import printable

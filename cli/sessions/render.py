@@ -21,10 +21,10 @@ from ...models.text.ids import moment_from_ms
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of, moment_in_words
-from ...state.sessions.awaited_agents import describe_awaited
 from ...state.sessions.records import SessionState
+from ...state.worker_routes import describe_awaited
 from ...tasks.sessions.rendering import output_of
-from ...tasks.views.item_results import last_messages
+from ...tasks.views.turn_context import last_messages
 from ..common.dialog_lines import ParticipantNames, dialog_line, hanging
 from ..common.screen import console, plain_table, print_document, printable
 

@@ -21,10 +21,10 @@ from ...models.protocol.collab import Collab
 from ...models.text.ids import timestamp_from_ms
 from ...models.text.json_text import parse_json
 from ...state.redis.connect import check_reachable, connect
-from ...state.redis.unreadable import Unreadable, read_record
+from ...state.redis.readers import Unreadable, read_record
 from ...state.sessions.archiving import is_live
-from ...state.sessions.awaited_agents import describe_awaited
 from ...state.sessions.records import SessionState
+from ...state.worker_routes import describe_awaited
 from ..common.arguments import relative_age, shortest_ids
 from ..common.screen import console, plain_table, printable
 from .render import STATUS_STYLE, outcome

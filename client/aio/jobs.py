@@ -28,8 +28,7 @@ from ...reviews.job import ReviewJob
 from ...reviews.state.records import BatchView
 from ...reviews.values.runs import ReviewRun
 from ...schedules.schedules import Schedules
-from ...state.following.event_follower import END_ONLY, afollow
-from ...state.following.session_follower import output_pieces
+from ...state.following import END_ONLY, afollow, output_pieces
 from ...state.redis.connect import aconnect
 from ...state.redis.readers import Stream, read_stored
 from ...workspace.service import WorkspaceService

@@ -8,7 +8,7 @@ from typing import Literal
 from ...archive.results import ResultPage, decode_cursor, encode_cursor
 from ...models.errors import InvalidInput, SessionNotFound
 from ...models.turns.waiting import Pending
-from ...state.redis.unreadable import read_record
+from ...state.redis.readers import read_record
 from ...state.turns.parked import Inbox, InboxEntry
 from .sessions import Sessions
 

@@ -29,21 +29,29 @@ from ...reviews.state.readable_files import StoredReviewFiles
 from ...state.metrics import MetricCounts
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
-from ...state.sessions.index import SessionIndex
-from ...state.sessions.queue_progress import QueueProgress
+from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerRoutes
-from ...tasks.runtime.agent_times import AgentTimes
+from ...tasks.ports import Tracing
 from ...tasks.runtime.graph import TaskGraph
-from ...tasks.runtime.held_sessions import held_sessions_of
 from ...tasks.runtime.history import HistoryReader, no_archive
 from ...tasks.runtime.leases import LeaseRenewer
 from ...tasks.runtime.metrics import MetricBuffer
-from ...tasks.runtime.runtime import FactsCache, Runtime, WorkerLimits, ignore_ended
-from ...tasks.runtime.tracing import Tracing
-from ...tasks.runtime.turn_services import GrantServicesFactory
+from ...tasks.runtime.runtime import (
+    Agents,
+    AgentTimes,
+    FactsCache,
+    Ports,
+    Runtime,
+    Sessions,
+    Stores,
+    WorkerLimits,
+    held_sessions_of,
+    ignore_ended,
+)
+from ...tasks.runtime.turn_services import TurnServicesFactory
 from ...tasks.views.session_views import SessionFacts
-from ...tasks.waiting.subsessions.ending import ParentsAndChildren
+from ...tasks.waiting.subsessions.answers import ParentsAndChildren
 from .broker import check_servers, secrets_in_use
 from .memory import turn_memory
 from .sessions import session_opener
@@ -188,32 +196,36 @@ def build_runtime(
     secrets = secrets_in_use(settings)
     archiver = build_archiver(settings, client)
     return Runtime(
-        store=store,
-        index=index,
-        queue_progress=QueueProgress(client),
-        facts=FactsCache(store),
+        stores=Stores(store, index, QueueProgress(client)),
+        agents=Agents(
+            registry=agents(),
+            runner=AgentRunner(max_message_bytes=limits.max_message_bytes, secrets=secrets),
+            leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
+            services=TurnServicesFactory(
+                client,
+                review_files=StoredReviewFiles(client),
+                model_instrumentation=tracing.model_instrumentation if tracing else None,
+                secrets=secrets,
+                renew=partial(store.renew, lease_ms=limits.lease_ms),
+            ),
+            times=agent_times,
+        ),
+        sessions=Sessions(
+            facts=FactsCache(store),
+            opener=session_opener(settings, store, index, graph, lambda session: session),
+            tree=ParentsAndChildren(),
+            history=HistoryReader(store, archive=archiver.target.open_reader if archiver else no_archive),
+        ),
         graph=graph,
-        opener=session_opener(settings, store, index, graph, lambda session: session),
-        tree=ParentsAndChildren(),
-        agent_times=agent_times,
-        held=held_sessions_of(app),
-        registry=agents(),
-        runner=AgentRunner(max_message_bytes=limits.max_message_bytes, secrets=secrets),
-        leases=LeaseRenewer(store, lease_ms=limits.lease_ms),
-        turn_services=GrantServicesFactory(
-            client,
-            review_files=StoredReviewFiles(client),
-            model_instrumentation=tracing.model_instrumentation if tracing else None,
-            secrets=secrets,
-            renew=partial(store.renew, lease_ms=limits.lease_ms),
+        ports=Ports(
+            memory=turn_memory(settings),
+            metrics=MetricBuffer(MetricCounts(client)),
+            held=held_sessions_of(app),
+            archiver=archiver,
+            tracing=tracing,
+            on_session_ended=on_session_ended,
         ),
         limits=limits,
-        memory=turn_memory(settings),
-        history=HistoryReader(store, archive=archiver.target.open_reader if archiver else no_archive),
-        metrics=MetricBuffer(MetricCounts(client)),
-        archiver=archiver,
-        tracing=tracing,
-        on_session_ended=on_session_ended,
     )
 
 
@@ -228,8 +240,8 @@ def with_current_agents(runtime: Runtime, agents: Callable[[], Registry]) -> Cal
     def provide() -> Runtime:
         nonlocal newest
         found, registry = newest, agents()
-        if found.registry is not registry:
-            newest = found = replace(found, registry=registry)
+        if found.agents.registry is not registry:
+            newest = found = replace(found, agents=replace(found.agents, registry=registry))
         return found
 
     return provide

@@ -25,10 +25,11 @@ from ...models.errors import (
 )
 from ...models.sessions.submission import Submission
 from ...models.text.ids import is_uuid4
-from ...state.presence import WorkerPresence, WorkerWatch, all_agents
-from ...state.redis.unreadable import Unreadable, read_record
+from ...state.presence import WorkerPresence, all_agents
+from ...state.redis.readers import Unreadable, read_record
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.store import SessionStore
+from ...state.worker_routes import WorkerWatch
 from ...tasks.runtime.graph import TaskGraph
 from ...workspace.placement import TaskPlacement
 from .connection import connect_in_use, redis_url_in_use

@@ -81,8 +81,8 @@ class LocalClient(Client):
             runtime = build_runtime(None, chosen, redis_url=url, agents=lambda: registry, graph=dispatch)
             dispatch.bind(runtime)
             stack.callback(dispatch.close)
-            stack.callback(runtime.runner.close)
-            stack.callback(runtime.leases.cancel_all)
+            stack.callback(runtime.agents.runner.close)
+            stack.callback(runtime.agents.leases.cancel_all)
             stack.enter_context(_sweeping(runtime))
             stack.callback(_cancel_all, self, runtime)
             self._registry = registry
@@ -165,7 +165,7 @@ def _server(folder: Path) -> Iterator[str]:
 def _sweeping(runtime: Runtime) -> Iterator[None]:
     """Announce this process as a worker, and sweep its sessions in a thread."""
     presence = WorkerPresence(runtime.store.client)
-    announce = partial(presence.announce, f"local-{os.getpid()}@local", runtime.registry.known())
+    announce = partial(presence.announce, f"local-{os.getpid()}@local", runtime.agents.registry.known())
     is_over = threading.Event()
     announce()
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ...models.errors import SessionNotFound, StateError
 from ...models.text.ids import new_id
 from ...state.log_context import log_context
+from ...state.sessions.turn_records import TaskInfo
 from ...tasks.planning.advance import advance
 from ...tasks.run_turn import handle_turn_message
 from ...tasks.runtime.graph import TaskGraph, TurnCall
@@ -19,7 +20,6 @@ from ...tasks.runtime.graph import TaskGraph, TurnCall
 if TYPE_CHECKING:
     from celery import Celery
 
-    from ...state.sessions.turn_records import ParkedBy
     from ...tasks.runtime.runtime import Runtime
 
 log = logging.getLogger(__name__)
@@ -65,7 +65,7 @@ class ThreadDispatch(TaskGraph):
         task_id = session_id if first else new_id()
         self._submit(session_id, partial(self._advance, session_id, task_id), sent_ms)
 
-    def report(self, parked_by: ParkedBy, event: str, **fields: str) -> None:
+    def report(self, parked_by: TaskInfo, event: str, **fields: str) -> None:
         """Do nothing: no monitor watches this process."""
 
     def _submit(self, session_id: str, action: Callable[[Runtime], object], sent_ms: int) -> None:
@@ -76,7 +76,7 @@ class ThreadDispatch(TaskGraph):
         if (runtime := self._runtime) is None:
             raise RuntimeError("`bind` was not called")
         try:
-            runtime.queue_progress.record_taken(sent_ms)
+            runtime.stores.queue_progress.record_taken(sent_ms)
             action(runtime)
         except SessionNotFound:
             log.debug("session %s has ended and expired", session_id)
@@ -88,7 +88,7 @@ class ThreadDispatch(TaskGraph):
     @staticmethod
     def _run_turn(call: TurnCall, parent: str, runtime: Runtime) -> None:
         with log_context(call.session, call.turn, call.participant):
-            handle_turn_message(runtime, call, task_id=new_id(), parent_id=parent)
+            handle_turn_message(runtime, call, TaskInfo(new_id(), parent=parent))
 
     @staticmethod
     def _advance(session_id: str, task_id: str, runtime: Runtime) -> None:

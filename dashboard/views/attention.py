@@ -7,9 +7,9 @@ from typing import Literal
 
 from ...models.metrics import StuckReason
 from ...models.protocol.collab import CollabStatus
-from ...state.sessions.awaited_agents import describe_awaited
 from ...state.sessions.live_sessions import stuck_reason
 from ...state.sessions.records import SessionState
+from ...state.worker_routes import describe_awaited
 from .collab_row import CollabFacts, CollabRow
 
 #: Kind of attention, and the same in words; None: nothing.

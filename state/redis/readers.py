@@ -1,19 +1,30 @@
 """Readers of the server's clock, of stored records, and of the streams of a session.
 
-All hosts use the server's clock. A record is invalid only if another program wrote to the keys.
+All hosts use the server's clock. A record is invalid only if another program wrote to the keys. Readers of many records
+leave out those that cannot be read, and report each once.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal, TypeVar, cast
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, TypeAdapter, ValidationError
 from redis import Redis
 from redis.exceptions import ResponseError
 
-from ...models.errors import CorruptSession, InvalidInput, SessionNotFound, invalid_input
+from ...models.errors import (
+    CorruptSession,
+    InvalidInput,
+    RedisUnavailable,
+    ServiceEnded,
+    SessionNotFound,
+    StateError,
+    invalid_input,
+)
 from .keys import session_key
 
 
@@ -63,28 +74,6 @@ def read_object(text: str, *, session_id: str, part: str) -> dict[str, JsonValue
     """
     with converting_to_corrupt(session_id, part):
         return _OBJECT.validate_json(text)
-
-
-def read_number(text: str, *, session_id: str, field: str) -> int:
-    """Return a whole number from a field of the session.
-
-    Raises:
-        CorruptSession: A stored record is invalid.
-    """
-    return read_field(int, text, session_id=session_id, field=field, rule="must be a whole number")
-
-
-def read_field(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
-    """Return a field of the session, converted by `kind`.
-
-    Raises:
-        CorruptSession: The field breaks a rule; the error names the rule.
-    """
-    try:
-        return kind(text)
-    except ValueError:
-        detail = str(InvalidInput(field, text, rule))
-        raise CorruptSession(session_id, part="session", detail=detail) from None
 
 
 @contextmanager
@@ -183,3 +172,47 @@ class StreamReader:
     def length(self, session_id: str, stream: Stream) -> int:
         """Return the number of entries of a stream."""
         return int(self._client.xlen(session_key(session_id, stream)))
+
+
+log = logging.getLogger(__name__)
+
+#: Errors of a record that another program or a newer version wrote. The last ones are those of conversions.
+_ERRORS = (StateError, ResponseError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+
+
+class Unreadable(NamedTuple):
+    """A record that cannot be read."""
+
+    name: str
+    #: One line without the content of the record.
+    why: str
+
+
+def read_record(kind: str, name: str, read: Callable[[], T]) -> T | Unreadable:
+    """Return what `read` returns, or why the record cannot be read, which is logged once.
+
+    Errors that say that there is no such record, or that the server does not answer, are raised.
+
+    Args:
+        kind: Kind of the record, for the log line.
+        name: Id of the record.
+        read: Reads it.
+    """
+    try:
+        return read()
+    except (RedisUnavailable, ServiceEnded):
+        raise
+    except _ERRORS as error:
+        why = (
+            str(error)
+            if isinstance(error, StateError)
+            else f"its stored form is wrong ({type(error).__name__})"
+        )
+        report_unreadable(kind, name, why)
+        return Unreadable(name, why)
+
+
+@lru_cache(maxsize=10_000)  # the cache makes each report unique
+def report_unreadable(kind: str, name: str, why: str) -> None:
+    """Log a warning about a record, once in this process."""
+    log.warning("leaving out %s %.200r, which is unreadable: %s", kind, name, why)

@@ -1,9 +1,13 @@
-"""Archiving of live sessions: archive queue, entries not archived yet, and restoring."""
+"""What waits for the archive: archive queue, entries and records of turns not archived yet; and restoring.
+
+A turn's record is written before the turn, so a written turn has one, and a worker that loses its turn leaves one
+that no written turn refers to. One hash holds the records of a session, by the token of the grant.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from redis import Redis
@@ -18,9 +22,9 @@ from ...models.sessions.archived import (
 )
 from ..redis.due_index import DueIndex
 from ..redis.formats import FORMATS
-from ..redis.keys import ARCHIVE_QUEUE, session_key
+from ..redis.keys import ARCHIVE_QUEUE, recorded_key, session_key
 from ..redis.readers import Stream
-from ..redis.scripts import ScriptValue, call_on_session
+from ..redis.scripts import ScriptValue, call_on_session, call_script
 from .records import ScriptAnswer, read_answer
 
 #: Status of a parked turn as cjson writes it. No text of a record can contain it, because quotes in texts are escaped.
@@ -166,3 +170,44 @@ class Restorer:
             self._client, "archive/restore_stream", session_id, {"part": stream}, rest=flat
         )
         return str(answer[0]) == "refilled"
+
+
+#: Maximum bytes of the records of one session that are not archived yet.
+MOST_SESSION_BYTES = 32 * 1_048_576
+#: Maximum bytes of the record of one turn; a larger one is cut.
+MOST_TURN_BYTES = 2 * 1_048_576
+#: Field of the size of all records; every other field is a token.
+_BYTES = "bytes"
+
+
+class RecordingStore:
+    """Records of turns that are not archived yet. The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+
+    def add(
+        self, session_id: str, token: str, record: str, *, keep_ms: int, most_bytes: int = MOST_SESSION_BYTES
+    ) -> bool:
+        """Store a record for `keep_ms` milliseconds after the newest one; return False if the session has no room.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        args: dict[str, ScriptValue] = {
+            "token": token,
+            "record": record,
+            "most_bytes": most_bytes,
+            "keep_ms": keep_ms,
+        }
+        answer = call_script(self._client, "recording/add", [recorded_key(session_id)], args)
+        return str(answer[0]) == "added"
+
+    def read_all(self, session_id: str) -> dict[str, str]:
+        """Return the records by token."""
+        found = cast("dict[str, str]", self._client.hgetall(recorded_key(session_id)))
+        return {token: record for token, record in found.items() if token != _BYTES}
+
+    def remove(self, session_id: str, tokens: Sequence[str]) -> None:
+        """Remove records, because the archive has them."""
+        call_script(self._client, "recording/remove", [recorded_key(session_id)], {}, list(tokens))

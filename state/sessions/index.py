@@ -1,4 +1,4 @@
-"""Index of all sessions: by due time, for the sweep, and by opening time, for lists.
+"""Index of all sessions: by due time, for the sweep, and by opening time, for lists. Progress of the workers in the queue.
 
 The list also shows whether a session that is not found has expired or is about to be opened.
 
@@ -10,15 +10,16 @@ at a time no later than its next due action.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from typing import cast
+from typing import Final, cast
 
 from redis import Redis
 
 from ...models.metrics import SESSIONS_ENDED, reason_class, status_label
 from ..metrics import count_field
 from ..redis.due_index import CLAIM_FRACTION, DueIndex, add_or_renew, drop
-from ..redis.keys import ARCHIVE_QUEUE, DUE, SESSIONS, session_key
+from ..redis.keys import ARCHIVE_QUEUE, DUE, QUEUE_PROGRESS, SESSIONS, session_key
 from ..redis.readers import server_ms
+from ..redis.scripts import call_script
 from .archiving import ArchiveQueue
 from .live_sessions import MOST_STUCK, LiveSessions
 
@@ -176,3 +177,54 @@ class SessionIndex(DueIndex):
 
     def _may_be_opened(self, listed_ms: float | None) -> bool:
         return listed_ms is not None and self.now_ms() - listed_ms <= ORPHAN_MS
+
+
+#: Header of a message with its sending time: milliseconds since the epoch, by the server's clock.
+SENT_MS: Final = "symposia_sent_ms"
+#: Milliseconds after which the progress of workers expires.
+TTL_MS = 3_600_000
+#: Maximum time in milliseconds; larger numbers are not a time, and scripts cannot read them.
+_MAX_TIME_MS = 2**53
+
+
+class QueueProgress:
+    """Sending time of the newest message taken from the queue. The client must decode responses."""
+
+    def __init__(self, client: Redis) -> None:
+        self._client = client
+        self._newest_ms = 0
+
+    def record_taken(self, sent_ms: object) -> None:
+        """Record that this process took a message sent at `sent_ms`; a value that is not a time is ignored."""
+        if isinstance(sent_ms, int) and self._newest_ms < sent_ms < _MAX_TIME_MS:
+            self._newest_ms = sent_ms
+
+    def publish(self, *, is_free: bool = False) -> int:
+        """Publish the newest time of this process; return that of all processes, 0: none.
+
+        `is_free`: this process is a worker that could run another task.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        reported_ms = self._newest_ms
+        args = {"newest_ms": reported_ms, "is_free": int(is_free), "ttl_ms": TTL_MS}
+        newest_ms: int = call_script(self._client, "queue/report_progress", [QUEUE_PROGRESS], args)[1]
+        if (
+            reported_ms > newest_ms
+        ):  # the server's clock was set back: until it reaches the old time, each call would change the time
+            self._newest_ms = newest_ms
+        return newest_ms
+
+    def probe(self, *, grace_ms: int) -> int:
+        """Request permission to send a message again as a probe.
+
+        Return 0 if permitted, otherwise the milliseconds to wait.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        answer = call_script(
+            self._client, "queue/request_probe", [QUEUE_PROGRESS], {"grace_ms": grace_ms, "ttl_ms": TTL_MS}
+        )
+        return 0 if answer[0] == "granted" else int(answer[1])

@@ -1,24 +1,24 @@
-"""Numbers of unfinished sessions by mode and status, and sessions without progress: what monitors read.
+"""What monitors read of many sessions: their numbers by mode and status, their states, and those without progress.
 
-Both are hints for people. No decision of a worker depends on them.
+All are hints for people. No decision of a worker depends on them.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import inf
-from typing import cast
+from typing import Any, cast
 from zlib import crc32
 
 from redis import Redis
 
-from ...models.errors import ScriptError
+from ...models.errors import CorruptSession, ScriptError
 from ...models.metrics import MODES, OTHER, StuckReason, added_mode_labels, mode_label
 from ...models.protocol.collab import CollabStatus
-from ..redis.keys import LIVE, METRICS, STUCK
-from ..redis.scripts import call_script
-from .queue_progress import queued_for_s
+from ..redis.keys import LIVE, METRICS, STUCK, session_key
+from ..redis.readers import is_wrong_type
+from ..redis.scripts import call_script, view_fields
 from .records import SessionState
 
 log = logging.getLogger(__name__)
@@ -154,3 +154,65 @@ class StuckSessions:
         found = self._client.zrangebyscore(STUCK, now_ms, "+inf", start=0, num=MOST_STUCK)
         split = (member.partition("|") for member in cast("list[str]", found))
         return [(StuckReason(reason), session_id) for reason, _, session_id in split]
+
+
+def queued_for_s(state: SessionState) -> float | None:
+    """Return the seconds for which the oldest queued work of a session has waited; None: nothing is queued.
+
+    A turn that waits for a retry, for a person, or for tokens is not queued. The cost is O(open turns).
+    """
+    if state.status is not CollabStatus.ACTIVE:
+        return None
+    since = [ms for ms in _queued_since_ms(state) if ms <= state.now_ms]
+    return (state.now_ms - min(since)) / 1000 if since else None
+
+
+def _queued_since_ms(state: SessionState) -> list[int]:
+    open_turns = state.open_turns()
+    if open_turns:
+        return [turn.queued_ms for turn in open_turns if turn.queued_ms is not None]
+    # The next step waits for planning since the last turn closed, or since the session was opened or resumed.
+    return [state.updated_ms]
+
+
+#: Sessions per pipeline.
+BATCH = 50
+
+
+def read_states(
+    client: Redis, session_ids: Sequence[str], *, now_ms: int
+) -> Iterator[SessionState | CorruptSession | None]:
+    """Yield the state of each session, in this order: one round trip (in a cluster: one per node) for `BATCH` sessions.
+
+    Fields and turns of a session may be from two instants, so no decision of a worker may depend on them.
+
+    Args:
+        client: Client that decodes responses.
+        session_ids: The sessions.
+        now_ms: The time by the server's clock, in milliseconds since the epoch.
+
+    Returns:
+        The state; an error if a key has the wrong type; None if the session does not exist.
+
+    Raises:
+        RedisUnavailable: Redis does not answer.
+    """
+    for start in range(0, len(session_ids), BATCH):
+        batch = session_ids[start : start + BATCH]
+        pipeline = client.pipeline(transaction=False)
+        for session_id in batch:
+            pipeline.hmget(session_key(session_id, "session"), list(view_fields()))
+            pipeline.hgetall(session_key(session_id, "turns"))
+        answers = pipeline.execute(raise_on_error=False)
+        for session_id, values, turns in zip(batch, answers[0::2], answers[1::2], strict=True):
+            yield _state(session_id, now_ms, values, turns)
+
+
+def _state(session_id: str, now_ms: int, values: Any, turns: Any) -> SessionState | CorruptSession | None:
+    for part, answer in (("session", values), ("turns", turns)):
+        if is_wrong_type(answer):
+            return CorruptSession(session_id, part=part, detail="the key has another type")
+        if isinstance(answer, Exception):
+            raise answer
+    fields: dict[str, str | None] = dict(zip(view_fields(), values, strict=True))
+    return None if fields["status"] is None else SessionState(session_id, now_ms, fields, turns)

@@ -5,17 +5,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
+from ...models.errors import CorruptSession, InvalidInput
 from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import DialogStatus
 from ...models.turns.turn import Usage
-from ..redis.readers import converting_to_corrupt, read_field, read_number
+from ..redis.readers import converting_to_corrupt
 from ..redis.scripts import view_fields
-from .requests import GrantRequest
+from .requests import Claim
 from .turn_records import TurnRecord, TurnRecords, read_amounts
+
+T = TypeVar("T")
+
+
+def read_number(text: str, *, session_id: str, field: str) -> int:
+    """Return a whole number from a field of the session.
+
+    Raises:
+        CorruptSession: A stored record is invalid.
+    """
+    return read_field(int, text, session_id=session_id, field=field, rule="must be a whole number")
+
+
+def read_field(kind: Callable[[str], T], text: str, *, session_id: str, field: str, rule: str) -> T:
+    """Return a field of the session, converted by `kind`.
+
+    Raises:
+        CorruptSession: The field breaks a rule; the error names the rule.
+    """
+    try:
+        return kind(text)
+    except ValueError:
+        detail = str(InvalidInput(field, text, rule))
+        raise CorruptSession(session_id, part="session", detail=detail) from None
 
 
 class SessionState:
@@ -265,7 +290,7 @@ def read_state(
     return SessionState(session_id, now_ms, fields, dict(zip(flat[::2], flat[1::2], strict=True)))
 
 
-def read_answer(session_id: str, raw: list[Any], claim: GrantRequest | None = None) -> ScriptAnswer:
+def read_answer(session_id: str, raw: list[Any], claim: Claim | None = None) -> ScriptAnswer:
     """Return the answer of a verb; `claim`: the grant request, if the verb was `begin`."""
     word = raw[0]
     if len(raw) < 4:
@@ -275,7 +300,7 @@ def read_answer(session_id: str, raw: list[Any], claim: GrantRequest | None = No
     return ScriptAnswer(word, state, booked=read_amounts(raw[5]) if len(raw) > 5 else None, **extra)
 
 
-def _read_extra(word: str, extra: Any, claim: GrantRequest | None) -> dict[str, Any]:
+def _read_extra(word: str, extra: Any, claim: Claim | None) -> dict[str, Any]:
     """Return the further values of an answer, by the names of its fields."""
     if word == "granted" and claim is not None and extra is not None:
         fence, grants, failures, takeovers, agent, messages, took_over = extra

@@ -77,8 +77,8 @@ class TurnOutput:
 
 
 @dataclass(frozen=True, slots=True)
-class GrantRequest:
-    """A worker's request to run a turn."""
+class Claim:
+    """A worker's request for the grant of a turn."""
 
     number: int
     scope: str

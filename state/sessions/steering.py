@@ -17,9 +17,8 @@ from redis import Redis
 from ...models.errors import SessionNotFound
 from ..redis.formats import check_format
 from ..redis.keys import session_key
-from ..redis.readers import read_number
 from ..redis.scripts import ScriptValue, call_on_session
-from .records import ScriptAnswer, read_answer
+from .records import ScriptAnswer, read_answer, read_number
 
 
 @dataclass(frozen=True, slots=True)

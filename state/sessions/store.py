@@ -20,7 +20,7 @@ from ..redis.keys import session_key
 from ..redis.readers import read_stored
 from ..redis.scripts import ScriptValue, call_on_session, evaluate_many, load_script
 from .records import Grant, ScriptAnswer, SessionState, read_answer
-from .requests import GrantRequest, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
+from .requests import Claim, JournalNote, Opening, PlanWrite, TurnOutput, format_notes, roles_document
 from .steering import SessionDocuments, check_session_format, read_documents
 from .turn_records import Accounts, TurnRecord, format_accounts
 
@@ -82,7 +82,7 @@ class SessionStore:
         args: dict[str, ScriptValue] = {"expected": write.expected, "plan": write.document}
         return self._run("sessions/plan", session_id, args, locks=write.released)
 
-    def begin(self, session_id: str, claim: GrantRequest) -> ScriptAnswer:
+    def begin(self, session_id: str, claim: Claim) -> ScriptAnswer:
         """Request a grant for a turn; return `granted`, or the reason of the refusal.
 
         Reasons: `done`, `overdue`, `waiting`, `woken`, `short`, `exhausted`, `busy`, `lost`, `early`,
@@ -354,7 +354,7 @@ class SessionStore:
         lock: str | None = None,
         locks: Iterable[str] = (),
         rest_args: Sequence[ScriptValue] = (),
-        claim: GrantRequest | None = None,
+        claim: Claim | None = None,
     ) -> ScriptAnswer:
         raw = call_on_session(self._client, verb, session_id, args, scope=lock, scopes=locks, rest=rest_args)
         return read_answer(session_id, raw, claim)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
 from ...models.errors import CorruptSession
@@ -40,7 +40,7 @@ def sum_usage(usages: Iterable[Usage]) -> Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkingState:
+class Parking:
     """Further fields of a parked turn; times in milliseconds since the epoch, by the server's clock."""
 
     #: Secret that permits an answer.
@@ -53,12 +53,14 @@ class ParkingState:
 
 
 @dataclass(frozen=True, slots=True)
-class ParkedBy:
-    """The Celery task that parked a turn."""
+class TaskInfo:
+    """A Celery task that runs a turn, or has parked it."""
 
-    task_id: str
-    #: Name of the worker that ran it.
-    worker: str
+    id: str
+    #: Name of the worker that runs it.
+    worker: str = ""
+    #: Id of the Celery task that sent it; None: unknown.
+    parent: str | None = None
 
 
 class Amounts(NamedTuple):
@@ -73,112 +75,101 @@ NOTHING = Amounts()
 _NUMBER = re.compile(r"[1-9][0-9]{0,14}")
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRecord:
-    """One record of the turns hash."""
-
-    number: int
-    participant: str
-    scope: str
-    #: `planned`, `speaking`, `parked`, `held`, `closed` or `dropped`.
-    status: str
-    #: Execution token of the newest grant.
-    token: str | None = None
-    #: Fencing number of the newest grant; 0 before the first.
-    fence: int = 0
-    grants: int = 0
-    failures: int = 0
-    dispatches: int = 0
-    #: Id of the Celery task that planned this turn.
-    parent: str | None = None
-    #: Start of the newest grant, in milliseconds since the epoch by the server's clock.
-    began_ms: int | None = None
-    #: Time since which a message of the turn waits for a worker (milliseconds since the epoch); None: no
-    #: message.
-    queued_ms: int | None = None
-    #: Milliseconds for which a message of the turn waited for a worker before the newest grant; None: no message waited.
-    waited_ms: int | None = None
-    #: The `PlannedTurn`, as JSON; removed when the turn has closed.
-    plan: str | None = None
-    #: The `TurnResult`, as JSON; present when the turn has closed.
-    result: str | None = None
-    #: Agent that replaces the participant's own.
-    agent: str | None = None
-    #: Its reservation of the session's limits.
-    reserved: Amounts = NOTHING
-    #: Booked usage of its attempts by their tokens.
-    spent: Accounts = field(default_factory=dict)
-    #: Reservation that it waits for; None: it does not wait.
-    short: Amounts | None = None
-    #: Agent of the turn that no worker can run; None: a worker can, as far as is known.
-    lacks: str | None = None
-    #: State of the parking; None: the turn is not parked.
-    parking: ParkingState | None = None
-    #: Sub-session that the turn waits for, or waited for when it was dropped.
-    child: str | None = None
-    #: Celery task that parked the turn; None: the turn does not wait, and did not wait when it was dropped.
-    parked_by: ParkedBy | None = None
-    #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
-    wait: str | None = None
-    #: Process of the worker that has the newest grant; None: unknown.
-    process: str | None = None
-
-    @property
-    def is_open(self) -> bool:
-        """Return whether the turn is not run or not written yet."""
-        return self.status not in ("closed", "dropped")
-
-
 class _Stored(BaseModel):
-    """A record as stored in the hash. Only scripts use its other fields."""
+    """A record as stored in the hash; times in milliseconds since the epoch. Only scripts use its other fields."""
 
     model_config = ConfigDict(frozen=True, defer_build=True)
 
     participant: str
     scope: str
     status: Literal["planned", "speaking", "parked", "held", "closed", "dropped"]
+    #: Execution token of the newest grant.
     token: str | None = None
+    #: Fencing number of the newest grant; 0 before the first.
     fence: int = 0
     grants: int
     failures: int
     dispatches: int
+    #: Id of the Celery task that planned this turn.
     parent: str | None = None
+    #: Start of the newest grant.
     began_ms: int | None = None
+    #: Time since which a message of the turn waits for a worker; None: no message.
     queued_ms: int | None = None
+    #: Milliseconds for which a message of the turn waited for a worker before the newest grant; None: no message waited.
     waited_ms: int | None = None
+    #: Agent that replaces the participant's own.
     agent: str | None = None
     reserved_tokens: int = 0
     reserved_cost: int = 0
     #: Accounts: token -> amounts.
-    spent: dict[str, tuple[int, int, int, int, int]] = {}
+    stored_spent: dict[str, tuple[int, int, int, int, int]] = Field(default={}, alias="spent")
     short_tokens: int | None = None
     short_cost: int | None = None
+    #: Agent of the turn that no worker can run; None: a worker can, as far as is known.
     lacks: str | None = None
     reply: str | None = None
     parked_ms: int | None = None
     until_ms: int | None = None
     wake_ms: int | None = None
+    #: Sub-session that the turn waits for, or waited for when it was dropped.
     child: str | None = None
     task: str = ""
     worker: str = ""
-    process: str = ""
+    #: Token of a grant, and the process of the worker that has it.
+    stored_process: str = Field(default="", alias="process")
+
+
+class TurnRecord(_Stored):
+    """One turn of the turns hash."""
+
+    number: int
+    #: The `PlannedTurn`, as JSON; removed when the turn has closed.
+    plan: str | None
+    #: The `TurnResult`, as JSON; present when the turn has closed.
+    result: str | None
+    #: Question and answers so far (a `ParkedQuestion`) of a turn that was parked, as JSON.
+    wait: str | None
 
     @property
-    def process_of_token(self) -> str | None:
-        token, _, process = self.process.partition(" ")
-        return process if token == self.token else None
+    def is_open(self) -> bool:
+        """Return whether the turn is not run or not written yet."""
+        return self.status not in ("closed", "dropped")
+
+    @property
+    def reserved(self) -> Amounts:
+        """Return its reservation of the session's limits."""
+        return Amounts(self.reserved_tokens, self.reserved_cost)
+
+    @property
+    def spent(self) -> Accounts:
+        """Return the booked usage of its attempts by their tokens."""
+        return {token: read_amounts(row) for token, row in self.stored_spent.items()}
 
     @property
     def short(self) -> Amounts | None:
+        """Return the reservation that it waits for; None: it does not wait."""
         if self.status != "planned" or (self.short_tokens is None and self.short_cost is None):
             return None
         return Amounts(self.short_tokens or 0, self.short_cost or 0)
 
     @property
-    def parking(self) -> ParkingState | None:
+    def parking(self) -> Parking | None:
+        """Return the state of the parking; None: the turn is not parked."""
         if self.status != "parked" or self.reply is None or self.parked_ms is None or self.wake_ms is None:
             return None
-        return ParkingState(self.reply, self.parked_ms, self.until_ms, self.wake_ms)
+        return Parking(self.reply, self.parked_ms, self.until_ms, self.wake_ms)
+
+    @property
+    def parked_by(self) -> TaskInfo | None:
+        """Return the Celery task that parked it; None: it does not wait, and did not wait when it was dropped."""
+        return TaskInfo(self.task, self.worker) if self.task else None
+
+    @property
+    def process(self) -> str | None:
+        """Return the process of the worker that has the newest grant; None: unknown."""
+        token, _, process = self.stored_process.partition(" ")
+        return process if token == self.token else None
 
 
 class TurnRecords(Mapping[int, TurnRecord]):
@@ -221,35 +212,16 @@ def _record(session_id: str, turns: Mapping[str, str], number: int) -> TurnRecor
     part = f"turn {number}"
     with converting_to_corrupt(session_id, part):
         stored = _read_stored_record(turns[str(number)])
-    if stored.status == "parked" and stored.parking is None:
-        raise CorruptSession(session_id, part=part, detail="it is parked without a parking time")
-    return TurnRecord(
+    record = TurnRecord.model_construct(
         number=number,
-        participant=stored.participant,
-        scope=stored.scope,
-        status=stored.status,
-        token=stored.token,
-        fence=stored.fence,
-        grants=stored.grants,
-        failures=stored.failures,
-        dispatches=stored.dispatches,
-        parent=stored.parent,
-        began_ms=stored.began_ms,
-        queued_ms=stored.queued_ms,
-        waited_ms=stored.waited_ms,
         plan=turns.get(f"{number}:plan"),
         result=turns.get(f"{number}:result"),
-        agent=stored.agent,
-        reserved=Amounts(stored.reserved_tokens, stored.reserved_cost),
-        spent={token: read_amounts(row) for token, row in stored.spent.items()},
-        short=stored.short,
-        lacks=stored.lacks,
-        parking=stored.parking,
-        child=stored.child,
-        parked_by=ParkedBy(stored.task, stored.worker) if stored.task else None,
         wait=turns.get(f"{number}:wait"),
-        process=stored.process_of_token,
+        **dict(stored),
     )
+    if record.status == "parked" and record.parking is None:
+        raise CorruptSession(session_id, part=part, detail="it is parked without a parking time")
+    return record
 
 
 # Consecutive views of a session contain the same records, except for those of the turns that began or ended.

@@ -1,6 +1,6 @@
-"""Live text of turns: one capped stream per session, in its slot, with a time to live.
+"""Live text and tool events of running turns: two capped streams per session, in its slot, with a time to live.
 
-It is a stream and not a channel, so a reader that connects late or again reads the output from the
+They are streams and no channels, so a reader that connects late or again reads the output from the
 beginning of the turn. One thread per process sends the collected words at most ten times a second, so a
 model with a hundred tokens a second causes ten small writes. Words may be lost, because the final message
 contains all of them.
@@ -8,19 +8,26 @@ contains all of them.
 Streaming a model's answer costs a worker about 0.3 ms of CPU per word; for an answer of 400 words this is
 thirteen times the cost of reading it at once. So answers are streamed only while a reader is registered, by
 a key in the session's slot.
+
+Each tool event is written at once, so the end of a call is in the stream before its turn ends.
 """
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 import time
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 from redis import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import StateError
+from ...models.text.redact import scrub_secrets
 from ...models.turns.deltas import Delta
+from ...models.turns.tool_events import ToolEvent, ToolStatus
 from ..redis.keys import session_key
 from ..sessions.records import Grant
 
@@ -151,3 +158,46 @@ class DeltaPublisher:
                 pipe.execute()
         except (RedisError, StateError) as error:
             log.debug("publishing output of turn %s failed: %s", delta.turn_number, error)
+
+
+#: Approximate maximum of stored events per session.
+_MOST_EVENTS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEventWriter:
+    """Writer of the tool events of one grant."""
+
+    client: Redis
+    session_id: str
+    grant: Grant
+    participant: str
+    #: Texts that events must not contain.
+    secrets: Iterable[str] = ()
+
+    async def report_tool(
+        self, call: str, tool: str, arguments: str, *, status: ToolStatus, duration_ms: int | None = None
+    ) -> None:
+        """Write the begin or the end of a call; a Redis outage is only logged."""
+        event = ToolEvent(
+            turn_number=self.grant.number,
+            participant_id=self.participant,
+            attempt=self.grant.grants,
+            token_id=self.grant.token,
+            call_id=call,
+            name=tool,
+            arguments=scrub_secrets(arguments, tuple(self.secrets)),
+            status=status,
+            duration_ms=duration_ms,
+        )
+        try:
+            await asyncio.to_thread(self._write, event.model_dump_json(exclude_none=True))
+        except (RedisError, StateError) as error:
+            log.debug("publishing a tool event of turn %s failed: %s", self.grant.number, error)
+
+    def _write(self, text: str) -> None:
+        key = session_key(self.session_id, "tools")
+        with self.client.pipeline(transaction=True) as pipe:
+            pipe.xadd(key, {"t": text}, maxlen=_MOST_EVENTS, approximate=True)
+            pipe.pexpire(key, KEPT_MS)
+            pipe.execute()

@@ -12,13 +12,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import chain
 from typing import cast
 
+from pydantic import JsonValue
+from pydantic_core import to_json
 from redis import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import StateError
-from ..redis.keys import calls_key, session_key
+from ..redis.keys import calls_key, lock_key, session_key
+from ..redis.scripts import ScriptValue, call_script
+from ..sessions.records import Grant
 
 log = logging.getLogger(__name__)
 
@@ -37,26 +43,33 @@ class CallJournal:
         session_id: The session of the turn.
         number: The number of the turn.
         begun_before: Whether earlier attempts may have stored something.
-
-    Raises:
-        RedisUnavailable: The stored calls cannot be read.
     """
 
     def __init__(self, client: Redis, session_id: str, number: int, *, begun_before: bool) -> None:
         self._client = client
         self._key = calls_key(session_id, number)
-        self._calls: dict[str, str] = {}
-        if begun_before:
-            self._calls = cast("dict[str, str]", client.hgetall(self._key))
-        self._written = bool(self._calls)
+        #: The stored calls; None: not read yet.
+        self._calls: dict[str, str] | None = None if begun_before else {}
+        self._written = begun_before
+
+    def load(self) -> dict[str, str]:
+        """Return the stored calls, which are read once; the reads below call this first.
+
+        Raises:
+            RedisUnavailable: Redis does not answer.
+        """
+        if self._calls is None:
+            self._calls = cast("dict[str, str]", self._client.hgetall(self._key))
+            self._written = bool(self._calls)
+        return self._calls
 
     def get_answer(self, call: str) -> str | None:
         """Return the stored answer of a call; None: no answer is stored."""
-        return self._calls.get(call)
+        return self.load().get(call)
 
     def find_by_prefix(self, prefix: str) -> dict[str, str]:
         """Return the stored answers whose names start with `prefix`, by the rest of the name."""
-        return {name.removeprefix(prefix): it for name, it in self._calls.items() if name.startswith(prefix)}
+        return {name.removeprefix(prefix): it for name, it in self.load().items() if name.startswith(prefix)}
 
     async def store_answers(self, answers: Mapping[str, str]) -> None:
         """Store answers. If Redis is unavailable, only this process has them, and the turn continues."""
@@ -66,19 +79,20 @@ class CallJournal:
         """Store answers as `store_answers` does, in the calling thread."""
         kept = {call: answer for call, answer in answers.items() if self._has_room(call, answer)}
         if kept:
-            self._calls |= kept
+            self.load().update(kept)
             self._write(kept)
 
     def add_written(self, answers: Mapping[str, str]) -> None:
         """Add answers that a script has stored."""
-        self._calls |= answers
+        self.load().update(answers)
         self._written = True
 
     async def delete_answers(self, kind: str) -> None:
         """Delete the answers of all calls whose name starts with `kind`."""
-        names = [call for call in self._calls if call.startswith(kind)]
+        calls = self.load()
+        names = [call for call in calls if call.startswith(kind)]
         for name in names:
-            del self._calls[name]
+            del calls[name]
         if names:
             await asyncio.to_thread(self._drop, names)
 
@@ -93,7 +107,8 @@ class CallJournal:
             self._try(lambda: self._client.unlink(self._key))
 
     def _has_room(self, call: str, answer: str) -> bool:
-        has_room = call in self._calls or len(self._calls) < MOST_CALLS
+        calls = self.load()
+        has_room = call in calls or len(calls) < MOST_CALLS
         try:
             return has_room and len(answer.encode()) <= MOST_BYTES
         except UnicodeEncodeError:  # a lone surrogate in a tool's answer: the call is made again
@@ -148,3 +163,43 @@ class ParticipantNote:
             await asyncio.to_thread(self._client.set, self._key, note, px=NOTE_TTL_MS)
         except (RedisError, StateError) as error:
             log.warning("%s: storing the note failed, it will be made again: %s", self._key, error)
+
+
+@dataclass(frozen=True, slots=True)
+class GuardHit:
+    """A hit of a guard, and the refused answer for the next request to the agent."""
+
+    #: Number of the hit in this attempt.
+    number: int
+    #: Data of the event.
+    about: Mapping[str, JsonValue]
+    #: The refused answer, by its name in the call journal.
+    answer: Mapping[str, str]
+
+
+def record_hit(
+    client: Redis, session_id: str, grant: Grant, hit: GuardHit, stored: Mapping[str, str]
+) -> bool:
+    """Write the event of a hit and the refused answer, once; return False if the turn is lost.
+
+    Args:
+        client: Redis client that decodes responses.
+        session_id: The session of the turn.
+        grant: The grant under which the agent answered.
+        hit: The hit.
+        stored: What is stored in the call journal of the turn, by name.
+    """
+    keys = [
+        *(session_key(session_id, part) for part in ("session", "journal", "turns")),
+        calls_key(session_id, grant.number),
+        lock_key(session_id, grant.scope),
+    ]
+    args: dict[str, ScriptValue] = {
+        "number": grant.number,
+        "token": grant.token,
+        "hit": hit.number,
+        "about": to_json(hit.about),
+        "ttl_ms": KEPT_MS,
+    }
+    answer = call_script(client, "turns/record_hit", keys, args, [*chain.from_iterable(stored.items())])
+    return str(answer[0]) == "recorded"

@@ -10,7 +10,7 @@ the session and remove entries of closed questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
@@ -22,11 +22,11 @@ from redis import Redis
 
 from ..redis.due_index import add_or_renew, drop
 from ..redis.keys import INBOX
+from ..redis.readers import read_record
 from ..redis.scripts import ScriptValue, call_on_session
-from ..redis.unreadable import read_record
 from ..sessions.records import Grant, ScriptAnswer, read_answer
 from ..sessions.requests import JournalNote, TurnOutput, format_notes
-from ..sessions.turn_records import Accounts, ParkedBy, format_accounts
+from ..sessions.turn_records import Accounts, TaskInfo, format_accounts
 
 EventData = Mapping[str, JsonValue]
 
@@ -46,45 +46,6 @@ class ReplyRule(StrEnum):
     FAILURE = "failure"
     #: A sub-session has ended.
     CHILD = "child"
-
-
-@dataclass(frozen=True, slots=True)
-class ParkRequest:
-    """Arguments of `park`; times in milliseconds from now."""
-
-    reply_token: str
-    #: The `ParkedQuestion`, as JSON.
-    wait: str
-    #: Deadline of the answer; None: the end of the session.
-    until_in_ms: int | None
-    wake_in_ms: int
-    #: Usage of this attempt and of others that it has found, by their tokens.
-    spent: Accounts = field(default_factory=dict)
-    #: Data of the event.
-    about: EventData = field(default_factory=dict)
-    #: Celery task that parks the turn; None: monitors are not informed.
-    parked_by: ParkedBy | None = None
-    #: Id of the sub-session that the turn waits for, with the tokens and the cost that stay reserved for it.
-    child: tuple[str, int, int] | None = None
-    #: Entries for the journal.
-    notes: tuple[JournalNote, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ParkedUpdate:
-    """Work done for a parked turn; times in milliseconds since the epoch."""
-
-    #: The current `ParkedQuestion`, as JSON.
-    wait: str
-    wake_ms: int
-    until_ms: int | None
-    #: Type and data of the event; an empty type: nothing is recorded.
-    event: str
-    about: EventData = field(default_factory=dict)
-    #: New reply token, which replaces the old one; None: unchanged.
-    new_token: str | None = None
-    #: True: something was done outside, so it is recorded even if the wait has ended in the meantime.
-    happened: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,39 +77,92 @@ class ParkedTurnStore:
     def __init__(self, client: Redis) -> None:
         self._client = client
 
-    def park(self, session_id: str, grant: Grant, laid: ParkRequest) -> ScriptAnswer:
-        """Park a turn; return `parked`, `stale`, `done` or `missing`."""
+    def park(  # noqa: PLR0913 - arguments of the script
+        self,
+        session_id: str,
+        grant: Grant,
+        *,
+        reply_token: str,
+        wait: str,
+        until_in_ms: int | None,
+        wake_in_ms: int,
+        about: EventData | None = None,
+        spent: Accounts | None = None,
+        task: TaskInfo | None = None,
+        child: tuple[str, int, int] | None = None,
+        notes: Sequence[JournalNote] = (),
+    ) -> ScriptAnswer:
+        """Park a turn; return `parked`, `stale`, `done` or `missing`.
+
+        Args:
+            session_id: The session.
+            grant: The grant of the turn.
+            reply_token: Secret that permits an answer.
+            wait: The `ParkedQuestion`, as JSON.
+            until_in_ms: Milliseconds until the deadline of the answer; None: the end of the session.
+            wake_in_ms: Milliseconds until the next check by a worker.
+            about: Data of the event.
+            spent: Usage of this attempt and of others that it has found, by their tokens.
+            task: Celery task that parks the turn; None: monitors are not informed.
+            child: Id of the sub-session that the turn waits for, with the tokens and the cost that stay reserved for it.
+            notes: Entries for the journal.
+        """
         args: dict[str, ScriptValue] = {
             "number": grant.number,
             "token": grant.token,
-            "reply": laid.reply_token,
-            "until_in_ms": "" if laid.until_in_ms is None else laid.until_in_ms,
-            "wake_in_ms": laid.wake_in_ms,
-            "wait": laid.wait,
-            "about": to_json(laid.about),
-            "spent": format_accounts(laid.spent),
-            "task": laid.parked_by.task_id if laid.parked_by else "",
-            "worker": laid.parked_by.worker if laid.parked_by else "",
-            "notes": format_notes(laid.notes),
+            "reply": reply_token,
+            "until_in_ms": "" if until_in_ms is None else until_in_ms,
+            "wake_in_ms": wake_in_ms,
+            "wait": wait,
+            "about": to_json(about or {}),
+            "spent": format_accounts(spent or {}),
+            "task": task.id if task else "",
+            "worker": task.worker if task else "",
+            "notes": format_notes(notes),
         }
-        child = laid.child or ()
-        return read_answer(
-            session_id,
-            call_on_session(self._client, "parked/park", session_id, args, scope=grant.scope, rest=child),
+        raw = call_on_session(
+            self._client, "parked/park", session_id, args, scope=grant.scope, rest=child or ()
         )
+        return read_answer(session_id, raw)
 
-    def update(self, session_id: str, number: int, reply_token: str, done: ParkedUpdate) -> ScriptAnswer:
-        """Record the work done for a parked turn; return `tended`, `gone` or `missing`."""
+    def update(  # noqa: PLR0913 - arguments of the script
+        self,
+        session_id: str,
+        number: int,
+        reply_token: str,
+        *,
+        wait: str,
+        wake_ms: int,
+        until_ms: int | None,
+        event: str,
+        about: EventData | None = None,
+        new_token: str | None = None,
+        happened: bool = False,
+    ) -> ScriptAnswer:
+        """Record the work done for a parked turn; return `tended`, `gone` or `missing`.
+
+        Args:
+            session_id: The session.
+            number: Number of the turn.
+            reply_token: Its reply token.
+            wait: The current `ParkedQuestion`, as JSON.
+            wake_ms: Time of the next check by a worker, in milliseconds since the epoch.
+            until_ms: Deadline of the answer, in milliseconds since the epoch; None: the end of the session.
+            event: Type of the event; empty: nothing is recorded.
+            about: Data of the event.
+            new_token: New reply token, which replaces the old one; None: unchanged.
+            happened: Something was done outside, so it is recorded even if the wait has ended in the meantime.
+        """
         args: dict[str, ScriptValue] = {
             "number": number,
             "reply": reply_token,
-            "new_reply": done.new_token or reply_token,
-            "until_ms": "" if done.until_ms is None else done.until_ms,
-            "wake_ms": done.wake_ms,
-            "wait": done.wait,
-            "event": done.event,
-            "about": to_json(done.about),
-            "happened": "1" if done.happened else "",
+            "new_reply": new_token or reply_token,
+            "until_ms": "" if until_ms is None else until_ms,
+            "wake_ms": wake_ms,
+            "wait": wait,
+            "event": event,
+            "about": to_json(about or {}),
+            "happened": "1" if happened else "",
         }
         return read_answer(session_id, call_on_session(self._client, "parked/update", session_id, args))
 

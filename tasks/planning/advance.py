@@ -20,8 +20,8 @@ from ...models.turns.turn import TurnResult
 from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import PlanFrame, PlanWrite, build_plan_write
+from ..runtime.graph import report_dropped
 from ..runtime.metrics import TurnMetrics
-from ..runtime.parked_reports import report_dropped
 from ..views.session_views import SessionFacts, begins_round, session_view
 from .decide import decide
 from .dispatch import dispatch_turns, redispatch_waiting
@@ -109,16 +109,16 @@ def dispatch_plan(
         log.info("turn %s of %s: hand-off to %r refused: %s", it.number, facts.session_id, it.to, it.reason)
     report_dropped(runtime.graph, state, write.dropped)
     if 1 in answer.numbers:
-        TurnMetrics(runtime.metrics, facts.collab.mode).started()
+        TurnMetrics(runtime.ports.metrics, facts.collab.mode).started()
     if state.is_final:
-        runtime.tree.settle_end(runtime, facts, state)
-        if runtime.index.mark_ended(facts.session_id) and runtime.tracing is not None:
-            runtime.tracing.end_session(facts, state)
+        runtime.sessions.tree.settle_end(runtime, facts, state)
+        if runtime.index.mark_ended(facts.session_id) and runtime.ports.tracing is not None:
+            runtime.ports.tracing.end_session(facts, state)
         log.info("session %s %s: %s", facts.session_id, state.status, state.reason)
-        runtime.on_session_ended(facts)
+        runtime.ports.on_session_ended(facts)
         return True
     if write.dropped:
-        runtime.tree.settle_dropped(runtime, state)
+        runtime.sessions.tree.settle_dropped(runtime, state)
     numbers: Sequence[int] = answer.numbers
     if answer.word not in _APPLIED:  # an earlier call applied it, and its answer was lost
         numbers = [t.number for t in state.open_turns() if t.status == "planned"]
@@ -149,9 +149,9 @@ def advance(
     """
     state = state or runtime.store.state(session_id)
     for _ in range(RACES):
-        facts = runtime.facts.get_for_state(session_id, state)
+        facts = runtime.sessions.facts.get_for_state(session_id, state)
         if facts.spec.memory is not None:
-            runtime.memory.remember(facts, state)
+            runtime.ports.memory.remember(facts, state)
         if state.status != "active":
             return f"nothing to plan: the session is {state.status}"
         write = plan_next(

@@ -1,13 +1,111 @@
-"""Dispatch of a session's turns to the queue."""
+"""Dispatch of a session's turns to the queue; reservations of turns, and turns that may begin after a release.
+
+The scripts do the accounting: `begin` grants and reserves in one step, and every end of a grant releases the
+reservation. This module only decides which amounts to request and which turns to wake.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from ...state.sessions.records import SessionState
+from ...models.sessions.limits import ReservationRequest, SpendingBounds, TurnLimits, UnitReservation
+from ...models.sessions.options import AgentBinding
+from ...models.sessions.stop_conditions import StopReason
+from ...models.turns.turn import RemainingBudget
+from ...state.sessions.records import SessionState, Shortfall
+from ...state.sessions.turn_records import NOTHING
 from ..runtime.graph import TaskGraph, TurnCall, ignore_broker_outage
 from ..views.session_views import SessionFacts
-from .limits import affordable_turns
+
+if TYPE_CHECKING:
+    from ...agents.registry.registry import Registry
+
+
+#: Divisor of the least reservation: a turn without a declared cost reserves at least this part of what its
+#: agent may spend.
+LEAST_PART = 10
+
+_CODES = {"tokens": "token_budget", "cost": "cost_budget"}
+
+
+def reservation_request(
+    registry: Registry, facts: SessionFacts, candidates: Sequence[AgentBinding]
+) -> ReservationRequest | None:
+    """Return the reservation of a turn for any of `candidates`; None in a session without limits."""
+    session, turn = facts.limits, facts.spec.limits
+    if not facts.has_budget:
+        return None
+    most = max_turn_spend(turn, [registry.spending_bound(candidate) for candidate in candidates])
+    return ReservationRequest(
+        tokens=_want(session.tokens, most.tokens, must=turn.turn_tokens is not None),
+        cost=_want(session.cost_micros, most.cost_micros, must=turn.turn_usd is not None),
+    )
+
+
+def max_turn_spend(declared: TurnLimits, spends: Sequence[SpendingBounds]) -> SpendingBounds:
+    """Return the most that a turn spends with any agent: the declared amount, or a lower known bound."""
+    usd = declared.turn_usd
+    return SpendingBounds(
+        tokens=_most(declared.turn_tokens, [it.tokens for it in spends]),
+        cost_micros=_most(None if usd is None else round(usd * 1e6), [it.cost_micros for it in spends]),
+    )
+
+
+def _most(declared: int | None, known: Sequence[int | None]) -> int | None:
+    amounts = [amount for amount in known if amount is not None]
+    if len(amounts) < len(known):
+        return declared
+    return max(amounts) if declared is None else min(declared, max(amounts))
+
+
+def _want(limit: int | None, most: int | None, *, must: bool) -> UnitReservation | None:
+    """Return the amount of a unit to request.
+
+    A declared amount must fit. The bound of an agent's entry may be reduced, because few turns reach it.
+    """
+    if limit is None:
+        return None
+    if most is None:
+        return UnitReservation(limit=limit)
+    return UnitReservation(limit=limit, most=most, least=most if must else -(-most // LEAST_PART))
+
+
+def shortfall_reason(lack: Shortfall, participant: str) -> StopReason:
+    """Return the stop reason of a session whose next turn can never begin."""
+    left, wanted = format_amount(lack.unit, lack.left), format_amount(lack.unit, lack.wanted)
+    detail = f"{left} left, but a turn of {participant} may use {wanted}"
+    return StopReason(code=_CODES[lack.unit], detail=detail, broke=True)
+
+
+def format_amount(unit: str, number: int) -> str:
+    """Format a number of units for people."""
+    return f"{number / 1e6:,.6g} US dollars" if unit == "cost" else f"{number:,} {unit}"
+
+
+def affordable_turns(limits: RemainingBudget, state: SessionState) -> Iterator[int]:
+    """Yield the numbers of turns that wait for budget, in order, as far as the budget now allows.
+
+    If no turn has a reservation, the first turn is always included: its reservation is cut to what is
+    left, or it ends the session.
+    """
+    waiting = [(turn.number, turn.short) for turn in state.open_turns() if turn.short is not None]
+    if not waiting:
+        return
+    held = [turn.reserved for turn in state.open_turns()]
+    tokens = _left(limits.tokens, state.usage.tokens, (it.tokens for it in held))
+    cost = _left(limits.cost_micros, state.usage.cost_micros, (it.cost for it in held))
+    is_first = not any(turn.status == "speaking" or turn.reserved != NOTHING for turn in state.open_turns())
+    for number, wanted in waiting:
+        tokens, cost = tokens - wanted.tokens, cost - wanted.cost
+        if not is_first and min(tokens, cost) < 0:
+            return
+        yield number
+        is_first = False
+
+
+def _left(limit: int | None, spent: int, held: Iterable[int]) -> float:
+    return float("inf") if limit is None else limit - spent - sum(held)
 
 
 def dispatch_turns(

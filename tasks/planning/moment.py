@@ -1,19 +1,25 @@
-"""State of a session between two steps, as planning again over recorded results needs it. Pure.
+"""State of a session between two steps, as planning again over recorded results needs it, and these results. Pure.
 
 It keeps the rules of the state in Redis: a plan consumes the results that it has seen, and turns are numbered in the
 order in which they are planned.
+
+Events record how each turn closed. For a result with more than its outcome (a decision, a hand-off, new items, marks),
+the event also has that part, as `record`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic import JsonValue
 
-from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Step, Totals
+from ...models.protocol.events import MapEvent, MAPEventType
+from ...models.sessions.plan import BoardEntry, OpenTurn, PlannedTurn, SessionView, Step, Totals
 from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import OutcomeKind, TurnResult, Usage
-from .closing import forget_output
+from .decide import forget_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +130,64 @@ class Moment:
             stop_state=forget_output(self.stop_state),
             results=tuple(result.model_copy(update={"has_output": False}) for result in self.results),
         )
+
+
+_KINDS = {*OutcomeKind}
+
+
+@dataclass(frozen=True, slots=True)
+class PastTurns:
+    """The turns of a session, as its events record them."""
+
+    #: Participants of the turns that began, by number.
+    speakers: Mapping[int, str]
+    #: Milliseconds since the epoch at which each turn began first.
+    began_ms: Mapping[int, int]
+    #: Results in the order in which the turns closed, without their items.
+    closed: tuple[TurnResult, ...]
+    #: Id of the work item of a turn, by number, as far as it is known.
+    items: Mapping[int, str] = field(default_factory=dict)
+    #: Number of turns that had closed when the last attempt of a turn began, by number.
+    closed_before: Mapping[int, int] = field(default_factory=dict)
+
+
+def read_past_turns(events: Iterable[tuple[int, MapEvent]], board: Iterable[BoardEntry] = ()) -> PastTurns:
+    """Return the turns of a session from its events, with their times in milliseconds, and from its board.
+
+    Raises:
+        ValidationError: A record is not valid.
+    """
+    speakers: dict[int, str] = {}
+    began: dict[int, int] = {}
+    closed: dict[int, TurnResult] = {}
+    closed_before: dict[int, int] = {}
+    for at_ms, event in events:
+        payload: Mapping[str, Any] = event.payload or {}
+        if event.event_type is MAPEventType.TURN_DISPATCHED:
+            speakers[payload["turn_number"]] = payload["participant_id"]
+            began.setdefault(payload["turn_number"], at_ms)
+            closed_before[payload["turn_number"]] = len(closed)
+        elif (result := written_result(event)) is not None:
+            closed[payload["turn_number"]] = _result(payload, result)
+    items = {it.turn_number: it.item.item_id for it in board if it.turn_number is not None}
+    return PastTurns(speakers, began, tuple(closed.values()), items, closed_before)
+
+
+def written_result(event: MapEvent) -> Mapping[str, Any] | None:
+    """Return how a turn was written, if this is the event of that; None: of an attempt that is run again, or another."""
+    if event.event_type is not MAPEventType.TURN_COMPLETED:
+        return None
+    payload: Mapping[str, Any] = event.payload or {}
+    result: Mapping[str, Any] = payload.get("result") or {}
+    return result if result.get("outcome") in _KINDS and not result.get("retried") else None
+
+
+def _result(payload: Mapping[str, Any], result: Mapping[str, Any]) -> TurnResult:
+    data = {
+        **parse_json(result.get("record") or "{}"),
+        "number": payload["turn_number"],
+        "participant": payload["participant_id"],
+        "kind": result["outcome"],
+        "error": result.get("error"),
+    }
+    return TurnResult.model_validate_json(dump_json(data))

@@ -23,8 +23,7 @@ from ...models.sessions.plan import PlannedTurn, SessionView, Step
 from ...models.sessions.stop_conditions import StopCondition
 from ...models.turns.turn import OutcomeKind, TurnResult, Usage
 from .decide import PlanDecision, decide
-from .moment import Moment
-from .past_turns import PastTurns
+from .moment import Moment, PastTurns
 
 #: Maximum numbers of kept moments with another way on, and of returns to one of them.
 _MAX_CHOICES = 100

@@ -20,10 +20,9 @@ from ...models.errors import ArchiveUnavailable, RedisUnavailable
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.archived import ArchivePage, ArchiveProgress
 from ...state.log_context import log_context
-from ...state.sessions.archiving import ArchiveQueue, PageRead, SnapshotReader, is_waiting
+from ...state.sessions.archiving import ArchiveQueue, PageRead, RecordingStore, SnapshotReader, is_waiting
 from ...state.sessions.attachments import AttachmentStore
 from ...state.sessions.index import SessionIndex
-from ...state.turns.recording import RecordingStore
 
 if TYPE_CHECKING:
     from ...archive.archive import Archive

@@ -1,24 +1,32 @@
-"""Dispatch of a step as Celery tasks: a group for parallel turns, one Celery task for a single turn."""
+"""Dispatch of a step as Celery tasks: a group for parallel turns, one Celery task for a single turn.
+
+Celery events of parked turns show who a Celery task waits for, and how the wait ended. The Celery task that parks a turn
+ends, but its result comes later, perhaps from another process. Until then it has the state `AWAITING_HUMAN`,
+`AWAITING_REMOTE` or `AWAITING_SESSION`.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ...models.errors import StateError
+from ...models.errors import StateError, TurnFailed
 from ...models.protocol.collab import CollabMode
 from ...models.text.ids import new_id
-from ...state.sessions.queue_progress import SENT_MS
-from ...state.sessions.turn_records import ParkedBy
+from ...models.turns.waiting import Awaits
+from ...state.sessions.index import SENT_MS
+from ...state.sessions.records import SessionState
+from ...state.sessions.turn_records import TaskInfo, TurnRecord
 from ...state.worker_routes import WorkerRoutes
 
 if TYPE_CHECKING:
     from celery import Celery
 
     from ...patches.kept_tasks import KeptTask
+
 
 TURN = "symposia.turn"
 ADVANCE = "symposia.advance"
@@ -99,7 +107,7 @@ class TaskGraph:
     `can_run`: returns whether this process can run the agent of that name; None: it runs no turns.
     `routes`: queues of other workers, for turns of agents that this process cannot run; None: there are no others.
     `is_fast`: returns whether the agent of that name probably answers at once.
-    `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/queue_progress.py`.
+    `sent_ms`: due time by the server's clock, in milliseconds; see `state/sessions/index.py`.
     """
 
     def __init__(
@@ -239,7 +247,7 @@ class TaskGraph:
                 **_address(queue),
             )
 
-    def report(self, parked_by: ParkedBy, event: str, **fields: str) -> None:
+    def report(self, parked_by: TaskInfo, event: str, **fields: str) -> None:
         """Send an event about the Celery task that parked a turn, for monitors.
 
         Nothing is sent while the broker is unavailable, because the session does not depend on it.
@@ -253,7 +261,7 @@ class TaskGraph:
             return
         # In the name of the worker that ran the Celery task: monitors list every sender as a worker.
         sent_events = self._app.amqp.sent_events  # type: ignore[attr-defined]  # `OneClientMessages`
-        if sent_events.send_as_worker(parked_by.worker, event, {"uuid": parked_by.task_id, **fields}):
+        if sent_events.send_as_worker(parked_by.worker, event, {"uuid": parked_by.id, **fields}):
             return
         dispatcher = self._app.events.Dispatcher(hostname=parked_by.worker, enabled=False)
         try:
@@ -263,10 +271,43 @@ class TaskGraph:
             ):
                 dispatcher.publish(
                     event,
-                    {"uuid": parked_by.task_id, **fields},
+                    {"uuid": parked_by.id, **fields},
                     producer,
                     retry=True,
                     retry_policy=_ONE_RETRY,
                 )
         except broker_error() as error:
-            log.debug("event %s of Celery task %s not sent: %s", event, parked_by.task_id, error)
+            log.debug("event %s of Celery task %s not sent: %s", event, parked_by.id, error)
+
+
+def report_wait(graph: TaskGraph, task: TaskInfo, awaits: Awaits, summary: str) -> None:
+    """Report that a Celery task has parked a turn."""
+    # Celery's monitors derive the state from the name of the event.
+    graph.report(task, f"task-{awaits}", result=repr(summary))
+
+
+def report_wait_end(graph: TaskGraph, record: TurnRecord, summary: str, *, failed: bool = False) -> None:
+    """Report how the wait of a parked turn ended.
+
+    Args:
+        graph: Connection to the broker.
+        record: The turn, as it was parked.
+        summary: How the wait ended; without dialog text.
+        failed: The turn failed.
+    """
+    if record.parked_by is None:
+        return
+    if failed:
+        graph.report(record.parked_by, "task-failed", exception=repr(TurnFailed(summary)), traceback="")
+    else:
+        graph.report(record.parked_by, "task-succeeded", result=repr(summary))
+
+
+def report_dropped(graph: TaskGraph, state: SessionState, numbers: Iterable[int]) -> None:
+    """Report of each of these turns that it waits no longer, if it was parked and is dropped now."""
+    for number in numbers:
+        record = state.records.get(number)
+        if record is not None and record.status == "dropped" and record.parked_by is not None:
+            # Not `task-revoked`: after a state of its own, Celery's monitors show only a success, a failure or
+            # another state of its own.
+            graph.report(record.parked_by, "task-cancelled", result=repr("no longer needed"))

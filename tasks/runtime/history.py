@@ -12,7 +12,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...models.errors import AgentFailed, ArchiveError, SessionNotFound
+from ...models.errors import (
+    AgentFailed,
+    ArchiveError,
+    AttachmentUnavailable,
+    SessionNotFound,
+)
 from ...models.protocol.dialog import Message, Role
 from ...models.sessions.spec import NO_MESSAGE, History, SessionSpec
 from ...state.redis.readers import Entry, StreamReader, read_all_stored, read_stored
@@ -22,6 +27,7 @@ from ..views.session_views import SessionFacts
 
 if TYPE_CHECKING:
     from ...archive.sessions.reader import ArchiveReader
+
 
 #: Maximum number of messages of a history that are read as a whole: the largest window of an agent.
 MAX_EARLIER = 10_000
@@ -182,3 +188,25 @@ def _after(entry_id: str) -> str:
 def _missing_note(history: History) -> Message:
     text = f"[Earlier messages are missing: session {history.session} is neither live nor in the archive.]"
     return Message(role=Role.SYSTEM, content=text)
+
+
+@dataclass(frozen=True, slots=True)
+class TurnAttachments:
+    """Reader of the attachments that a turn may see: those of its session and of the session's history."""
+
+    history: HistoryReader
+    facts: SessionFacts
+
+    def read(self, name: str, sha256: str) -> bytes:
+        """Return the bytes with a digest.
+
+        Raises:
+            AttachmentUnavailable: The session has no such attachment.
+            ArchiveError: The archive does not answer.
+            RedisUnavailable: Redis does not answer.
+        """
+        data = self.history.read_attachment(self.facts, sha256)
+        if data is None:
+            why = f"session {self.facts.session_id} and those that it continues do not have it"
+            raise AttachmentUnavailable(name, why=why)
+        return data

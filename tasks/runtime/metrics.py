@@ -11,7 +11,6 @@ import logging
 import os
 import threading
 from collections import Counter
-from typing import Protocol
 
 from redis.exceptions import RedisError
 
@@ -34,37 +33,9 @@ from ...models.text.ids import new_id
 from ...models.turns.turn import Usage
 from ...state.metrics import MetricCounts, count_field, observation_fields
 from ...state.sessions.records import ScriptAnswer
+from ..ports import MetricSink
 
 log = logging.getLogger(__name__)
-
-
-class MetricSink(Protocol):
-    """Receiver of counts and observations. No method raises; `count` and `observe` do not call Redis."""
-
-    def count(self, metric: Metric, *labels: str, amount: int = 1) -> None:
-        """Add to a counter; `amount` is in stored units."""
-        ...
-
-    def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
-        """Add an observation to a histogram."""
-        ...
-
-    def flush(self) -> None:
-        """Write all counts now, as at the end of the process; this does call Redis."""
-        ...
-
-
-class NoMetrics:
-    """Sink that ignores everything, for runtimes without monitoring."""
-
-    def count(self, metric: Metric, *labels: str, amount: int = 1) -> None:
-        """Do nothing."""
-
-    def observe(self, metric: Metric, seconds: float, *labels: str) -> None:
-        """Do nothing."""
-
-    def flush(self) -> None:
-        """Do nothing."""
 
 
 class MetricBuffer:

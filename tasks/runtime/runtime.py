@@ -22,21 +22,16 @@ from ...models.attachments.limits import DEFAULT_BYTES
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
 from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS
-from ...state.sessions.index import SessionIndex
-from ...state.sessions.queue_progress import QueueProgress
+from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.records import SessionState
 from ...state.sessions.store import SessionStore
-from ..ports import MemoryPort
+from ..ports import HeldSessions, MemoryPort, MetricSink, NoHeldSessions, NoMetrics, Tracing
 from ..views.session_views import SessionFacts, read_facts
-from .agent_times import AgentTimes
 from .archiving import Archiver
 from .graph import TaskGraph
-from .held_sessions import HeldSessions, NoHeldSessions
 from .history import HistoryReader
 from .leases import LeaseRenewer
-from .metrics import MetricSink, NoMetrics
-from .tracing import Tracing
-from .turn_services import GrantServicesFactory
+from .turn_services import TurnServicesFactory
 
 
 class Boundary(StrEnum):
@@ -122,13 +117,16 @@ class FactsCache:
         """
         return self.get(session_id, state.opened_ms, edition=state.edition)
 
-    def newest(self, session_id: str) -> SessionFacts:
-        """Return the current facts of the session in Redis.
+    def with_participant(self, session_id: str, participant: str) -> SessionFacts | None:
+        """Return facts whose roster has a participant; None: not even those that Redis has now.
 
         Raises:
             SessionNotFound: There is no such session.
         """
-        return self.get_for_state(session_id, self._store.state(session_id))
+        facts = self.get(session_id)
+        if participant not in facts.roster:  # added after this process read the session
+            facts = self.get_for_state(session_id, self._store.state(session_id))
+        return facts if participant in facts.roster else None
 
     def get(
         self, session_id: str, opened_ms: int | None = None, *, edition: int | None = None
@@ -196,38 +194,98 @@ def ignore_ended(_facts: SessionFacts) -> None:
     """Do nothing at the end of a session."""
 
 
+#: Seconds up to which an agent counts as fast. Sending a turn as a message takes a few milliseconds.
+FAST_S = 0.01
+
+
+class AgentTimes:
+    """The two newest durations of each agent, in seconds. Two threads may lose a duration, which does no harm."""
+
+    def __init__(self) -> None:
+        self._newest: dict[str, tuple[float, float]] = {}
+
+    def record(self, agent: str, seconds: float) -> None:
+        """Record how long an agent took for a turn."""
+        self._newest[agent] = (seconds, self._newest.get(agent, (seconds, seconds))[0])
+
+    def is_fast(self, agent: str) -> bool:
+        """Return whether an agent probably answers at once; False: it is slow, or has not run here.
+
+        One of two turns may have waited for the processor.
+        """
+        return min(self._newest.get(agent, (FAST_S, FAST_S))) < FAST_S
+
+
 @dataclass(frozen=True, slots=True)
-class Runtime:
-    """All services that a turn needs."""
+class Stores:
+    """The live sessions in Redis."""
 
     store: SessionStore
     index: SessionIndex
     #: Progress of the workers in the queue.
     queue_progress: QueueProgress
-    facts: FactsCache
-    graph: TaskGraph
+
+
+@dataclass(frozen=True, slots=True)
+class Agents:
+    """The agents of a process, and what runs them."""
+
     registry: Registry
     runner: AgentRunner
     leases: LeaseRenewer
-    turn_services: GrantServicesFactory
-    limits: WorkerLimits
-    memory: MemoryPort
+    services: TurnServicesFactory
+    times: AgentTimes = field(default_factory=AgentTimes)
+
+
+@dataclass(frozen=True, slots=True)
+class Sessions:
+    """What belongs to a session besides its state."""
+
+    facts: FactsCache
     opener: SessionOpening
     tree: SessionTree
     #: Messages of earlier sessions.
     history: HistoryReader
+
+
+@dataclass(frozen=True, slots=True)
+class Ports:
+    """Services that features and the worker provide."""
+
+    memory: MemoryPort
     metrics: MetricSink = field(default_factory=NoMetrics)
-    agent_times: AgentTimes = field(default_factory=AgentTimes)
     #: Report of the sessions that this process works on.
     held: HeldSessions = field(default_factory=NoHeldSessions)
     #: None: there is no archive.
     archiver: Archiver | None = None
     #: None: nothing is traced.
     tracing: Tracing | None = None
-    #: Callback at each boundary of a turn.
-    fault_hook: FaultHook = no_fault_hook
     #: Callback for each session that a plan has ended, called at most once; only a hint.
     on_session_ended: Callable[[SessionFacts], None] = ignore_ended
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """All services that a turn needs."""
+
+    stores: Stores
+    agents: Agents
+    sessions: Sessions
+    graph: TaskGraph
+    ports: Ports
+    limits: WorkerLimits
+    #: Callback at each boundary of a turn.
+    fault_hook: FaultHook = no_fault_hook
+
+    @property
+    def store(self) -> SessionStore:
+        """Return the session store."""
+        return self.stores.store
+
+    @property
+    def index(self) -> SessionIndex:
+        """Return the due index of the sessions."""
+        return self.stores.index
 
     @property
     def retention_ms(self) -> int:
@@ -235,15 +293,29 @@ class Runtime:
         return self.limits.retention_ms
 
 
-_ATTRIBUTE = "symposia_runtime"
+_RUNTIME = "symposia_runtime"
 
 
 def install_runtime(app: Celery, provider: Callable[[], Runtime]) -> None:
     """Set the runtime provider of an app's Celery tasks; it is called for each piece of work."""
-    setattr(app, _ATTRIBUTE, provider)
+    setattr(app, _RUNTIME, provider)
 
 
 def runtime_of(app: Celery) -> Runtime:
     """Return the runtime of this process, with the agents for the work that begins now."""
-    provider: Callable[[], Runtime] = getattr(app, _ATTRIBUTE)
+    provider: Callable[[], Runtime] = getattr(app, _RUNTIME)
+    return provider()
+
+
+_HELD_SESSIONS = "symposia_held_sessions"
+
+
+def install_held_sessions(app: Celery, provider: Callable[[], HeldSessions]) -> None:
+    """Set the provider of the report for the tasks of an app; each process has its own report."""
+    setattr(app, _HELD_SESSIONS, provider)
+
+
+def held_sessions_of(app: Celery | None) -> HeldSessions:
+    """Return the report of this process."""
+    provider: Callable[[], HeldSessions] = getattr(app, _HELD_SESSIONS, NoHeldSessions)
     return provider()

@@ -1,6 +1,6 @@
-"""Turn services of one grant, and the wait for the rate limit of models.
+"""Turn services: the call journal of a granted turn, what its agent may use, and the wait for the rate limit of models.
 
-A worker creates the services for a turn, and deletes their data when the turn is written.
+A worker creates them for a turn, and deletes their data when the turn is written.
 
 The rate limit is shared by all workers. A turn's first model is checked before the turn begins
 (`admission.py`). Fallback models are checked when they are needed, through the turn services of the agent.
@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from functools import partial
 
 from redis import Redis
 from redis.exceptions import RedisError
@@ -24,10 +24,8 @@ from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import Usage
 from ...state.redis.readers import read_stored
 from ...state.sessions.records import Grant
-from ...state.turns.deltas import DeltaPublisher
-from ...state.turns.guard_hits import GuardHit, record_hit
-from ...state.turns.journal import CallJournal, ParticipantNote
-from ...state.turns.tool_events import ToolEventWriter
+from ...state.turns.deltas import DeltaPublisher, ToolEventWriter
+from ...state.turns.journal import CallJournal, GuardHit, ParticipantNote, record_hit
 from ...state.usage_limits import Permit, RateLimiter
 from .recording import TurnRecorder
 
@@ -82,7 +80,51 @@ class ModelRateLimiter:
         return answer / 1000 if isinstance(answer, int) else None
 
 
-class GrantServicesFactory:
+class TurnJournal(CallJournal):
+    """Call journal of a granted turn, with the usage of each of its attempts by the token of the grant.
+
+    Nothing is read in the first attempt, and nothing is written for an agent that uses no services. Methods that read
+    raise RedisUnavailable.
+    """
+
+    def __init__(self, client: Redis, session_id: str, grant: Grant) -> None:
+        super().__init__(client, session_id, grant.number, begun_before=grant.grants > 1)
+        self._session_id = session_id
+        self._grant = grant
+
+    def store_answer(self, name: str, answer: str, *, spent: Usage | None = None) -> None:
+        """Store an answer for later attempts, and the usage of this attempt so far; None: it is reported already."""
+        self.store_now({name: answer, **self._account(spent)})
+
+    def store_usage(self, spent: Usage) -> None:
+        """Store the usage of this attempt so far, which would be lost if the attempt failed."""
+        self.store_now(self._account(spent))
+
+    def record_hit(self, hit: GuardHit, *, spent: Usage | None) -> None:
+        """Store an answer that a guard refused, with the event of the hit, and the usage of this attempt so far.
+
+        Raises:
+            LeaseLost: Another worker has the turn, or it is no longer needed.
+        """
+        stored = {**hit.answer, **self._account(spent)}
+        if not record_hit(self._client, self._session_id, self._grant, hit, stored):
+            raise LeaseLost(self._session_id, self._grant.number)
+        self.add_written(stored)
+
+    def accounts(self) -> dict[str, Usage]:
+        """Return the reported usage of all attempts, this one and earlier ones. Raises CorruptSession."""
+        part = f"finished calls of turn {self._grant.number}"
+        return {
+            token: read_stored(Usage, text, session_id=self._session_id, part=part)
+            for token, text in self.find_by_prefix(USAGE_KEY_PREFIX).items()
+        }
+
+    def _account(self, spent: Usage | None) -> dict[str, str]:
+        """Return the entry of the journal with the usage of this attempt; empty for None."""
+        return {} if spent is None else {USAGE_KEY_PREFIX + self._grant.token: spent.model_dump_json()}
+
+
+class TurnServicesFactory:
     """Factory of the turn services of a process.
 
     Args:
@@ -109,158 +151,68 @@ class GrantServicesFactory:
         self.review_files = review_files
         self.model_instrumentation = model_instrumentation
 
-    def create(
-        self, session_id: str, grant: Grant, participant: str, *, records: bool = False
-    ) -> GrantServices:
-        """Return the turn services of one grant; `records`: the session records its calls."""
-        recorder = TurnRecorder(tuple(self.secrets)) if records else None
-        return GrantServices(self, session_id, grant, participant, recorder)
+    def open_journal(self, session_id: str, grant: Grant) -> TurnJournal:
+        """Return the call journal of a turn."""
+        return TurnJournal(self.client, session_id, grant)
 
+    def open_recorder(self) -> TurnRecorder:
+        """Return the recorder of a turn."""
+        return TurnRecorder(tuple(self.secrets))
 
-@dataclass(slots=True)
-class GrantServices:
-    """Turn services of one grant. Nothing is read or written for an agent that uses none."""
-
-    factory: GrantServicesFactory
-    session_id: str
-    grant: Grant
-    participant: str
-    #: Recorder of the calls; None: the session does not record them.
-    recorder: TurnRecorder | None = None
-    journal: CallJournal | None = field(default=None, init=False)
-
-    def open_services(self, rate_of: RateOf, *, streams: bool = True) -> TurnServices:
-        """Create the turn services of an agent.
+    def open_services(
+        self,
+        session_id: str,
+        grant: Grant,
+        participant: str,
+        journal: TurnJournal,
+        recorder: TurnRecorder | None,
+        *,
+        rate_of: RateOf,
+        streams: bool,
+    ) -> TurnServices:
+        """Return the services of an agent for a turn.
 
         Args:
+            session_id: The session.
+            grant: The grant of the turn.
+            participant: The participant whose turn it is.
+            journal: The call journal of the turn.
+            recorder: Recorder of the calls; None: the session does not record them.
             rate_of: Function that returns the rate limits of the fallback models.
             streams: Whether readers are shown the answer while it is written.
 
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        instrument = self.factory.model_instrumentation
-        notes = ParticipantNote(self.factory.client, self.session_id, self.participant)
+        journal.load()  # an outage here is no failure of the agent
+        instrument = self.model_instrumentation
+        notes = ParticipantNote(self.client, session_id, participant)
         return TurnServices(
-            self._open(),
-            self.open_listener() if streams else None,
-            notes if self.recorder is None else self.recorder.record_notes(notes),
-            tool_listener=ToolEventWriter(
-                self.factory.client, self.session_id, self.grant, self.participant, self.factory.secrets
-            ),
-            rate_limiter=ModelRateLimiter(self.factory.client, rate_of),
-            review_files=self.factory.review_files,
-            usage_key=USAGE_KEY_PREFIX + self.grant.token,
+            journal,
+            self.open_listener(session_id, grant, participant) if streams else None,
+            notes if recorder is None else recorder.record_notes(notes),
+            tool_listener=ToolEventWriter(self.client, session_id, grant, participant, self.secrets),
+            rate_limiter=ModelRateLimiter(self.client, rate_of),
+            review_files=self.review_files,
+            usage_key=USAGE_KEY_PREFIX + grant.token,
             instrumentation=instrument() if instrument else None,
-            observer=self.recorder,
-            confirm_turn=self.confirm_turn,
+            observer=recorder,
+            confirm_turn=partial(self._confirm_turn, session_id, grant),
         )
 
-    def open_listener(self) -> OutputListener | None:
-        """Return the listener of the live output; None: nobody follows.
+    def open_listener(self, session_id: str, grant: Grant, participant: str) -> OutputListener | None:
+        """Return the listener of the live output; None: nobody follows. Raises RedisUnavailable."""
+        return self.publisher.writer(session_id, grant, participant)
 
-        Raises:
-            RedisUnavailable: Redis does not answer.
-        """
-        return self.factory.publisher.writer(self.session_id, self.grant, self.participant)
-
-    async def confirm_turn(self) -> None:
+    async def _confirm_turn(self, session_id: str, grant: Grant) -> None:
         """Check that this worker still has the turn.
 
         Raises:
             AgentFailed: Another worker has the turn, it is no longer needed, or Redis does not answer.
         """
         try:
-            has_turn = await asyncio.to_thread(self.factory.renew, self.session_id, self.grant)
+            has_turn = await asyncio.to_thread(self.renew, session_id, grant)
         except (RedisError, StateError) as error:
             raise AgentFailed(f"the lease of the turn cannot be checked: {error}") from error
         if not has_turn:
             raise AgentFailed("lease lost, the call is not made")
-
-    def _open(self) -> CallJournal:
-        if (
-            self.journal is None
-        ):  # an agent that is called twice in one attempt continues with the same journal
-            self.journal = CallJournal(
-                self.factory.client, self.session_id, self.grant.number, begun_before=self.grant.grants > 1
-            )
-        return self.journal
-
-    def recall_answer(self, name: str) -> str | None:
-        """Return an answer that this attempt or an earlier one has stored under this name; None: there is none.
-
-        Raises:
-            RedisUnavailable: Redis does not answer.
-        """
-        if self.journal is None and self.grant.grants > 1:
-            self._open()
-        return None if self.journal is None else self.journal.get_answer(name)
-
-    def store_answer(self, name: str, answer: str, *, spent: Usage | None = None) -> None:
-        """Store an answer for later attempts of the turn.
-
-        Args:
-            name: Name of the answer.
-            answer: The answer.
-            spent: Usage of this attempt so far; None: it is reported already.
-
-        Raises:
-            RedisUnavailable: Redis does not answer.
-        """
-        self._open().store_now({name: answer, **self._account(spent)})
-
-    def store_usage(self, spent: Usage) -> None:
-        """Store the usage of this attempt so far, which would be lost if the attempt failed."""
-        self._open().store_now(self._account(spent))
-
-    def recall_answers(self, prefix: str) -> dict[str, str]:
-        """Return the stored answers whose names start with `prefix`, by the rest of the name.
-
-        Raises:
-            RedisUnavailable: Redis does not answer.
-        """
-        if self.journal is None and self.grant.grants > 1:
-            self._open()
-        return {} if self.journal is None else self.journal.find_by_prefix(prefix)
-
-    def record_hit(self, hit: GuardHit, *, spent: Usage | None) -> None:
-        """Store an answer that a guard refused, with the event of the hit, and the usage of this attempt so far.
-
-        Raises:
-            LeaseLost: Another worker has the turn, or it is no longer needed.
-            RedisUnavailable: Redis does not answer.
-        """
-        stored = {**hit.answer, **self._account(spent)}
-        if not record_hit(self.factory.client, self.session_id, self.grant, hit, stored):
-            raise LeaseLost(self.session_id, self.grant.number)
-        self._open().add_written(stored)
-
-    def _account(self, spent: Usage | None) -> dict[str, str]:
-        """Return the entry of the journal with the usage of this attempt; empty for None."""
-        return {} if spent is None else {USAGE_KEY_PREFIX + self.grant.token: spent.model_dump_json()}
-
-    def accounts(self) -> dict[str, Usage]:
-        """Return the reported usage of all attempts, this one and earlier ones, by the token of the grant.
-
-        Raises:
-            RedisUnavailable: Redis does not answer.
-            CorruptSession: A stored record is invalid.
-        """
-        if self.journal is None and self.grant.grants > 1:
-            self._open()
-        stored_accounts = self.journal.find_by_prefix(USAGE_KEY_PREFIX) if self.journal is not None else {}
-        part = f"finished calls of turn {self.grant.number}"
-        return {
-            token: read_stored(Usage, text, session_id=self.session_id, part=part)
-            for token, text in stored_accounts.items()
-        }
-
-    def extend_ttl(self, wait_ms: int) -> None:
-        """Keep the stored data for `wait_ms` milliseconds, because a parked turn needs it later."""
-        if self.journal is not None:
-            self.journal.extend_ttl(wait_ms)
-
-    def delete_data(self) -> None:
-        """Delete the stored data, because the turn is written and needs no other attempt."""
-        if self.journal is not None:
-            self.journal.close()

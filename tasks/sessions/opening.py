@@ -40,8 +40,8 @@ from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.requests import Opening
 from ...state.sessions.store import SessionStore
+from ..ports import active_span
 from ..runtime.graph import TaskGraph, ignore_broker_outage
-from ..runtime.tracing import active_span
 from ..views.session_views import SessionFacts
 
 log = logging.getLogger(__name__)

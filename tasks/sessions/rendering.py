@@ -21,7 +21,7 @@ from ...models.sessions.stop_conditions import Converged
 from ...models.text.words import count_of
 from ...state.redis.readers import converting_to_corrupt, read_object
 from ...state.sessions.records import SessionState
-from ..planning.closing import read_progress
+from ..planning.decide import read_progress
 from ..views.session_views import SessionFacts
 from .task_tree import GrantOutcome, TaskNode, TaskTree, read_tree
 

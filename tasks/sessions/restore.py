@@ -83,8 +83,8 @@ def _index_session(client: Redis, session_id: str, state: SessionState) -> Sessi
     if state.status is not CollabStatus.DRAFT:
         index.live.add(session_id, facts.collab.mode)
     index.live.set_suspended(session_id, facts.collab.mode, suspended=state.status is CollabStatus.SUSPENDED)
-    for asked in read_all_questions(facts, state):
-        inbox.add(asked.inbox_entries(), at_ms=asked.parking.parked_ms)
+    for parked in read_all_questions(facts, state):
+        inbox.add(parked.inbox_entries(), at_ms=parked.parking.parked_ms)
     return facts
 
 

@@ -1,11 +1,14 @@
-"""The sweep of sessions: dispatch of due work whose messages were lost.
+"""The sweep of sessions: dispatch of due work whose messages were lost, and takeover of the turns of lost workers.
 
 The sweep runs in every worker, claims due sessions and dispatches the work they wait for. It never executes a
 turn, so a slow agent cannot block it. Two concurrent sweeps do no harm. The sweep, not the broker, guarantees
-that every session ends.
+that every session ends. A message that still waits in the queue is not sent again, however long it waits
+(`state/sessions/index.py`).
 
-A message that still waits in the queue is not sent again, however long it waits
-(`state/sessions/queue_progress.py`).
+A lost process is one that was seen to end, or whose heartbeat has stopped; after a shutdown it works on no session. Its
+sessions are checked like those whose messages were lost: messages that it had taken are sent again, too, before the
+leases of its turns expire. A process that counts as lost and runs after all cannot write: its token is not accepted any
+more.
 """
 
 from __future__ import annotations
@@ -17,16 +20,18 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from ...models.errors import CorruptSession, NewerFormat, RedisUnavailable, SessionNotFound, SymposiaError
-from ...models.metrics import SWEEP_DISPATCHES, StuckReason
+from ...models.metrics import LOST_WORKERS, SWEEP_DISPATCHES, StuckReason
 from ...models.protocol.collab import CollabStatus
 from ...state.log_context import log_context
+from ...state.presence import WorkerPresence
 from ...state.sessions.family import FamilyStore, ParentLink
 from ...state.sessions.live_sessions import StuckSessions, stuck_reason
 from ...state.sessions.records import ScriptAnswer, SessionState
+from ...state.worker_leases import WorkerLeases
 from ..planning.dispatch import send_turns
 from ..runtime.graph import broker_error
 from ..runtime.runtime import Runtime
-from ..turns.other_workers import check_awaited_agents, find_newer_worker
+from ..turns.admission import check_awaited_agents, find_newer_worker
 from ..views.session_views import SessionFacts
 from ..waiting.subsessions.tree import follow_parent
 
@@ -127,7 +132,7 @@ class QueueView:
         Raises:
             RedisUnavailable: Redis does not answer.
         """
-        return cls(runtime, runtime.queue_progress.publish(is_free=is_free()), time.monotonic())
+        return cls(runtime, runtime.stores.queue_progress.publish(is_free=is_free()), time.monotonic())
 
     def find_due_work(self, session_id: str) -> ScriptAnswer:
         """Return the due work of a session, with a probe if one may be sent."""
@@ -135,7 +140,7 @@ class QueueView:
         answer = self.runtime.store.sweep(session_id, grace_ms=grace_ms, taken_ms=self.taken_ms)
         if not answer.held or self.wait_ms:
             return answer
-        refused_ms = self.runtime.queue_progress.probe(grace_ms=grace_ms)
+        refused_ms = self.runtime.stores.queue_progress.probe(grace_ms=grace_ms)
         self.wait_ms = max(refused_ms or grace_ms // 10, self.runtime.index.unfinished() * PAUSE_MS)
         if refused_ms:
             return answer
@@ -166,7 +171,7 @@ def sweep_session(runtime: Runtime, session_id: str, view: QueueView) -> int:
     if link := ParentLink.parse(answer.parent):
         follow_parent(runtime, answer.state, link)
     sent = _dispatch_due_work(runtime, answer, answer.state)
-    runtime.metrics.count(SWEEP_DISPATCHES, amount=sent)
+    runtime.ports.metrics.count(SWEEP_DISPATCHES, amount=sent)
     _report_to_monitors(runtime, answer.state, look_ms)
     return sent
 
@@ -186,7 +191,7 @@ def _dispatch_due_work(runtime: Runtime, answer: ScriptAnswer, state: SessionSta
     if not answer.numbers and not answer.advance:
         return 0
     try:
-        facts = runtime.facts.get_for_state(session_id, state)
+        facts = runtime.sessions.facts.get_for_state(session_id, state)
     except SessionNotFound:
         return 0
     if answer.numbers:
@@ -202,18 +207,18 @@ def _record_end(runtime: Runtime, session_id: str) -> None:
     """Mark a session as ended that was cancelled, or whose worker died after it had ended the session."""
     # The state is read first: a failed read leaves the session to the next sweep.
     has_family = FamilyStore(runtime.store.client).links(session_id).has_family
-    ended = _read_ended(runtime, session_id) if has_family or runtime.tracing is not None else None
+    ended = _read_ended(runtime, session_id) if has_family or runtime.ports.tracing is not None else None
     if ended is not None:
-        runtime.tree.settle_end(runtime, *ended)
-    if runtime.index.mark_ended(session_id) and runtime.tracing is not None and ended is not None:
-        runtime.tracing.end_session(*ended)
+        runtime.sessions.tree.settle_end(runtime, *ended)
+    if runtime.index.mark_ended(session_id) and runtime.ports.tracing is not None and ended is not None:
+        runtime.ports.tracing.end_session(*ended)
 
 
 def _read_ended(runtime: Runtime, session_id: str) -> tuple[SessionFacts, SessionState] | None:
     """Return facts and state of an ended session; None: it has expired or cannot be read."""
     try:
         state = runtime.store.state(session_id)
-        return runtime.facts.get_for_state(session_id, state), state
+        return runtime.sessions.facts.get_for_state(session_id, state), state
     except (SessionNotFound, CorruptSession) as error:
         log.warning("reading the ended session %s failed: %s", session_id, error)
         return None
@@ -227,7 +232,7 @@ def _report_to_monitors(runtime: Runtime, state: SessionState, look_ms: int) -> 
         stuck.add(state.session_id, reason, now_ms=state.now_ms, until_ms=until_ms)
     if state.status is CollabStatus.SUSPENDED:
         # The process that suspended it may have died before it changed the index.
-        mode = runtime.facts.get_for_state(state.session_id, state).collab.mode
+        mode = runtime.sessions.facts.get_for_state(state.session_id, state).collab.mode
         runtime.index.live.set_suspended(state.session_id, mode, suspended=True)
 
 
@@ -237,3 +242,40 @@ def _report_unreadable(runtime: Runtime, session_id: str) -> None:
     # The claim holds the session for the grace time.
     until_ms = now_ms + 3 * runtime.limits.grace_ms
     stuck.add(session_id, StuckReason.UNREADABLE, now_ms=now_ms, until_ms=until_ms)
+
+
+def take_over_lost_workers(runtime: Runtime) -> None:
+    """Take over the turns of all lost processes.
+
+    Raises:
+        RedisUnavailable, OperationalError: The processes that are left are claimed again after some seconds.
+    """
+    leases = WorkerLeases(runtime.store.client)
+    for process in leases.claim_lost():
+        # First: from now on it counts as no worker, and no turn is sent to it.
+        WorkerPresence(runtime.store.client).remove_lost(process)
+        if runtime.graph.routes is not None:
+            runtime.graph.routes.forget()
+        session_ids = leases.sessions_of(process)
+        if session_ids:
+            log.warning("worker %s was lost; taking over its turns in %d sessions", process, len(session_ids))
+        for session_id in session_ids:
+            with log_context(session_id):
+                _take_over_session(runtime, session_id, process)
+        leases.remove(process)
+        runtime.ports.metrics.count(LOST_WORKERS, amount=int(bool(session_ids)))
+
+
+def _take_over_session(runtime: Runtime, session_id: str, process: str) -> None:
+    try:
+        for record in runtime.store.state(session_id).open_turns():
+            if record.process == process and runtime.store.release_lost(session_id, record, process):
+                log.info("turn %s of session %s is free again", record.number, session_id)
+        # Workers that run have begun what they took; only a turn that waits in the queue is sent twice.
+        sweep_session(runtime, session_id, QueueView(runtime, None, time.monotonic(), grace_ms=1))
+    except (RedisUnavailable, broker_error()):
+        raise
+    except SessionNotFound:
+        return
+    except Exception:  # one session that cannot be read must not block the others
+        log.exception("taking over session %s failed; its turns wait for the end of their leases", session_id)

@@ -1,5 +1,12 @@
 """Admission of a turn before it begins: an agent that this worker can run, daily limit of the tenant, rate limit of the model.
 
+An agent that this worker does not know is no attempt of the turn: before `begin`, its message is handed on to the queue
+of a worker that can run the agent. If no running worker knows it, the turn waits, and the sweep checks it again once a
+minute. A worker that starts with the agent finds the turn at once (`state/worker_routes.py`).
+
+An agent that this worker knows but cannot run, because a package, a program or a variable is missing, is handed on, too.
+If no other worker can run it, the turn fails here, with that reason.
+
 Both limits are stored outside the session, in other cluster slots, so they are checked before `begin` and
 booked after the turn. A turn that would wait longer than a second is deferred: it occupies no worker,
 and the sweep sends it again when it is due.
@@ -7,26 +14,29 @@ and the sweep sends it again when it is due.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 from redis import Redis
 
+from ...models.errors import NewerFormat
 from ...models.sessions.limits import SpendingBounds
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import Usage
-from ...state.sessions.records import ScriptAnswer, Shortfall
-from ...state.sessions.requests import GrantRequest
+from ...state.sessions.records import ScriptAnswer, SessionState, Shortfall
+from ...state.sessions.requests import Claim
+from ...state.sessions.turn_records import TurnRecord
 from ...state.usage_limits import Permit, RateLimiter, ReservationAction, Settlement, TenantAccounts
-from ..planning.limits import format_amount, max_turn_spend
+from ...state.worker_routes import RECHECK_MS, AwaitedAgents
+from ..planning.dispatch import format_amount, max_turn_spend
 from ..runtime.graph import TurnCall
 from ..runtime.runtime import Runtime
 from ..runtime.turn_services import wait_for_permit
 from ..views.session_views import SessionFacts
-from .other_workers import leave_to_other_worker
-from .results import PlanNext, TurnEnd
+from .results import TurnEnd
 
 NOTHING = Usage()
 
@@ -118,7 +128,7 @@ def admit_turn(
     facts: SessionFacts,
     call: TurnCall,
     candidates: Sequence[AgentBinding],
-    claim: GrantRequest,
+    claim: Claim,
 ) -> Admission | TurnEnd:
     """Reserve what a turn may need outside its session.
 
@@ -128,11 +138,11 @@ def admit_turn(
     current = _current_agent(runtime, call, candidates)
     if end := leave_to_other_worker(runtime, call, current.agent):
         return end
-    tenant, rate = facts.spec.tenant, runtime.registry.rate_limit(current)
+    tenant, rate = facts.spec.tenant, runtime.agents.registry.rate_limit(current)
     admission = Admission(runtime.store.client, call, claim.token)
     if tenant is not None:
         most = max_turn_spend(
-            facts.spec.limits, [runtime.registry.spending_bound(candidate) for candidate in candidates]
+            facts.spec.limits, [runtime.agents.registry.spending_bound(candidate) for candidate in candidates]
         )
         word = _reserve(runtime, tenant, most, call, claim)
         is_reserved = word in ("reserved", "found")
@@ -140,7 +150,7 @@ def admit_turn(
             admission.may_run = False
             return admission
         if isinstance(word, Shortfall):
-            return TurnEnd("exhausted", follow_up=PlanNext(exhausted=_tenant_limit_reason(tenant, word)))
+            return TurnEnd("exhausted", then="plan", exhausted=_tenant_limit_reason(tenant, word))
         if word == "short":
             return _defer_turn(runtime, call, LOOK_AGAIN_MS)
         admission.tenant, admission.found = tenant, word == "found"
@@ -159,7 +169,7 @@ def admit_turn(
 
 def _current_agent(runtime: Runtime, call: TurnCall, candidates: Sequence[AgentBinding]) -> AgentBinding:
     """Return the agent that has the turn now. Reads the state only if another agent may have taken it."""
-    if len(candidates) == 1 and not runtime.registry.answers_later(candidates[0]):
+    if len(candidates) == 1 and not runtime.agents.registry.answers_later(candidates[0]):
         return candidates[0]
     record = runtime.store.state(call.session).records.get(call.turn)
     return candidates[0].with_agent(record.agent if record else None)
@@ -172,7 +182,7 @@ def _still_needs_worker(runtime: Runtime, call: TurnCall) -> bool:
 
 
 def _reserve(
-    runtime: Runtime, tenant: str, most: SpendingBounds, call: TurnCall, claim: GrantRequest
+    runtime: Runtime, tenant: str, most: SpendingBounds, call: TurnCall, claim: Claim
 ) -> str | Shortfall:
     return TenantAccounts(runtime.store.client).reserve(
         tenant,
@@ -194,3 +204,93 @@ def _tenant_limit_reason(tenant: str, lack: Shortfall) -> StopReason:
     left, wanted = format_amount(lack.unit, lack.left), format_amount(lack.unit, lack.wanted)
     detail = f"tenant {tenant}: {left} left today, but the next turn may use {wanted}"
     return StopReason(code="tenant_budget", detail=detail, broke=True)
+
+
+log = logging.getLogger(__name__)
+
+#: Milliseconds until a turn that a worker of an earlier release can run, which has no queue, is sent again to all.
+_COMMON_QUEUE_DELAY_MS = 500
+#: Milliseconds until a turn is sent again that was handed on to a worker whose agents have just changed.
+_CHANGED_AGENTS_DELAY_MS = 2_000
+
+
+def leave_to_other_worker(runtime: Runtime, call: TurnCall, agent: str) -> TurnEnd | None:
+    """Hand a turn on if this worker cannot run its agent; if no worker knows it, let it wait.
+
+    Returns:
+        The end of this delivery; None: this worker runs the turn, or it needs no agent now.
+
+    Raises:
+        OperationalError: The broker does not answer; the sweep sends the turn again.
+    """
+    routes = runtime.graph.routes
+    if routes is None or runtime.agents.registry.can_run(agent):
+        return None
+    state = runtime.store.state(call.session)
+    record = state.records.get(call.turn)
+    if record is None or record.status not in ("planned", "speaking", "parked"):
+        return None
+    agent = record.agent or agent  # the turn may have been reassigned
+    if runtime.agents.registry.can_run(agent):
+        return None
+    is_known = runtime.agents.registry.knows(agent)
+    queue = routes.to_agent(agent, fresh=True)
+    if queue and not call.handed_on:
+        log.info("turn %s of %s: agent %s is on other workers, handed on", call.turn, call.session, agent)
+        parent = record.parent or call.session
+        runtime.graph.hand_on_turn(call, queue=queue, parent=parent, sent_ms=state.now_ms)
+        return TurnEnd("handed-on")
+    # A reminder or a deadline of a parked turn needs no agent.
+    if record.status == "parked" or (is_known and not queue):
+        return None
+    if queue is None:
+        return _await_agent(runtime, state, record, agent)
+    return _defer_turn(runtime, call, _CHANGED_AGENTS_DELAY_MS if queue else _COMMON_QUEUE_DELAY_MS)
+
+
+def _await_agent(runtime: Runtime, state: SessionState, record: TurnRecord, agent: str) -> TurnEnd:
+    session_id = state.session_id
+    answer = runtime.store.await_agent(session_id, record, agent, delay_ms=RECHECK_MS)
+    if answer.word != "deferred" or answer.due_ms is None:
+        return TurnEnd("busy" if record.status == "speaking" else answer.word)
+    AwaitedAgents(runtime.store.client).add(agent, session_id, now_ms=state.now_ms)
+    runtime.index.set_due_by(session_id, answer.due_ms)
+    if record.lacks is None:
+        log.warning("no worker knows agent %s: turn %s of %s waits for one", agent, record.number, session_id)
+    return TurnEnd("waits", f"waiting: no worker knows agent {agent}")
+
+
+def check_awaited_agents(runtime: Runtime, state: SessionState, due: tuple[int, ...]) -> bool:
+    """Check turns that wait for an agent, before the sweep sends those of them that are due.
+
+    Returns:
+        Whether a turn has changed: one whose agent is known now is due, any other waits again.
+    """
+    changed = False
+    for record in state.open_turns():
+        if record.lacks is None or (routes := runtime.graph.routes) is None:
+            continue
+        is_due = record.number in due
+        # Before the turn is due, a worker that has just announced the agent has asked for this check.
+        if routes.to_agent(record.lacks, fresh=not is_due) is not None:
+            runtime.store.await_agent(state.session_id, record, None)
+            changed = True
+        elif is_due:
+            _await_agent(runtime, state, record, record.lacks)
+            changed = True
+    return changed
+
+
+def wake_awaiting_sessions(runtime: Runtime) -> None:
+    """Make the sessions due that wait for an agent which this worker can run; called at each announcement."""
+    awaited = AwaitedAgents(runtime.store.client)
+    for agent in awaited.names():
+        if runtime.agents.registry.can_run(agent):
+            for session_ids in awaited.take(agent):
+                runtime.index.set_all_due_by(session_ids, 0)
+
+
+def find_newer_worker(runtime: Runtime, error: NewerFormat) -> str:
+    """Return the queue of a running worker that reads the format of a session; '': there is none."""
+    routes = runtime.graph.routes
+    return (routes.to_format(error.written) if routes is not None else None) or ""

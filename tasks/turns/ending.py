@@ -1,4 +1,7 @@
-"""Ends of a granted turn: commit (with the next step if it is certain), return, or final failure."""
+"""Ends of a granted turn: commit (with the next step if it is certain), return, or final failure.
+
+The record of a turn, in a session that records its calls, is written before the turn itself.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,29 @@ from dataclasses import replace
 from functools import partial
 
 from pydantic import JsonValue
+from redis.exceptions import RedisError
 
 from ...models.errors import AgentError, StateError
 from ...models.metrics import TurnOutcomeLabel
 from ...models.modes import mode_of
 from ...models.sessions.options import AfterRetries
 from ...models.turns.turn import OutcomeKind, TurnOutcome, TurnResult
+from ...state.sessions.archiving import MOST_TURN_BYTES, RecordingStore
 from ...state.sessions.records import ScriptAnswer
 from ...state.sessions.requests import JournalNote, PlanWrite
 from ..planning.advance import advance, dispatch_plan, plan_next
 from ..planning.dispatch import dispatch_turns, redispatch_waiting
 from ..runtime.runtime import Boundary, Runtime
-from .active_turn import ActiveTurn, count_end, retry_during_outage, write_deadline
-from .recording import record_turn
-from .results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_commit, summarize_failure, summarize_return
+from .results import (
+    FAILURE_EFFECTS,
+    WRITTEN,
+    TurnEnd,
+    describe_faults,
+    summarize_commit,
+    summarize_failure,
+    summarize_return,
+)
+from .turn import Turn, count_end, retry_during_outage
 
 log = logging.getLogger(__name__)
 
@@ -30,7 +42,7 @@ MAX_RETRY_AFTER_S = 3_600.0
 
 def commit_turn(
     runtime: Runtime,
-    active_turn: ActiveTurn,
+    turn: Turn,
     kind: OutcomeKind,
     outcome: TurnOutcome | None = None,
     *,
@@ -39,115 +51,109 @@ def commit_turn(
 ) -> TurnEnd:
     """Write a turn, together with the next step if that is certain."""
     outcome = outcome or TurnOutcome()
-    words = active_turn.message_builder
+    words = turn.message_builder()
     result = words.result(kind, outcome, error=error)
-    if active_turn.recalled_memory is not None:
-        result = runtime.memory.add_statements(active_turn.recalled_memory, result, outcome)
-    others = {**active_turn.accounts()}
-    others.pop(active_turn.grant.token, None)
-    speech = replace(words.build_output(result, outcome, now=active_turn.now()), others=others, notes=notes)
-    write = _plan_ahead(runtime, active_turn, result)
-    record_turn(runtime, active_turn, result)
-    runtime.fault_hook(Boundary.BEFORE_COMMIT, active_turn.session_id, active_turn.grant.number)
+    if turn.recall is not None:
+        result = runtime.ports.memory.add_statements(turn.recall, result, outcome)
+    others = {**turn.journal.accounts()}
+    others.pop(turn.grant.token, None)
+    speech = replace(words.build_output(result, outcome, now=turn.now()), others=others, notes=notes)
+    write = _plan_ahead(runtime, turn, result)
+    record_turn(runtime, turn, result)
+    runtime.fault_hook(Boundary.BEFORE_COMMIT, turn.session_id, turn.number)
     answer = retry_during_outage(
-        partial(runtime.store.commit, active_turn.session_id, active_turn.grant, speech, then=write),
-        until=write_deadline(runtime, active_turn),
-        what=f"turn {active_turn.grant.number} of {active_turn.session_id}",
+        partial(runtime.store.commit, turn.session_id, turn.grant, speech, then=write),
+        until=turn.write_deadline,
+        what=f"turn {turn.number} of {turn.session_id}",
     )
-    runtime.fault_hook(Boundary.AFTER_COMMIT, active_turn.session_id, active_turn.grant.number)
+    runtime.fault_hook(Boundary.AFTER_COMMIT, turn.session_id, turn.number)
     is_written = answer.word in WRITTEN
     if is_written:
-        active_turn.services.delete_data()
-        count_end(runtime, active_turn, TurnOutcomeLabel(kind.value))
-    else:
-        count_end(runtime, active_turn, TurnOutcomeLabel.REFUSED, refused=answer.word)
-    active_turn.admission.is_written = is_written
-    active_turn.admission.record_end(answer, outcome.usage, done=is_written)
-    _continue_session(runtime, active_turn, answer, write)
+        turn.journal.close()
+    count_end(runtime, turn, TurnOutcomeLabel(kind.value), refused="" if is_written else answer.word)
+    turn.admission.is_written = is_written
+    turn.admission.record_end(answer, outcome.usage, done=is_written)
+    _continue_session(runtime, turn, answer, write)
     return summarize_commit(answer.word, kind, outcome)
 
 
-def _plan_ahead(runtime: Runtime, active_turn: ActiveTurn, result: TurnResult) -> PlanWrite | None:
+def _plan_ahead(runtime: Runtime, turn: Turn, result: TurnResult) -> PlanWrite | None:
     """Return the next step, which is written together with the turn to save a round trip.
 
     The next step waits for all parallel turns, except in a swarm: there it is outdated only if one of them
     has closed in the meantime. It also waits for what the turn writes to memory.
     """
-    if active_turn.recalled_memory is not None and active_turn.recalled_memory.has_owner:
+    if turn.recall is not None and turn.recall.has_owner:
         return None
-    beside_others = len(active_turn.state.open_turns()) > 1
-    if beside_others and mode_of(active_turn.facts.collab.mode).has_rounds:
+    beside_others = len(turn.state.open_turns()) > 1
+    if beside_others and mode_of(turn.facts.collab.mode).has_rounds:
         return None
     try:
         return plan_next(
-            active_turn.facts,
-            active_turn.state,
-            parent=active_turn.task_id,
+            turn.facts,
+            turn.state,
+            parent=turn.task.id,
             retention_ms=runtime.limits.retention_ms,
             said=result,
         )
     except Exception:
         # The output is paid for, so it is written without a next step; `advance` then raises the same error.
-        log.exception("planning after turn %s of %s failed", result.number, active_turn.session_id)
+        log.exception("planning after turn %s of %s failed", result.number, turn.session_id)
         return None
 
 
-def _continue_session(
-    runtime: Runtime, active_turn: ActiveTurn, answer: ScriptAnswer, write: PlanWrite | None
-) -> None:
+def _continue_session(runtime: Runtime, turn: Turn, answer: ScriptAnswer, write: PlanWrite | None) -> None:
     if answer.word not in ("committed", "done"):
         log.info(
             "turn %s of session %s: commit returned `%s`, not planning the next step",
-            active_turn.grant.number,
-            active_turn.session_id,
+            turn.number,
+            turn.session_id,
             answer.word,
         )
         return
-    if write is not None and dispatch_plan(
-        runtime, active_turn.facts, answer, write, parent=active_turn.task_id
-    ):
+    if write is not None and dispatch_plan(runtime, turn.facts, answer, write, parent=turn.task.id):
         return
-    advance(runtime, active_turn.session_id, parent=active_turn.task_id, state=answer.state)
+    advance(runtime, turn.session_id, parent=turn.task.id, state=answer.state)
 
 
 def fail_turn(
-    runtime: Runtime, active_turn: ActiveTurn, error: AgentError, *, notes: tuple[JournalNote, ...] = ()
+    runtime: Runtime, turn: Turn, error: AgentError, *, notes: tuple[JournalNote, ...] = ()
 ) -> TurnEnd:
     """Return the turn for a retry, or apply the failure policy if no attempt is left; `notes` are events of it."""
-    policy, failures = active_turn.policy, active_turn.grant.failures + 1
+    policy, failures = turn.policy, turn.grant.failures + 1
     line = str(error)[:500]
     log.warning(
         "turn %s of session %s failed (attempt %d of %d): %s%s",
-        active_turn.grant.number,
-        active_turn.session_id,
+        turn.number,
+        turn.session_id,
         failures,
         policy.attempts,
         line,
         f"\n{error.origin.traceback}" if error.origin else "",
         extra={"agent_traceback": error.origin.traceback if error.origin else ""},
     )
-    notes = (*notes, *_failure_notes(active_turn, error, line))
+    notes = (*notes, *_failure_notes(turn, error, line))
     if error.retryable and failures < policy.attempts:
         delay_ms = int(max(policy.delay_s(failures), min(error.retry_after_s or 0, MAX_RETRY_AFTER_S)) * 1000)
-        answer = _return_turn(runtime, active_turn, line, delay_ms=delay_ms, notes=notes)
+        answer = _return_turn(runtime, turn, line, delay_ms=delay_ms, notes=notes)
         if answer.due_ms is not None:
-            runtime.index.set_due_by(active_turn.session_id, answer.due_ms)
+            runtime.index.set_due_by(turn.session_id, answer.due_ms)
         if answer.state is not None:
-            redispatch_waiting(runtime.graph, active_turn.facts, answer.state)
+            redispatch_waiting(runtime.graph, turn.facts, answer.state)
         then = f"attempt {failures} of {policy.attempts}, retried in {delay_ms / 1000:g} s"
         return summarize_return(answer.word, line, then)
-    return apply_failure_policy(runtime, active_turn, line, notes)
+    return apply_failure_policy(runtime, turn, line, notes)
 
 
-def _failure_notes(active_turn: ActiveTurn, error: AgentError, line: str) -> tuple[JournalNote, ...]:
+def _failure_notes(turn: Turn, error: AgentError, line: str) -> tuple[JournalNote, ...]:
     """Return journal notes with the place in the agent's own code where the turn failed."""
     if error.origin is None:
         return ()
     data: dict[str, JsonValue] = {
-        "turn_number": active_turn.grant.number,
-        "participant_id": active_turn.planned.participant,
-        "token_id": active_turn.grant.token,
-        "attempt": active_turn.grant.grants,
+        "turn_number": turn.number,
+        "participant_id": turn.planned.participant,
+        "token_id": turn.grant.token,
+        "attempt": turn.grant.grants,
         "type": error.origin.error_type,
         "at": error.origin.place,
         "error": line,
@@ -157,7 +163,7 @@ def _failure_notes(active_turn: ActiveTurn, error: AgentError, line: str) -> tup
 
 def apply_failure_policy(
     runtime: Runtime,
-    active_turn: ActiveTurn,
+    turn: Turn,
     line: str,
     notes: tuple[JournalNote, ...] = (),
     *,
@@ -168,31 +174,31 @@ def apply_failure_policy(
     The messages of `said`, an answer that was refused, stay readable: they are written with the turn, or, if a
     substitute takes over, in the session's journal.
     """
-    policy = active_turn.policy
-    if said is None and not runtime.registry.checks_answers(active_turn.agent):
-        said = active_turn.refused_answer()  # an answer that guards have not checked must not be written
-    if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and active_turn.grant.substitute is None:
-        notes = (*notes, _refused_answer_note(active_turn, said)) if said and said.messages else notes
-        answer = _return_turn(runtime, active_turn, line, delay_ms=0, agent=policy.substitute, notes=notes)
+    policy = turn.policy
+    if said is None and not runtime.agents.registry.checks_answers(turn.agent):
+        said = turn.refused_answer()  # an answer that guards have not checked must not be written
+    if policy.then is AfterRetries.SUBSTITUTE and policy.substitute and turn.grant.substitute is None:
+        notes = (*notes, _refused_answer_note(turn, said)) if said and said.messages else notes
+        answer = _return_turn(runtime, turn, line, delay_ms=0, agent=policy.substitute, notes=notes)
         if answer.word == "retried" and answer.state is not None:
-            dispatch_turns(runtime.graph, active_turn.facts, answer.state, [active_turn.grant.number])
+            dispatch_turns(runtime.graph, turn.facts, answer.state, [turn.number])
         then = f"agent {policy.substitute!r} takes over"
         return summarize_return(answer.word, line, then, is_last=True)
     kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
     outcome = TurnOutcome(
-        messages=said.messages if said else (), usage=said.usage if said else active_turn.own_usage
+        messages=said.messages if said else (), usage=said.usage if said else turn.own_usage
     )
-    end = commit_turn(runtime, active_turn, kind, outcome, error=line, notes=notes)
+    end = commit_turn(runtime, turn, kind, outcome, error=line, notes=notes)
     if end.word not in WRITTEN:
         return end
     return summarize_failure(end.word, line, FAILURE_EFFECTS[kind], is_last=True, kind=kind)
 
 
-def _refused_answer_note(active_turn: ActiveTurn, said: TurnOutcome) -> JournalNote:
+def _refused_answer_note(turn: Turn, said: TurnOutcome) -> JournalNote:
     data: dict[str, JsonValue] = {
-        "turn_number": active_turn.grant.number,
-        "participant_id": active_turn.planned.participant,
-        "token_id": active_turn.grant.token,
+        "turn_number": turn.number,
+        "participant_id": turn.planned.participant,
+        "token_id": turn.grant.token,
         "text": "\n\n".join(draft.content for draft in said.messages),
     }
     return JournalNote("output.refused", data)
@@ -200,7 +206,7 @@ def _refused_answer_note(active_turn: ActiveTurn, said: TurnOutcome) -> JournalN
 
 def _return_turn(
     runtime: Runtime,
-    active_turn: ActiveTurn,
+    turn: Turn,
     line: str,
     *,
     delay_ms: int,
@@ -208,37 +214,70 @@ def _return_turn(
     agent: str = "",
 ) -> ScriptAnswer:
     answer = runtime.store.fail(
-        active_turn.session_id,
-        active_turn.grant,
+        turn.session_id,
+        turn.grant,
         delay_ms=delay_ms,
         error=line,
         agent=agent,
-        spent=active_turn.accounts(),
+        spent=turn.journal.accounts(),
         notes=notes,
     )
-    active_turn.admission.record_end(
-        answer, active_turn.own_usage, done=answer.word == "retried", keep_ms=delay_ms
-    )
-    if answer.word == "retried":
-        count_end(runtime, active_turn, TurnOutcomeLabel.RETRIED)
-    else:
-        count_end(runtime, active_turn, TurnOutcomeLabel.REFUSED, refused=answer.word)
+    is_returned = answer.word == "retried"
+    turn.admission.record_end(answer, turn.own_usage, done=is_returned, keep_ms=delay_ms)
+    count_end(runtime, turn, TurnOutcomeLabel.RETRIED, refused="" if is_returned else answer.word)
     return answer
 
 
-def book_lost_turn(runtime: Runtime, active_turn: ActiveTurn) -> None:
+def book_lost_turn(runtime: Runtime, turn: Turn) -> None:
     """Book the usage of a turn whose lease this worker has lost."""
-    accounts = active_turn.accounts()
-    if not accounts and active_turn.admission.tenant is None:
+    accounts = turn.journal.accounts()
+    if not accounts and turn.admission.tenant is None:
         return
     try:
-        answer = runtime.store.book_usage(active_turn.session_id, active_turn.grant, accounts)
+        answer = runtime.store.book_usage(turn.session_id, turn.grant, accounts)
     except StateError as error:
         log.warning(
             "recording the usage of turn %s of session %s failed: %s",
-            active_turn.grant.number,
-            active_turn.session_id,
+            turn.number,
+            turn.session_id,
             error,
         )
         return
-    active_turn.admission.record_end(answer, active_turn.own_usage, done=False)
+    turn.admission.record_end(answer, turn.own_usage, done=False)
+
+
+def record_turn(runtime: Runtime, turn: Turn, result: TurnResult) -> None:
+    """Store the record of a turn, if its session records its calls.
+
+    A record that is too large is cut. If Redis is unavailable, the turn is written without a record.
+    """
+    recorder = turn.recorder
+    if recorder is None:
+        return
+    token = turn.grant.token
+    record = recorder.build(
+        turn.planned, token=token, binding=turn.binding, result=result, journal=turn.journal
+    )
+    texts = (it.model_dump_json(exclude_defaults=True) for it in (record, record.cut()))
+    store = RecordingStore(runtime.store.client)
+    try:
+        for text in texts:
+            if len(text.encode()) <= MOST_TURN_BYTES and store.add(
+                turn.session_id, token, text, keep_ms=runtime.limits.retention_ms
+            ):
+                return
+        log.warning("turn %s of session %s: no room for its record", turn.number, turn.session_id)
+    except (RedisError, StateError) as error:
+        log.warning(
+            "turn %s of session %s: storing its record failed, it cannot be replayed: %s",
+            turn.number,
+            turn.session_id,
+            error,
+        )
+
+
+def refuse_output(runtime: Runtime, turn: Turn, outcome: TurnOutcome, faults: tuple[str, ...]) -> TurnEnd:
+    """Apply the failure policy to a turn without a valid output; its text stays readable."""
+    line = describe_faults(faults)
+    log.warning("turn %s of session %s failed: %s", turn.number, turn.session_id, line)
+    return apply_failure_policy(runtime, turn, line, said=outcome)

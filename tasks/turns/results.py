@@ -1,24 +1,36 @@
-"""Results of a turn: messages of the dialog, result for planners, summary for monitors. Pure."""
+"""Results of a turn: messages of the dialog, result for planners, summary for monitors, output of the session. Pure.
+
+In a session without a required output, this costs one comparison per turn.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal
 
 from ...alignment.turn_format import read_marks
+from ...models.outputs.required import RequiredOutput
 from ...models.protocol.dialog import Message, build_turn_message
 from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.stop_conditions import StopReason
 from ...models.text.redact import excerpt
 from ...models.text.words import count_of
-from ...models.turns.turn import DraftMessage, OutcomeKind, TurnOutcome, TurnResult, Usage
+from ...models.turns.turn import DraftMessage, OutcomeKind, TurnContext, TurnOutcome, TurnResult, Usage
 from ...models.turns.waiting import Awaits, ParkedQuestion
 from ...state.sessions.records import SessionState
 from ...state.sessions.requests import TurnOutput
-from ..planning.past_turns import format_record
-from ..views.outputs import has_valid_output
 from ..views.session_views import SessionFacts
+
+#: Fields of a result that its event has, or that the plan has.
+_KNOWN = {"number", "participant", "kind", "usage", "left_out", "error", "item", "remember"}
+
+
+def format_record(result: TurnResult) -> str:
+    """Return the part of a result that only planners and stop conditions need, as JSON; empty: no such part."""
+    text = result.model_dump_json(exclude=_KNOWN, exclude_defaults=True)
+    return "" if text == "{}" else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,32 +140,6 @@ _MEANINGS = {
 
 
 @dataclass(frozen=True, slots=True)
-class PlanNext:
-    """The session's next step must be planned.
-
-    Attributes:
-        state: The session as the script left it; None: read it.
-        exhausted: The budget that ends the session.
-    """
-
-    state: SessionState | None = None
-    exhausted: StopReason | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class WakeParked:
-    """Follow-up: the turn is parked, and work is due for it.
-
-    Attributes:
-        facts: Collab and specification of the session.
-        state: The session after the script.
-    """
-
-    facts: SessionFacts
-    state: SessionState
-
-
-@dataclass(frozen=True, slots=True)
 class TurnEnd:
     """Result of one delivery of a turn.
 
@@ -163,7 +149,12 @@ class TurnEnd:
         failed: A failure exhausted the turn's attempts, or ended its session.
         retried: The attempt failed, and the turn is run again.
         awaits: Who the turn waits for; None: this delivery did not park it.
-        follow_up: Work after this delivery that does not belong to the turn itself.
+        then: Work after this delivery that does not belong to the turn itself: planning of the session's next
+            step, or what is due for the parked turn.
+        state: For this work: the session as the script left it; None: read it.
+        exhausted: For planning: the budget that ends the session.
+        outcome: Outcome of the attempt for traces; empty: `word`.
+        error: Error of a failed attempt, without secrets; empty: it did not fail.
     """
 
     word: str
@@ -171,10 +162,10 @@ class TurnEnd:
     failed: bool = False
     retried: bool = False
     awaits: Awaits | None = None
-    follow_up: PlanNext | WakeParked | None = None
-    #: Outcome of the attempt for traces; empty: `word`.
+    then: Literal["", "plan", "wake"] = ""
+    state: SessionState | None = None
+    exhausted: StopReason | None = None
     outcome: str = ""
-    #: Error of a failed attempt, without secrets; empty: it did not fail.
     error: str = ""
 
     @property
@@ -223,3 +214,57 @@ def summarize_return(word: str, error: str, then: str, *, is_last: bool = False)
 
 def _failure(error: str) -> str:
     return f"failed: {excerpt(error, MAX_ERROR)}"
+
+
+#: Maximum characters of a refused answer repeated to its agent, and of the faults in an error.
+_MOST_SHOWN = 20_000
+_MOST_FAULTS = 400
+
+
+def read_output(rule: RequiredOutput | None, planned: PlannedTurn, outcome: TurnOutcome) -> TurnOutcome:
+    """Return the outcome with the data that its text contains, if the data is a valid output.
+
+    In a turn that must give the output, invalid data is kept, too.
+    """
+    if rule is None or outcome.question or not _may_give(rule, planned):
+        return outcome
+    read, faults = rule.read(outcome)
+    return outcome if faults and not planned.output else read
+
+
+def find_output_faults(
+    rule: RequiredOutput | None, planned: PlannedTurn, outcome: TurnOutcome
+) -> tuple[str, ...]:
+    """Return what is wrong with the output of a turn that must give it; empty: nothing, or it need not."""
+    if rule is None or not planned.output or outcome.question:
+        return ()
+    return rule.read(outcome)[1]
+
+
+def has_valid_output(rule: RequiredOutput | None, planned: PlannedTurn, outcome: TurnOutcome) -> bool:
+    """Return whether the data of a turn is valid as the output of the session."""
+    if rule is None or outcome.output is None or not _may_give(rule, planned):
+        return False
+    return not rule.find_faults(outcome.output)
+
+
+def _may_give(rule: RequiredOutput, planned: PlannedTurn) -> bool:
+    """Return whether a turn may give the output; a closing turn may replace that of a participant who has left."""
+    return planned.output or rule.may_come_from(planned.participant)
+
+
+def ask_for_correction(context: TurnContext, outcome: TurnOutcome, faults: tuple[str, ...]) -> TurnContext:
+    """Return the context in which the agent is asked for the output again, with the faults of its answer."""
+    said = "\n\n".join(draft.content for draft in outcome.messages)[:_MOST_SHOWN]
+    listed = "\n".join(f"- {fault}" for fault in faults)
+    parts = [
+        context.instruction,
+        f"Your answer is not valid under the required JSON schema:\n{listed}",
+        f"Answer again, with the whole result. Your answer was:\n\n{said or 'PASS'}",
+    ]
+    return context.model_copy(update={"instruction": "\n\n".join(filter(None, parts))})
+
+
+def describe_faults(faults: tuple[str, ...]) -> str:
+    """Return the faults of an output in one line, for an error."""
+    return f"must be valid under the JSON schema of the session's output: {'; '.join(faults)}"[:_MOST_FAULTS]

@@ -1,37 +1,30 @@
-"""Views of a session for planners and agents, built from its state in Redis. Pure.
+"""Settings of a session, and its view for planners, built from its state in Redis. Pure.
 
 This module parses the parts of a turn that scripts do not decode: plan, result, question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TypeVar
 
-from ...alignment.turn_format import add_format_instruction
 from ...models.errors import CorruptSession, InvalidInput
-from ...models.memory.recall import MemoryView
 from ...models.modes import mode_of
 from ...models.protocol.collab import Collab, Participant
-from ...models.protocol.dialog import Message
 from ...models.sessions.plan import OpenTurn, PlannedTurn, SessionView, Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.turns.asked_people import people_of
-from ...models.turns.decision_ledger import DecisionLedger
 from ...models.turns.turn import (
-    REVIEW_PARAMETER,
-    Expects,
     OutcomeKind,
     RemainingBudget,
-    TurnContext,
     TurnResult,
     Usage,
 )
 from ...models.turns.waiting import ParkedQuestion
-from ...state.redis.readers import converting_to_corrupt, read_all_stored, read_object, read_stored
-from ...state.sessions.records import Grant, SessionState
+from ...state.redis.readers import converting_to_corrupt, read_object, read_stored
+from ...state.sessions.records import SessionState
 from ...state.sessions.steering import SessionDocuments
 from ...state.sessions.turn_records import TurnRecord, sum_usage
 
@@ -212,99 +205,4 @@ def session_view(facts: SessionFacts, state: SessionState, *, said: TurnResult |
         open=tuple(open_turns),
         totals=_totals(state, closed=closed, skipped=skipped, rounds=rounds, usage=usage),
         turns_left=None,
-    )
-
-
-def _ledger(
-    facts: SessionFacts, state: SessionState, planned: PlannedTurn, totals: Totals
-) -> DecisionLedger | None:
-    """Return the ledger for the turn of an orchestrator; None: another turn."""
-    ledger_of_turn = mode_of(facts.collab.mode).ledger
-    if ledger_of_turn is None or planned.expects is not Expects.DECISION:
-        return None
-    view = replace(
-        initial_view(facts),
-        state=read_object(state.planner, session_id=state.session_id, part="planner"),
-        totals=totals,
-    )
-    rounds_left = facts.spec.stop.remaining(totals).rounds
-    with converting_to_corrupt(state.session_id, "planner"):
-        return ledger_of_turn(view).model_copy(update={"rounds_left": rounds_left})
-
-
-def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> RemainingBudget:
-    """Return the budget of this turn: in each limited unit, at most its reservation."""
-    left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
-    own: dict[str, int] = {}
-    if left.tokens is not None:
-        own["tokens"] = record.reserved.tokens
-    if left.cost_micros is not None:
-        own["cost_micros"] = record.reserved.cost
-    return left.model_copy(update=own) if own else left
-
-
-#: Number of messages that a turn of a review gets: all, so that the opening is among them.
-_REVIEW_WINDOW = 1_000
-
-
-def granted_window(facts: SessionFacts, window: int) -> int:
-    """Return the number of messages that a turn must read, so that its agent can be shown `window` messages."""
-    return max(window, _REVIEW_WINDOW) if window and REVIEW_PARAMETER in facts.spec.parameters else window
-
-
-def newest_messages(messages: Sequence[T], window: int, *, is_first_pinned: bool) -> Sequence[T]:
-    """Return the newest messages; a pinned first one takes the place of the oldest of them."""
-    if not window:
-        return ()
-    if not is_first_pinned or len(messages) <= window:
-        return messages[-window:]
-    return [messages[0], *messages[len(messages) - window + 1 :]]
-
-
-def turn_context(
-    facts: SessionFacts,
-    state: SessionState,
-    grant: Grant,
-    planned: PlannedTurn,
-    *,
-    window: int,
-    timeout_s: float,
-    earlier: Sequence[Message] = (),
-    memory: MemoryView | None = None,
-) -> TurnContext:
-    """Return the context of one turn for its agent, with the newest `window` of the granted messages.
-
-    `earlier`: messages of the session's history, which come before them.
-    """
-    texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
-    binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
-    totals = _totals(
-        state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
-    )
-    return TurnContext(
-        session_id=facts.session_id,
-        mode=facts.collab.mode,
-        mode_prompt=mode.prompt,
-        one_turn_each=mode.one_turn_each,
-        title=facts.collab.title,
-        purpose=facts.collab.purpose,
-        me=facts.roster[planned.participant],
-        roster=facts.participants,
-        approvers=facts.spec.approvers,
-        observers=facts.spec.observers,
-        turn_number=grant.number,
-        attempt=grant.grants,
-        expects=planned.expects,
-        instruction=planned.instruction
-        if planned.output
-        else add_format_instruction(facts.spec.protocol, planned.instruction),
-        scoring=facts.spec.protocol is not None,
-        output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
-        messages=(*earlier, *read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")),
-        ledger=_ledger(facts, state, planned, totals),
-        item=planned.item,
-        parameters={**facts.spec.parameters, **binding.parameters},
-        memory=memory,
-        remaining=_remaining(facts, state, grant, totals),
-        timeout_s=timeout_s,
     )

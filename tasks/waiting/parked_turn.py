@@ -16,21 +16,21 @@ from ...models.turns.guard_holds import Verdict
 from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
 from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending
 from ...state.sessions.records import Grant, SessionState
-from ...state.sessions.turn_records import Accounts, ParkingState, TurnRecord, sum_usage
+from ...state.sessions.turn_records import Accounts, Parking, TurnRecord, sum_usage
 from ...state.turns.parked import InboxEntry, Reply, ReplyRule
-from ..turns.results import MessageBuilder
-from ..views.outputs import find_output_faults, read_output
-from ..views.session_views import SessionFacts, decode_planned_turn, decode_waiting, turn_context
+from ..turns.results import MessageBuilder, find_output_faults, read_output
+from ..views.session_views import SessionFacts, decode_planned_turn, decode_waiting
+from ..views.turn_context import turn_context
 
 
 @dataclass(frozen=True, slots=True)
-class OpenQuestion:
-    """An open question of a parked turn."""
+class ParkedTurn:
+    """A parked turn, with its open question."""
 
     facts: SessionFacts
     state: SessionState
     record: TurnRecord
-    parking: ParkingState
+    parking: Parking
     waiting: ParkedQuestion
     #: The turn as it was planned.
     planned: PlannedTurn
@@ -239,7 +239,7 @@ class OpenQuestion:
         )
 
 
-def read_question(facts: SessionFacts, state: SessionState, number: int) -> OpenQuestion | None:
+def read_question(facts: SessionFacts, state: SessionState, number: int) -> ParkedTurn | None:
     """Return the open question of one turn; None: it is not parked.
 
     Raises:
@@ -249,10 +249,10 @@ def read_question(facts: SessionFacts, state: SessionState, number: int) -> Open
     if record is None or record.parking is None:
         return None
     planned = decode_planned_turn(state, record, facts.roster)
-    return OpenQuestion(facts, state, record, record.parking, decode_waiting(state, record), planned)
+    return ParkedTurn(facts, state, record, record.parking, decode_waiting(state, record), planned)
 
 
-def read_all_questions(facts: SessionFacts, state: SessionState) -> list[OpenQuestion]:
+def read_all_questions(facts: SessionFacts, state: SessionState) -> list[ParkedTurn]:
     """Return the session's open questions, by turn number."""
     found = (read_question(facts, state, number) for number in state.records)
-    return [asked for asked in found if asked is not None]
+    return [parked for parked in found if parked is not None]

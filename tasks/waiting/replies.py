@@ -1,4 +1,4 @@
-"""Replies to questions: lookup of the question, the answer, and the follow-up of the session.
+"""Replies to questions: lookup of the question, the answer, and the follow-up of the session; work done during the wait.
 
 The reply and the follow-up are two steps. The due index has a check of the session soon after the reply, so
 the sweep continues if the process dies in between.
@@ -6,23 +6,26 @@ the sweep continues if the process dies in between.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Protocol
 
 from ...models.errors import InvalidInput, MessageTooLarge, ReplyRefused, SessionNotFound
 from ...models.metrics import TURNS, mode_label
+from ...models.sessions.options import AfterRetries
 from ...models.text.redact import excerpt
+from ...models.turns.turn import OutcomeKind
+from ...models.turns.waiting import ParkedQuestion
 from ...state.metrics import MetricCounts, count_field
 from ...state.sessions.index import SessionIndex
 from ...state.sessions.records import ScriptAnswer, SessionState
 from ...state.sessions.store import SessionStore
-from ...state.turns.parked import Inbox, ParkedTurnStore, Reply
+from ...state.turns.parked import FAR_MS, EventData, Inbox, ParkedTurnStore, Reply, ReplyRule
 from ..planning.dispatch import dispatch_turns
-from ..runtime.graph import TaskGraph, ignore_broker_outage
-from ..runtime.parked_reports import report_wait_end
-from ..views.outputs import describe_faults
+from ..runtime.graph import TaskGraph, ignore_broker_outage, report_wait_end
+from ..turns.results import FAILURE_EFFECTS, TurnEnd, describe_faults, summarize_failure
 from ..views.session_views import SessionFacts
-from .parked_turn import OpenQuestion, read_all_questions
+from .parked_turn import ParkedTurn, read_all_questions
 
 #: Milliseconds until the sweep checks a session after a reply.
 LOOK_IN_MS = 5_000
@@ -58,7 +61,7 @@ class ReplyContext(Protocol):
 
 def find_question(
     facts: SessionFacts, state: SessionState, name: str, *, turn: int | None = None, token: str | None = None
-) -> OpenQuestion:
+) -> ParkedTurn:
     """Return the one open question to `name`: of all, of the given `turn`, or with the given reply `token`.
 
     Raises:
@@ -92,8 +95,8 @@ def find_question(
 
 
 def answer_question(
-    review_context: ReplyContext,
-    asked: OpenQuestion,
+    context: ReplyContext,
+    parked: ParkedTurn,
     text: str,
     *,
     name: str,
@@ -109,27 +112,27 @@ def answer_question(
         InvalidInput: The answer is blank, too long, or not one of the choices.
         ReplyRefused: The question is no longer open; nothing was changed.
     """
-    _check(asked, text, limit_bytes=limit_bytes)
-    if token is not None and token != asked.parking.reply_token:
-        raise ReplyRefused(asked.facts.session_id, name, "foreign")
-    reply = asked.build_answer(text, by=name)
+    _check(parked, text, limit_bytes=limit_bytes)
+    if token is not None and token != parked.parking.reply_token:
+        raise ReplyRefused(parked.facts.session_id, name, "foreign")
+    reply = parked.build_answer(text, by=name)
     if sent_by is not None:
         reply = replace(reply, about={**reply.about, "sent_by": sent_by})
-    word = end_wait(review_context, asked, reply, f"answered by {excerpt(name)}").word
+    word = end_wait(context, parked, reply, f"answered by {excerpt(name)}").word
     if word == "missing":
-        raise SessionNotFound(asked.facts.session_id)
+        raise SessionNotFound(parked.facts.session_id)
     if word not in ENDED:
-        raise ReplyRefused(asked.facts.session_id, name, _REFUSALS[word])
+        raise ReplyRefused(parked.facts.session_id, name, _REFUSALS[word])
 
 
 def end_wait(
-    review_context: ReplyContext, asked: OpenQuestion, reply: Reply, summary: str, *, failed: bool = False
+    context: ReplyContext, parked: ParkedTurn, reply: Reply, summary: str, *, failed: bool = False
 ) -> ScriptAnswer:
     """Send a reply and, if it was accepted, dispatch the session's next work.
 
     Args:
-        review_context: Services of this process.
-        asked: The question.
+        context: Services of this process.
+        parked: The question.
         reply: The end of the wait.
         summary: How it ended, for monitors; without dialog text.
         failed: The turn failed.
@@ -137,37 +140,37 @@ def end_wait(
     Returns:
         The answer of the script.
     """
-    session_id = asked.facts.session_id
-    review_context.index.set_due_by(session_id, asked.state.now_ms + LOOK_IN_MS)
-    client = review_context.store.client
+    session_id = parked.facts.session_id
+    context.index.set_due_by(session_id, parked.state.now_ms + LOOK_IN_MS)
+    client = context.store.client
     result = ParkedTurnStore(client).reply(session_id, reply)
     if result.word in ENDED:
-        review_context.index.archive_soon(session_id)
-        Inbox(client).remove(asked.inbox_entries())
-        _dispatch_next(review_context, asked, result)
-        report_wait_end(review_context.graph, asked.record, summary, failed=failed)
+        context.index.archive_soon(session_id)
+        Inbox(client).remove(parked.inbox_entries())
+        _dispatch_next(context, parked, result)
+        report_wait_end(context.graph, parked.record, summary, failed=failed)
         if reply.speech is not None:
-            mode = mode_label(asked.facts.collab.mode)
+            mode = mode_label(parked.facts.collab.mode)
             MetricCounts(client).count_event(count_field(TURNS, mode, reply.speech.kind.value))
     return result
 
 
-def request_planning(review_context: ReplyContext, state: SessionState) -> None:
+def request_planning(context: ReplyContext, state: SessionState) -> None:
     """Dispatch the planning of the session's next step; without a broker the sweep does it."""
     with ignore_broker_outage(state.session_id):
-        review_context.graph.send_advance(state.session_id, sent_ms=state.now_ms)
+        context.graph.send_advance(state.session_id, sent_ms=state.now_ms)
 
 
-def _dispatch_next(review_context: ReplyContext, asked: OpenQuestion, result: ScriptAnswer) -> None:
+def _dispatch_next(context: ReplyContext, parked: ParkedTurn, result: ScriptAnswer) -> None:
     if result.state is None:
         return
     if result.word == "replied":
-        request_planning(review_context, result.state)
+        request_planning(context, result.state)
     elif result.word == "returned":
-        dispatch_turns(review_context.graph, asked.facts, result.state, [asked.number])
+        dispatch_turns(context.graph, parked.facts, result.state, [parked.number])
 
 
-def _check(asked: OpenQuestion, text: object, *, limit_bytes: int) -> None:
+def _check(parked: ParkedTurn, text: object, *, limit_bytes: int) -> None:
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput("text", text, "must not be blank; answer PASS to pass")
     try:
@@ -176,8 +179,76 @@ def _check(asked: OpenQuestion, text: object, *, limit_bytes: int) -> None:
         raise InvalidInput("text", text, "must be valid UTF-8 text") from None
     if size > limit_bytes:
         raise MessageTooLarge(size, limit_bytes=limit_bytes, field="text")
-    choices = asked.waiting.question.choices
+    choices = parked.waiting.question.choices
     if choices and text.strip() not in choices:
         raise InvalidInput("text", text, f"must be one of {', '.join(choices)}")
-    if faults := asked.find_output_faults(text):
+    if faults := parked.find_output_faults(text):
         raise InvalidInput("text", text, describe_faults(faults))
+
+
+def reminders_ms(waiting: ParkedQuestion) -> list[int]:
+    """Return when reminders are due, in milliseconds after the question."""
+    return [int(after_s * 1000) for after_s in waiting.policy.remind_after_s]
+
+
+def record_work(
+    context: ReplyContext,
+    parked: ParkedTurn,
+    waiting: ParkedQuestion,
+    *,
+    event: str,
+    about: EventData,
+    until_ms: int | None = None,
+    new_token: str | None = None,
+    happened: bool = False,
+) -> str:
+    """Write `waiting` with an event; `until_ms`: a new deadline; return `tended` or `gone`.
+
+    An event that `happened` outside is recorded even if the wait is over.
+    """
+    until_ms = until_ms or parked.parking.until_ms
+    wake_ms = min(_times(parked, waiting, until_ms), default=parked.state.now_ms + FAR_MS)
+    session_id = parked.facts.session_id
+    answer = ParkedTurnStore(context.store.client).update(
+        session_id,
+        parked.number,
+        parked.parking.reply_token,
+        wait=waiting.model_dump_json(exclude_defaults=True),
+        wake_ms=wake_ms,
+        until_ms=until_ms,
+        event=event,
+        about=about,
+        new_token=new_token,
+        happened=happened,
+    )
+    if answer.word == "tended":
+        context.index.set_due_by(session_id, wake_ms)
+        context.index.archive_soon(session_id)
+    return answer.word
+
+
+def _times(parked: ParkedTurn, waiting: ParkedQuestion, until_ms: int | None) -> Iterator[int]:
+    """Yield the times at which work is due for the turn."""
+    if until_ms is not None:
+        yield until_ms
+    if waiting.delivery is not None and not waiting.delivery.delivered:
+        yield waiting.delivery.due_ms
+    if waiting.child is not None:
+        yield waiting.child.due_ms
+    for after_ms in reminders_ms(waiting)[waiting.reminded :]:
+        yield parked.parking.parked_ms + after_ms
+
+
+def fail_parked_turn(context: ReplyContext, parked: ParkedTurn, line: str, *, rule: ReplyRule) -> TurnEnd:
+    """Fail the turn: its failure policy applies."""
+    policy = parked.facts.spec.policy_of(parked.record.participant)
+    kind = OutcomeKind.SKIPPED if policy.then is AfterRetries.SKIP else OutcomeKind.FAILED
+    then = FAILURE_EFFECTS[kind]
+    if policy.substitute and parked.record.agent is None:
+        then = f"agent {policy.substitute!r} takes over"
+        reply = parked.build_reassignment(policy.substitute, outcome="failed", rule=rule, error=line)
+    else:
+        reply = parked.build_closing(kind, error=line, rule=rule)
+    summary = summarize_failure("", line, then, is_last=True).text
+    word = end_wait(context, parked, reply, summary, failed=True).word
+    return summarize_failure(word, line, then, is_last=word in ENDED)

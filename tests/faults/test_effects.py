@@ -13,7 +13,7 @@ from chaos.plays import round_robin
 from sessions.inline_runtime import InlineRuntime
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
-from symposia.state.sessions.requests import GrantRequest
+from symposia.state.sessions.requests import Claim
 from symposia.tasks.run_turn import TAKEOVERS
 from symposia.tasks.runtime.runtime import Boundary
 
@@ -47,9 +47,7 @@ def test_turn_that_kills_workers_fails_by_policy(tmp_path, redis_url, then, reas
     office.deliver()
     store = office.runtime.store
     for _ in range(TAKEOVERS + 1):
-        claim = GrantRequest(
-            1, "floor", new_id(), lease_ms=60_000, timeout_ms=60_000, window=0, task_id=new_id()
-        )
+        claim = Claim(1, "floor", new_id(), lease_ms=60_000, timeout_ms=60_000, window=0, task_id=new_id())
         assert store.begin(job.id, claim).word == "granted"
         assert store.client.delete(lock_key(job.id, "floor")), "the worker died, and its lease ran out"
     office.work()

@@ -19,7 +19,7 @@ from sessions.table import RETENTION_MS, Table
 from symposia.models.errors import IllegalTransition
 from symposia.state.redis.connect import connect
 from symposia.state.sessions.store import SessionStore
-from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest, Reply, ReplyRule
+from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, Reply, ReplyRule
 
 pytestmark = [pytest.mark.xdist_group("faults-of-redis"), pytest.mark.timeout(180)]
 
@@ -87,8 +87,8 @@ def race(table: Table, pool: ThreadPoolExecutor, players: list[Player], pair) ->
     """Run two calls on one turn at the same time and return their answers."""
     grant = table.grant(table.plan_one())
     if pair[0] is Player.replies:
-        laid = ParkRequest("key", wait="{}", until_in_ms=None, wake_in_ms=FAR_MS)
-        assert players[0].parked.park(table.id, grant, laid).word == "parked"
+        asked = {"reply_token": "key", "wait": "{}", "until_in_ms": None, "wake_in_ms": FAR_MS}
+        assert players[0].parked.park(table.id, grant, **asked).word == "parked"
     if pair[1] is Player.resumes:
         table.suspend()
     start = Barrier(2)

@@ -118,12 +118,12 @@ class Records:
         assert client.memory.get("user", "good")
         assert client.conversations.notices("zoe")
         assert "good" in [it.name for it in WorkerPresence(self.redis).list_alive()]
-        for index in (office.runtime.index, office.runtime.archiver._queue):
+        for index in (office.runtime.index, office.runtime.ports.archiver._queue):
             self.redis.zadd(index.KEY, {self.good: 1, self.bad: 1})
         office.sweep()
         assert self.redis.zscore(office.runtime.index.KEY, self.good) > 1
-        office.runtime.archiver.archive_due()
-        assert office.runtime.archiver.target.open_reader().ids(self.good)
+        office.runtime.ports.archiver.archive_due()
+        assert office.runtime.ports.archiver.target.open_reader().ids(self.good)
         sent: list[DeliveryJob] = []
         self.redis.zadd(DELIVERIES, {delivery(self.good).model_dump_json(): 1})
         sweep_deliveries(DeliveryQueue(self.redis), sent.append)

@@ -82,7 +82,7 @@ def test_fuzzed_answers_of_people(asked: CollabJob, examples: int) -> None:
 
 @depths
 def test_fuzzed_signed_callbacks(office: InlineRuntime, letter: dict[str, Any], examples: int) -> None:
-    receiver = Receiver(office.client, office.runtime.registry)
+    receiver = Receiver(office.client, office.runtime.agents.registry)
     fields = {name: letter[name] for name in ("session_id", "turn_number", "participant", "reply_token")}
     bodies = garbled(as_json(nearly({**fields, "text": "hello"}))) | as_json(JSON) | TEXTS
 
@@ -97,7 +97,7 @@ def test_fuzzed_signed_callbacks(office: InlineRuntime, letter: dict[str, Any], 
 
 @depths
 def test_fuzzed_callback_headers(office: InlineRuntime, letter: dict[str, Any], examples: int) -> None:
-    receiver = Receiver(office.client, office.runtime.registry)
+    receiver = Receiver(office.client, office.runtime.agents.registry)
     body = f'{{"session_id": "{letter["session_id"]}", "turn_number": 2, "participant": "bot", '
     body += f'"reply_token": "{letter["reply_token"]}", "text": "hello"}}'
     signed = signed_headers(SECRET, "m", body.encode(), now_s=int(time.time()))

@@ -24,7 +24,7 @@ from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 from symposia.state.sessions.records import Grant
 from symposia.state.sessions.store import SessionStore
-from symposia.state.turns.parked import ParkedTurnStore, ParkRequest, Reply, ReplyRule
+from symposia.state.turns.parked import ParkedTurnStore, Reply, ReplyRule
 
 TOKENS, COST = 100, 1_000
 SCOPES = tuple("abcdef")
@@ -122,11 +122,17 @@ class Books(RuleBasedStateMachine):
         number = data.draw(st.sampled_from(sorted(self.live)))
         usage = self._spent(number, data)
         grant = self.live.pop(number)
-        laid = ParkRequest(
-            f"r{number}", "{}", until_in_ms=None, wake_in_ms=60_000, spent={grant.token: usage}
+        self.asked[number] = f"r{number}"
+        answer = self.parked.park(
+            self.table.id,
+            grant,
+            reply_token=self.asked[number],
+            wait="{}",
+            until_in_ms=None,
+            wake_in_ms=60_000,
+            spent={grant.token: usage},
         )
-        assert self.parked.park(self.table.id, grant, laid).word == "parked"
-        self.asked[number] = laid.reply_token
+        assert answer.word == "parked"
 
     @precondition(lambda self: self.asked)
     @rule(data=st.data(), closes=st.booleans())

@@ -14,9 +14,9 @@ from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.sessions.submission import Submission
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import recorded_key
-from symposia.state.turns.recording import RecordingStore
+from symposia.state.sessions.archiving import RecordingStore
 from symposia.tasks.runtime.runtime import Boundary
-from symposia.tasks.turns import recording
+from symposia.tasks.turns import ending
 
 pytestmark = pytest.mark.real_models
 
@@ -103,7 +103,7 @@ def test_long_prompt_is_stored_by_its_beginning(office, model):
 
 
 def test_large_record_is_cut_and_its_turn_is_taken(office, model, monkeypatch):
-    monkeypatch.setattr(recording, "MOST_TURN_BYTES", 900)
+    monkeypatch.setattr(ending, "MOST_TURN_BYTES", 900)
     job = run(office, model)
     assert [it.is_cut for it in records(office, job)] == [True, True]
     assert office.client.replay(job.id).taken == (1, 2)
@@ -113,7 +113,7 @@ def test_archived_records_leave_redis_and_are_replayed(make_office, model, tmp_p
     office = make_office(archive=True)
     job = run(office, model)
     asked = len(model.asked)
-    office.runtime.archiver.archive_due()
+    office.runtime.ports.archiver.archive_due()
     assert records(office, job) == []
     assert office.client.replay(job.id).requests == 2
     office.runtime.store.client.delete(*office.runtime.store.client.keys(f"symposia:{{{job.id}}}:*"))
@@ -125,8 +125,8 @@ def test_archived_records_leave_redis_and_are_replayed(make_office, model, tmp_p
 def test_pruned_session_leaves_no_record(make_office, model):
     office = make_office(archive=True)
     job = run(office, model)
-    office.runtime.archiver.archive_due()
-    archive: Archive = office.runtime.archiver.target
+    office.runtime.ports.archiver.archive_due()
+    archive: Archive = office.runtime.ports.archiver.target
     assert len(archive.reader.records(job.id)) == 2
     archive.pruner.delete([it.row for it in archive.pruner.find()])
     with archive.database.reading() as connection:

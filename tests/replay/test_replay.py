@@ -15,7 +15,7 @@ from symposia.models.errors import InvalidInput, NotRecorded, ReplayDiffers
 from symposia.models.modes import round_robin
 from symposia.models.sessions.options import AfterRetries, FailurePolicy, ModeOptions
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.state.turns.recording import RecordingStore
+from symposia.state.sessions.archiving import RecordingStore
 
 pytestmark = pytest.mark.real_models
 

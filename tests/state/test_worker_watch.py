@@ -8,8 +8,9 @@ from collections.abc import Callable
 import pytest
 from redis import Redis
 
-from symposia.state.presence import LOOK_EVERY_S, WorkerPresence, WorkerWatch
+from symposia.state.presence import WorkerPresence
 from symposia.state.redis.keys import WORKERS
+from symposia.state.worker_routes import LOOK_EVERY_S, WorkerWatch
 
 SESSION = "0e8a4c5e-7b0c-4b8e-9f57-0a4b3f1f2d11"
 
@@ -31,7 +32,7 @@ def clock() -> Clock:
 @pytest.fixture
 def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[tuple[str, str]]]:
     """What was logged since the last call: level and message."""
-    caplog.set_level(logging.INFO, logger="symposia.state.presence")
+    caplog.set_level(logging.INFO, logger="symposia.state.worker_routes")
 
     def take() -> list[tuple[str, str]]:
         found = [(record.levelname, record.getMessage()) for record in caplog.records]

@@ -217,9 +217,9 @@ def test_suspended_session_can_be_steered(office, trio):
 
 def test_cached_roster_gets_added_participants(office, trio):
     job = trio()
-    office.runtime.facts.get(job.id)
+    office.runtime.sessions.facts.get(job.id)
     job.add_participant("dan", "noop")
-    office.runtime.facts.get(job.id)
+    office.runtime.sessions.facts.get(job.id)
     office.work()
     assert speakers(job)[-1] == "dan"
 

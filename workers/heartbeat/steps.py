@@ -20,9 +20,8 @@ from ...client.building.runtime import per_process
 from ...models.text.redis_address import RedisAddress, RedisKind
 from ...state.redis.connection_errors import LOST_CLUSTER_ERRORS, convert_error
 from ...state.worker_leases import LEASE_MS, lease_keys, report_script
-from ...tasks.runtime.held_sessions import install_held_sessions
-from ...tasks.runtime.runtime import runtime_of
-from ...tasks.sessions.lost_workers import take_over_lost_workers
+from ...tasks.runtime.runtime import install_held_sessions, runtime_of
+from ...tasks.sessions.sweep import take_over_lost_workers
 from ..steps.background_loops import BackgroundLoop, LoopStep
 from .connection import HeartbeatConnection, HeartbeatProcess, new_process_id
 

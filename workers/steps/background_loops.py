@@ -23,9 +23,9 @@ from ...reviews.batches.batch import sweep_batches
 from ...reviews.batches.context import review_context_of
 from ...reviews.celery_tasks import deliverer_of, send_due_deliveries
 from ...schedules.celery_tasks import sweep_schedules
+from ...tasks.ports import MetricSink
 from ...tasks.runtime.archiving import Archiver
 from ...tasks.runtime.graph import broker_error
-from ...tasks.runtime.metrics import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from ...workspace.notifications import NotificationStreams
 from ...workspace.service import WorkspaceService
@@ -178,9 +178,9 @@ class ArchiveStep(LoopStep):
         It connects later, so that a database outage does not prevent the start of the worker.
         """
         runtime = runtime_of(worker.app)
-        if runtime.archiver is None:
+        if runtime.ports.archiver is None:
             return None
-        archiver = BackoffArchiver(runtime.archiver, runtime.metrics)
+        archiver = BackoffArchiver(runtime.ports.archiver, runtime.ports.metrics)
         interval_s = min(worker.app.symposia_settings.archive_interval_s, _LOOK_EVERY_S)
         return BackgroundLoop(self.what, archiver.archive_due, interval_s=interval_s)
 
@@ -229,9 +229,9 @@ class TaskStep(LoopStep):
     def make_thread(self, worker: Any) -> BackgroundLoop | None:
         """Return the loop; it creates no database."""
         runtime = runtime_of(worker.app)
-        if runtime.archiver is None:
+        if runtime.ports.archiver is None:
             return None
-        archive, board = runtime.archiver.target, NotificationStreams(runtime.store.client)
+        archive, board = runtime.ports.archiver.target, NotificationStreams(runtime.store.client)
         workspace = WorkspaceService(archive, board)
 
         def look() -> None:

@@ -22,7 +22,7 @@ from ...config.settings import Settings
 from ...models.errors import SymposiaError
 from ...models.extras import Needed
 from ...models.text.paths import make_private_folder
-from ...tasks.runtime.metrics import MetricSink
+from ...tasks.ports import MetricSink
 from ...tasks.runtime.runtime import runtime_of
 from .background_loops import BackgroundLoop
 from .startup import RuntimeStep, end_worker

@@ -49,7 +49,7 @@ class RuntimeStep(bootsteps.StartStopStep):
             runtime = runtime_of(worker.app)
         except SymposiaError as error:
             end_worker(error)
-        for problem in runtime.registry.check():
+        for problem in runtime.agents.registry.check():
             log.warning("problem in the agents file, the agent will fail: %s", problem)
         gc.freeze()  # imported modules are no garbage: each full collection would scan them
 
@@ -103,7 +103,7 @@ class AgentsQueueStep(bootsteps.StartStopStep):
         """Add the queue before the consumer starts."""
         app: Celery = worker.app
         runtime = runtime_of(app)
-        agents = [name for name in runtime.registry.names() if runtime.registry.can_run(name)]
+        agents = [name for name in runtime.agents.registry.names() if runtime.agents.registry.can_run(name)]
         digest = sha256(json.dumps([agents, FORMATS["session"]]).encode()).hexdigest()[:12]
         name = f"{app.conf.task_default_queue}.agents.{digest}"
         is_quorum = app.conf.task_default_queue_type == "quorum"

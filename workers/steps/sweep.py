@@ -20,10 +20,10 @@ from ...models.metrics import SWEEPS
 from ...reviews.panels import load_panels
 from ...state.presence import WorkerPresence, WorkerRoute
 from ...state.redis.formats import FORMATS
-from ...state.sessions.queue_progress import SENT_MS
+from ...state.sessions.index import SENT_MS
 from ...tasks.runtime.runtime import Runtime, runtime_of
 from ...tasks.sessions.sweep import always_free, sweep
-from ...tasks.turns.other_workers import wake_awaiting_sessions
+from ...tasks.turns.admission import wake_awaiting_sessions
 from .background_loops import BackgroundLoop, LoopStep
 from .startup import AgentsQueueStep
 
@@ -103,20 +103,20 @@ def make_sweep_thread(
         nonlocal announce_at, sweep_at, runtime
         idleness.update()
         before, runtime = runtime, runtime_of(app)
-        if runtime.registry is not before.registry:
+        if runtime.agents.registry is not before.agents.registry:
             # By then, all processes of the pool have had to check the file before their next turn.
             announce_at = min(announce_at, time.monotonic() + CHECK_EVERY_S)
         if time.monotonic() >= announce_at:
             taken = len(state.reserved_requests)
             book.announce(
                 worker,
-                runtime.registry.known(),
+                runtime.agents.registry.known(),
                 offers(),
-                models=runtime.registry.reader_models(),
-                programs=runtime.registry.program_identities(),
+                models=runtime.agents.registry.reader_models(),
+                programs=runtime.agents.registry.program_identities(),
                 idle_ms=idleness.ms,
                 taken=taken,
-                process=runtime.held.process,
+                process=runtime.ports.held.process,
                 route=_route(runtime, queue),
             )
             wake_awaiting_sessions(runtime)
@@ -128,9 +128,9 @@ def make_sweep_thread(
         try:
             sweep(runtime, is_free=is_free)
         except Exception:
-            runtime.metrics.count(SWEEPS, "failed")
+            runtime.ports.metrics.count(SWEEPS, "failed")
             raise
-        runtime.metrics.count(SWEEPS, "done")
+        runtime.ports.metrics.count(SWEEPS, "done")
         on_done()
 
     every_s = min(interval_s, ANNOUNCE_EVERY_S)
@@ -138,7 +138,9 @@ def make_sweep_thread(
 
 
 def _route(runtime: Runtime, queue: str) -> WorkerRoute:
-    unable = tuple(name for name in runtime.registry.names() if not runtime.registry.can_run(name))
+    unable = tuple(
+        name for name in runtime.agents.registry.names() if not runtime.agents.registry.can_run(name)
+    )
     return WorkerRoute(queue, unable, FORMATS["session"])
 
 
@@ -204,4 +206,4 @@ class SentTimeStep(bootsteps.StartStopStep):
         # A queue of handed-on turns may be ahead of the common one, whose messages would count as lost.
         if request.delivery_info["routing_key"] != request.app.conf.task_default_queue:
             return
-        runtime_of(request.app).queue_progress.record_taken(request.request_dict.get(SENT_MS))
+        runtime_of(request.app).stores.queue_progress.record_taken(request.request_dict.get(SENT_MS))

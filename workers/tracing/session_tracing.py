@@ -48,7 +48,7 @@ from ...models.text.ids import attempt_span_id, session_span_id, trace_id
 from ...models.text.redact import excerpt
 from ...models.turns.turn import Usage
 from ...state.sessions.records import SessionState
-from ...tasks.runtime.tracing import AttemptEnd, AttemptStart
+from ...tasks.ports import AttemptEnd, AttemptStart
 from ...tasks.views.session_views import SessionFacts
 
 #: Maximum characters of an attribute's text, unless a variable sets another limit.

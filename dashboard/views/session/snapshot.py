@@ -18,7 +18,7 @@ from ....models.sessions.plan import BoardEntry, Totals
 from ....models.turns.turn import Usage
 from ....models.turns.waiting import Pending
 from ....state.sessions.family import RegisteredChild
-from ....state.sessions.queue_progress import queued_for_s
+from ....state.sessions.live_sessions import queued_for_s
 from ....state.sessions.records import SessionState
 from ....state.sessions.turn_records import TurnRecord
 from ....tasks.views.session_views import SessionFacts

@@ -22,16 +22,17 @@ from ....state.redis.readers import StreamReader, converting_to_corrupt, read_ob
 from ....state.redis.scripts import view_fields
 from ....state.sessions.records import SessionState
 from ....state.turns.parked import Reply, ReplyRule
-from ...planning.closing import read_progress
-from ...turns.results import TurnEnd
-from ...views.outputs import describe_faults
-from ...views.session_views import read_facts
-from ..parked_turn import OpenQuestion, read_question
-from ..parked_work import fail_parked_turn
-from ..replies import ReplyContext, end_wait
+from ...planning.decide import read_progress
+from ...runtime.runtime import Boundary, Runtime
+from ...turns.results import TurnEnd, describe_faults
+from ...views.session_views import SessionFacts, read_facts
+from ..parked_turn import ParkedTurn, read_question
+from ..replies import ReplyContext, end_wait, fail_parked_turn
+from .tree import cancel_children
 
 if TYPE_CHECKING:
     from ....archive.archive import Archive
+
 
 log = logging.getLogger(__name__)
 
@@ -67,11 +68,11 @@ def answer_parent(context: ReplyContext, ref: ParentRef, state: SessionState) ->
         facts = read_facts(ref.session_id, store.documents(ref.session_id), parent.opened_ms)
     except SessionNotFound:
         return False
-    asked = read_question(facts, parent, ref.turn)
-    child = asked.waiting.child if asked else None
-    if asked is None or child is None or child.session_id != state.session_id:
+    parked = read_question(facts, parent, ref.turn)
+    child = parked.waiting.child if parked else None
+    if parked is None or child is None or child.session_id != state.session_id:
         return False
-    give_answer(context, asked, read_result(context, state))
+    give_answer(context, parked, read_result(context, state))
     return True
 
 
@@ -126,40 +127,59 @@ def read_archived_result(archive: Archive, session_id: str) -> ChildResult | Non
     return _result(state, archive.reader.entries(session_id, "dialog", newest_first=True))
 
 
-def give_answer(context: ReplyContext, asked: OpenQuestion, result: ChildResult) -> TurnEnd:
+def give_answer(context: ReplyContext, parked: ParkedTurn, result: ChildResult) -> TurnEnd:
     """End the wait of a turn with the result of its sub-session."""
-    asked = replace(asked, child_usage={result.session_id: result.usage})
-    if not asked.waiting.is_own:
-        return answer_call(context, asked, result.text, output=result.output, error=result.error)
+    parked = replace(parked, child_usage={result.session_id: result.usage})
+    if not parked.waiting.is_own:
+        return answer_call(context, parked, result.text, output=result.output, error=result.error)
     if result.error:
-        return fail_parked_turn(context, asked, result.error, rule=ReplyRule.CHILD)
-    if result.text is not None and (faults := asked.find_output_faults(result.text, result.output)):
-        return fail_parked_turn(context, asked, describe_faults(faults), rule=ReplyRule.CHILD)
+        return fail_parked_turn(context, parked, result.error, rule=ReplyRule.CHILD)
+    if result.text is not None and (faults := parked.find_output_faults(result.text, result.output)):
+        return fail_parked_turn(context, parked, describe_faults(faults), rule=ReplyRule.CHILD)
     if result.text is None:
-        reply = asked.build_closing(OutcomeKind.PASSED, rule=ReplyRule.CHILD)
+        reply = parked.build_closing(OutcomeKind.PASSED, rule=ReplyRule.CHILD)
     else:
-        reply = asked.build_answer(result.text, by=None, rule=ReplyRule.CHILD, output=result.output)
-    return _end(context, asked, reply, f"answered by session {result.session_id[:8]}")
+        reply = parked.build_answer(result.text, by=None, rule=ReplyRule.CHILD, output=result.output)
+    return _end(context, parked, reply, f"answered by session {result.session_id[:8]}")
 
 
 def answer_call(
     context: ReplyContext,
-    asked: OpenQuestion,
+    parked: ParkedTurn,
     text: str | None,
     *,
     output: JsonValue = None,
     error: str = "",
 ) -> TurnEnd:
     """Return the turn to the workers, with the answer to the call of its agent; `error`: why there is none."""
-    reply = asked.build_answer(text, by=None, rule=ReplyRule.CHILD, output=output, error=error)
-    return _end(context, asked, reply, error or "the sub-session has answered")
+    reply = parked.build_answer(text, by=None, rule=ReplyRule.CHILD, output=output, error=error)
+    return _end(context, parked, reply, error or "the sub-session has answered")
 
 
-def _end(context: ReplyContext, asked: OpenQuestion, reply: Reply, summary: str) -> TurnEnd:
-    word = end_wait(context, asked, replace(reply, about={**reply.about, **_child_of(asked)}), summary).word
-    log.debug("turn %s of %s: sub-session answered: %s", asked.number, asked.facts.session_id, word)
+def _end(context: ReplyContext, parked: ParkedTurn, reply: Reply, summary: str) -> TurnEnd:
+    word = end_wait(context, parked, replace(reply, about={**reply.about, **_child_of(parked)}), summary).word
+    log.debug("turn %s of %s: sub-session answered: %s", parked.number, parked.facts.session_id, word)
     return TurnEnd(word, summary)
 
 
-def _child_of(asked: OpenQuestion) -> dict[str, str]:
-    return {"session_id": asked.waiting.child.session_id} if asked.waiting.child else {}
+def _child_of(parked: ParkedTurn) -> dict[str, str]:
+    return {"session_id": parked.waiting.child.session_id} if parked.waiting.child else {}
+
+
+class ParentsAndChildren:
+    """The tree of the runtime: see `SessionTree`.
+
+    A session stays in the due index until this was done, so the sweep repeats it after the death of a worker.
+    """
+
+    def settle_end(self, runtime: Runtime, facts: SessionFacts, state: SessionState) -> None:
+        """End the sub-sessions of a session that has ended, and answer its parent."""
+        cancel_children(runtime, state, detail="the parent has ended")
+        ref = facts.spec.parent
+        if ref is not None:
+            runtime.fault_hook(Boundary.BEFORE_ANSWER, ref.session_id, ref.turn)
+            answer_parent(runtime, ref, state)
+
+    def settle_dropped(self, runtime: Runtime, state: SessionState) -> None:
+        """End the sub-sessions of dropped turns."""
+        cancel_children(runtime, state, detail="its turn is no longer needed")

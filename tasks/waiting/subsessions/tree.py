@@ -16,7 +16,7 @@ from ....state.sessions.family import FamilyStore, ParentLink
 from ....state.sessions.records import Grant, SessionState
 from ....state.sessions.turn_records import TurnRecord
 from ...planning.dispatch import resend_all
-from ...runtime.parked_reports import report_dropped
+from ...runtime.graph import report_dropped
 from ...views.session_views import read_facts
 from ..replies import ReplyContext
 

@@ -34,7 +34,7 @@ def keeper(tmp_path: Path, redis_url: str, database_url: str) -> Iterator[Inline
     lose(made, *made.client.jobs(count=100))
     made.close()
     made.client.close()
-    made.runtime.archiver.target.close()
+    made.runtime.ports.archiver.target.close()
 
 
 def run(keeper, agents, **how):
@@ -49,14 +49,14 @@ def texts(job):
 
 
 def blobs(keeper):
-    with keeper.runtime.archiver.target.database.reading() as connection:
+    with keeper.runtime.ports.archiver.target.database.reading() as connection:
         return connection.exec_driver_sql("SELECT count(*) FROM blob").scalar()
 
 
 def archive_now(keeper, *jobs):
     for job in jobs:
-        keeper.runtime.archiver.target.prepare()
-        keeper.runtime.archiver.archive(job.id, ArchiveProgress())
+        keeper.runtime.ports.archiver.target.prepare()
+        keeper.runtime.ports.archiver.archive(job.id, ArchiveProgress())
 
 
 def lose(keeper, *jobs):
@@ -90,7 +90,7 @@ def test_archived_files_are_read_and_pruned(keeper):
     jobs = [run(keeper, {"ann": "draw"}) for _ in range(2)]
     archive_now(keeper, *jobs)
     lose(keeper, *jobs)
-    archive = keeper.runtime.archiver.target
+    archive = keeper.runtime.ports.archiver.target
     for job in jobs:
         archived = keeper.client.get_job(job.id)
         assert not archived.is_live
@@ -113,7 +113,7 @@ def test_unused_files_are_pruned_in_batches(keeper):
     keeper.deliver()
     archive_now(keeper, job)
     lose(keeper, job)
-    archive = keeper.runtime.archiver.target
+    archive = keeper.runtime.ports.archiver.target
     archive.pruner.delete([it.row for it in archive.pruner.find()])
     assert blobs(keeper) == 3
     archive.pruner.delete_unused_attachments(limit=2)
@@ -153,7 +153,7 @@ def test_archiving_again_reads_no_file_again(keeper, monkeypatch):
     keeper.deliver()
     archive_now(keeper, job)
     read = []
-    store = keeper.runtime.archiver._attachments
+    store = keeper.runtime.ports.archiver._attachments
     kept = type(store).read
     monkeypatch.setattr(type(store), "read", lambda *args: read.append(args[2]) or kept(*args))
     keeper.work()

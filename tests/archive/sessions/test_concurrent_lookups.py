@@ -69,9 +69,9 @@ def each_moment(
 
 
 def everybody_looks(hand: ByHand) -> None:
-    assert hand.runtime.archiver is not None
+    assert hand.runtime.ports.archiver is not None
     sweep(hand.runtime)
-    hand.runtime.archiver.archive_due()
+    hand.runtime.ports.archiver.archive_due()
     list(hand.client.each_job())
     hand.client.inbox()
 
@@ -152,7 +152,7 @@ def test_concurrent_restore_keeps_the_session(hand: ByHand) -> None:
 
 LOOKERS: dict[str, Callable[[ByHand, Client], object]] = {
     "the sweep": lambda hand, _: sweep(hand.runtime),
-    "the archiver": lambda hand, _: hand.runtime.archiver.archive_due(),  # type: ignore[union-attr]
+    "the archiver": lambda hand, _: hand.runtime.ports.archiver.archive_due(),  # type: ignore[union-attr]
     "a listing": lambda _, other: list(other.each_job()),
     "a reader of the inbox": lambda _, other: other.inbox(),
 }

@@ -54,14 +54,14 @@ def test_other_sessions_are_checked_every_minute(hand):
 )
 def test_changed_sessions_are_archived_at_once(hand, parked, change):
     change(parked)
-    hand.runtime.archiver.archive_due()
+    hand.runtime.ports.archiver.archive_due()
     live = StreamReader(hand.runtime.store.client).all(parked.id, "journal")
     assert list(hand.client.archive.reader.entries(parked.id, "journal")) == list(live)
 
 
 def test_resumed_sessions_are_archived_at_once(hand, parked):
     parked.suspend()
-    hand.runtime.archiver.archive_due()
+    hand.runtime.ports.archiver.archive_due()
     assert next_check_in_ms(hand, parked) > WAITING_MS - 60_000
     parked.resume()
     assert next_check_in_ms(hand, parked) <= 0

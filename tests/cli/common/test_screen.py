@@ -21,7 +21,7 @@ from symposia.models.sessions.spec import SessionSpec
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen, TokenBudget
 from symposia.models.text.ids import new_id, role_uuid, utcnow
 from symposia.models.turns.deltas import Delta
-from symposia.state.following.session_follower import SessionUpdate
+from symposia.state.following import SessionUpdate
 
 
 def collab(mode="round_robin", names=("ann", "bob", "cyd")):

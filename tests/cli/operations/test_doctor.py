@@ -21,8 +21,8 @@ from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import ARCHIVE_QUEUE, REVIEWS_DUE
 from symposia.state.redis.readers import server_ms
-from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.index import SessionIndex
+from symposia.state.worker_routes import AwaitedAgents
 from symposia.workers.steps.monitoring import health_file
 
 

@@ -58,7 +58,7 @@ def test_concurrent_writers_lose_no_parameter(redis_url):
 def test_memory_of_a_turn_takes_two_round_trips(by_hand, redis_url):
     counted, trips = counting_client(redis_url)
     memory = TurnMemory(MemoryStore(counted, MemoryRules()))
-    by_hand.runtime = replace(by_hand.runtime, memory=memory)
+    by_hand.runtime = replace(by_hand.runtime, ports=replace(by_hand.runtime.ports, memory=memory))
 
     def turns(**how: object) -> list[int]:
         job = by_hand.open("parser", "connector", turns=6, **how)

@@ -17,8 +17,8 @@ from symposia.reviews.batches.batch import advance_batch, advance_item
 from symposia.reviews.batches.item_sessions import item_session_id
 from symposia.reviews.state.queues import ReviewIndex
 from symposia.reviews.values.runs import ItemState, RunState
-from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.store import SessionStore
+from symposia.state.worker_routes import AwaitedAgents
 from symposia.workers.local.supervisor import ShutdownFlag
 
 DEADLINE_S = 50

@@ -15,7 +15,7 @@ from symposia.client.aio.client import AsyncClient
 from symposia.config.settings import load_settings
 from symposia.models.attachments.attachment import Attachment
 from symposia.models.sessions.stop_conditions import MaxRounds
-from symposia.state.turns.recording import RecordingStore
+from symposia.state.sessions.archiving import RecordingStore
 
 #: On a machine with much else to do.
 pytestmark = pytest.mark.timeout(240)

@@ -15,6 +15,7 @@ from symposia.config.settings import load_settings
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.text.ids import new_id
+from symposia.state.sessions.turn_records import TaskInfo
 from symposia.tasks.planning.advance import advance
 from symposia.tasks.run_turn import handle_turn_message
 from symposia.tasks.runtime.graph import TurnCall
@@ -85,7 +86,7 @@ def test_cost_of_a_turn_is_constant(quiet_stage):
         assert task == "symposia.turn"
         before = read_traffic(redis)
         call = TurnCall(**{**kwargs, "mode": CollabMode(kwargs["mode"])})
-        assert handle_turn_message(runtime, call, task_id=new_id(), parent_id=session).word == "committed"
+        assert handle_turn_message(runtime, call, TaskInfo(new_id(), parent=session)).word == "committed"
         costs[session].append([now - then for now, then in zip(read_traffic(redis), before, strict=True)])
         if session == job.id:
             sizes.append(size)

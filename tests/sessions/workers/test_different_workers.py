@@ -9,8 +9,8 @@ import pytest
 from live import LiveWorker, result_of, until
 from symposia.models.sessions.options import FailurePolicy
 from symposia.models.sessions.stop_conditions import Deadline, MaxTurns
-from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.sessions.index import SessionIndex
+from symposia.state.worker_routes import AwaitedAgents
 
 #: They start many processes one after the other.
 pytestmark = pytest.mark.timeout(180)

@@ -15,7 +15,7 @@ from symposia.client.embedded import EmbeddedServer
 from symposia.models.sessions.plan import BoardEntry, Step
 from symposia.models.turns.items import WorkItem
 from symposia.models.turns.turn import Usage
-from symposia.state.following.event_follower import follow
+from symposia.state.following import follow
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import SESSIONS

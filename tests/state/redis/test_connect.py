@@ -18,7 +18,7 @@ from servers.ports import own_port
 from symposia.client.embedded import EmbeddedServer
 from symposia.models.errors import RedisUnavailable
 from symposia.models.text.ids import new_id
-from symposia.state.following.event_follower import follow
+from symposia.state.following import follow
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import aconnect, check_reachable, connect
 from symposia.state.redis.keys import DUE

@@ -109,7 +109,7 @@ def test_changes_of_a_session_of_a_newer_version_are_refused(
 def test_archiver_leaves_a_session_of_a_newer_version_queued(
     office: InlineRuntime, redis: Redis, newer: CollabJob
 ) -> None:
-    archiver = office.runtime.archiver
+    archiver = office.runtime.ports.archiver
     assert archiver is not None
     redis.zadd(ARCHIVE_QUEUE, {newer.id: 0})
     assert archiver.archive_due() == 0

@@ -21,7 +21,7 @@ from symposia.reviews.values.runs import DeliveryJob
 from symposia.schedules.recurrence import Recurrence
 from symposia.schedules.schedule import Schedule
 from symposia.schedules.store import ScheduleStore
-from symposia.state.following.event_follower import afollow
+from symposia.state.following import afollow
 from symposia.state.presence import BeatPresence
 from symposia.state.redis.cluster import info_by_server
 from symposia.state.redis.connect import aconnect, check_reachable, connect

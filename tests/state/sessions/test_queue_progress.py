@@ -7,7 +7,7 @@ import pytest
 from sessions.table import until
 from symposia.state.redis.keys import QUEUE_PROGRESS
 from symposia.state.redis.readers import server_ms
-from symposia.state.sessions.queue_progress import TTL_MS, QueueProgress
+from symposia.state.sessions.index import TTL_MS, QueueProgress
 
 #: A grace no test waits for.
 GRACE = 60_000

@@ -9,7 +9,7 @@ import pytest
 from sessions.table import Table, until
 from symposia.models.sessions.limits import ReservationRequest, UnitReservation
 from symposia.models.text.ids import new_id
-from symposia.state.sessions.queue_progress import queued_for_s
+from symposia.state.sessions.live_sessions import queued_for_s
 
 
 def shift(table: Table, seconds: int, number: int | None = None) -> None:

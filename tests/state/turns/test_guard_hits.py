@@ -9,7 +9,7 @@ import pytest
 
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import calls_key, lock_key, session_key
-from symposia.state.turns.guard_hits import GuardHit, record_hit
+from symposia.state.turns.journal import GuardHit, record_hit
 
 
 @pytest.fixture

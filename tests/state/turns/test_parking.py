@@ -14,7 +14,7 @@ from symposia.models.text.ids import format_timestamp
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import lock_key
 from symposia.state.redis.readers import read_batches
-from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkedUpdate, ParkRequest, Reply, ReplyRule
+from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, Reply, ReplyRule
 
 HOUR_MS = 3_600_000
 
@@ -29,7 +29,7 @@ def parked(table):
 
 def tend(table, number, *, reply="r", **more):
     done = {"wait": "{}", "wake_ms": 1, "until_ms": None, "event": "turn.reminded", **more}
-    return ParkedTurnStore(table.client).update(table.id, number, reply, ParkedUpdate(**done)).word
+    return ParkedTurnStore(table.client).update(table.id, number, reply, **done).word
 
 
 def hold_lock(table, grant):
@@ -85,8 +85,8 @@ def test_turns_are_parked_without_the_right_to_compact(table, redis_url, command
     grant = table.grant(table.plan_one())
     try:
         with connect(redis_url.replace("://", f"://{user}:any@")) as client:
-            request = ParkRequest(reply_token="r", wait="{}", until_in_ms=None, wake_in_ms=FAR_MS)
-            assert ParkedTurnStore(client).park(table.id, grant, request).word == "parked"
+            asked = {"reply_token": "r", "wait": "{}", "until_in_ms": None, "wake_in_ms": FAR_MS}
+            assert ParkedTurnStore(client).park(table.id, grant, **asked).word == "parked"
     finally:
         table.client.acl_deluser(user)
     assert table.reply(grant.number, "r", "q", ["the answer"]).word == "replied"
@@ -300,7 +300,7 @@ def test_reply_to_an_unknown_turn_is_reported(table, parked):
         client.reply(table.id, Reply(1, "r", "q", ReplyRule.PERSON, wait="{}", outcome="asked")).word
         == "missing"
     )
-    assert client.update(table.id, 1, "r", ParkedUpdate("{}", 1, None, "turn.reminded")).word == "missing"
+    assert tend(table, 1) == "missing"
 
 
 def test_reply_token_is_in_no_event(table, parked):

@@ -6,7 +6,7 @@ import pytest
 
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import recorded_key
-from symposia.state.turns.recording import RecordingStore
+from symposia.state.sessions.archiving import RecordingStore
 
 ID = "0b5d7f0e-6c1c-4c58-9d4b-0a4f1f4f8c11"
 KEEP_MS = 60_000

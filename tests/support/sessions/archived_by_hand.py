@@ -17,15 +17,15 @@ def hand_with_archive(redis_url: str, folder: Path) -> Iterator[ByHand]:
     """Sessions run by hand, in an installation whose settings turn the archive on."""
     hand = ByHand.on(redis_url, folder)
     yield hand
-    for archive in (hand.client.archive, hand.runtime.archiver and hand.runtime.archiver.target):
+    for archive in (hand.client.archive, hand.runtime.ports.archiver and hand.runtime.ports.archiver.target):
         if archive is not None:
             archive.close()
 
 
 def archive_now(hand: ByHand, job: CollabJob) -> Archive:
-    assert hand.runtime.archiver is not None
+    assert hand.runtime.ports.archiver is not None
     hand.runtime.store.client.zadd(ARCHIVE_QUEUE, {job.id: 0})
-    hand.runtime.archiver.archive_due()
+    hand.runtime.ports.archiver.archive_due()
     assert hand.client.archive is not None
     return hand.client.archive
 

@@ -15,6 +15,7 @@ from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
+from symposia.state.sessions.turn_records import TaskInfo
 from symposia.tasks.planning.advance import advance
 from symposia.tasks.run_turn import handle_turn_message
 from symposia.tasks.runtime.graph import TurnCall
@@ -52,6 +53,5 @@ class ByHand:
         people = job.collab().participants
         name = people[(number - 1) % len(people)].participant_id
         call = TurnCall(job.id, number, name, CollabMode.ROUND_ROBIN, "floor", handed_on=handed_on)
-        return handle_turn_message(
-            replace(self.runtime, **changed), call, task_id=f"t{number}", parent_id=job.id
-        ).word
+        task = TaskInfo(f"t{number}", parent=job.id)
+        return handle_turn_message(replace(self.runtime, **changed), call, task).word

@@ -20,6 +20,7 @@ from symposia.config.settings import load_settings
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.text.ids import new_id
+from symposia.state.sessions.turn_records import TaskInfo
 from symposia.tasks.planning.advance import advance
 from symposia.tasks.run_turn import handle_turn_message
 from symposia.tasks.runtime.graph import TaskGraph, TurnCall
@@ -58,8 +59,9 @@ class InlineRuntime:
         #: What became of the turns that were delivered.
         self.ends: list[TurnEnd] = []
         runtime = build_runtime(app, self.settings, redis_url=redis_url)
-        opener = dataclasses.replace(runtime.opener, graph=self.queue)
-        self.runtime = dataclasses.replace(runtime, graph=self.queue, opener=opener)
+        opener = dataclasses.replace(runtime.sessions.opener, graph=self.queue)
+        own_sessions = dataclasses.replace(runtime.sessions, opener=opener)
+        self.runtime = dataclasses.replace(runtime, graph=self.queue, sessions=own_sessions)
         self.client = Client(self.settings, app=app)
         sessions = self.client._installation.sessions
         own = dataclasses.replace(sessions._opener, graph=self.queue)
@@ -88,12 +90,12 @@ class InlineRuntime:
         """Delivers one message; answers what became of it."""
         message = self.queue.waiting.popleft()
         if not self.queue.waiting:  # whatever was sent before now has been taken
-            self.runtime.queue_progress.record_taken(self.runtime.index.now_ms())
+            self.runtime.stores.queue_progress.record_taken(self.runtime.index.now_ms())
         if isinstance(message, str):
             advance(self.runtime, message, parent=message)
             return "advanced"
         self.ends.append(
-            handle_turn_message(self.runtime, message, task_id=new_id(), parent_id=message.session)
+            handle_turn_message(self.runtime, message, TaskInfo(new_id(), parent=message.session))
         )
         return self.ends[-1].word
 
@@ -120,4 +122,4 @@ class InlineRuntime:
         until(met, what="the sweep does what is due")
 
     def close(self) -> None:
-        self.runtime.runner.close()
+        self.runtime.agents.runner.close()

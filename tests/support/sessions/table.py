@@ -18,7 +18,7 @@ from symposia.models.turns.turn import OutcomeKind, Usage
 from symposia.state.redis.keys import lock_key, session_key
 from symposia.state.sessions.records import Grant, ScriptAnswer, SessionState
 from symposia.state.sessions.requests import (
-    GrantRequest,
+    Claim,
     Opening,
     PlanFrame,
     PlanWrite,
@@ -26,7 +26,7 @@ from symposia.state.sessions.requests import (
     build_plan_write,
 )
 from symposia.state.sessions.store import SessionStore
-from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, ParkRequest, Reply, ReplyRule
+from symposia.state.turns.parked import FAR_MS, ParkedTurnStore, Reply, ReplyRule
 
 T = TypeVar("T")
 RETENTION_MS = 60_000
@@ -118,7 +118,7 @@ class Table:
     ) -> ScriptAnswer:
         request = {"lease_ms": LEASE_MS, "timeout_ms": 600_000, "window": 100, "task_id": new_id(), **more}
         return self.store.begin(
-            self.id, GrantRequest(number=number, scope=scope, token=token or new_id(), **request)
+            self.id, Claim(number=number, scope=scope, token=token or new_id(), **request)
         )
 
     def grant(self, number: int, **more: Any) -> Grant:
@@ -163,8 +163,9 @@ class Table:
 
     def park(self, grant: Grant, reply: str, **more: Any) -> ScriptAnswer:
         times = {"until_in_ms": None, "wake_in_ms": FAR_MS}
-        laid = ParkRequest(**{"reply_token": reply, "wait": "{}", **times, **more})
-        return ParkedTurnStore(self.client).park(self.id, grant, laid)
+        return ParkedTurnStore(self.client).park(
+            self.id, grant, **{"reply_token": reply, "wait": "{}", **times, **more}
+        )
 
     def reply(
         self, number: int, reply: str, request: str, texts: Sequence[str] | None, **more: Any

@@ -9,6 +9,7 @@ from redis import Redis
 from sessions.by_hand import ByHand
 from symposia.models.protocol.collab import Collab, CollabMode, Participant
 from symposia.state.redis.connect import connect
+from symposia.state.sessions.turn_records import TaskInfo
 from symposia.tasks.run_turn import handle_turn_message
 from symposia.tasks.runtime.graph import TurnCall
 
@@ -27,7 +28,7 @@ def test_plan_without_a_new_turn_sends_no_turn_again(redis_url: str, tmp_path: P
     with connect(redis_url) as redis:
         before = messages(redis)
         call = TurnCall(job.id, 1, "ann", CollabMode.SWARM, "item:1")
-        end = handle_turn_message(hand.runtime, call, task_id="t1", parent_id=job.id)
+        end = handle_turn_message(hand.runtime, call, TaskInfo("t1", parent=job.id))
         assert end.word == "committed"
         assert [turn.status for turn in job.state().open_turns()] == ["planned"]
         assert messages(redis) == before

@@ -18,9 +18,9 @@ from symposia.models.sessions.stop_conditions import MaxTurns, TextSeen
 from symposia.models.text.ids import new_id
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, TurnResult
-from symposia.tasks.planning.moment import Moment
-from symposia.tasks.planning.past_turns import format_record, read_past_turns
+from symposia.tasks.planning.moment import Moment, read_past_turns
 from symposia.tasks.planning.turn_history import state_before
+from symposia.tasks.turns.results import format_record
 
 from ...models.modes.test_every_planner import play, sessions
 

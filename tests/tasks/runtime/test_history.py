@@ -52,7 +52,7 @@ def expire(hand: ByHand, job: CollabJob) -> None:
 
 
 def texts(reader: HistoryReader, hand: ByHand, job: CollabJob, count: int = 100) -> list[str]:
-    return [it.content for it in reader.before(hand.runtime.facts.newest(job.id), count)]
+    return [it.content for it in reader.before(hand.runtime.sessions.facts.get(job.id), count)]
 
 
 def test_history_is_the_newest_messages_of_the_chain(hand: ByHand) -> None:
@@ -66,7 +66,7 @@ def test_history_is_the_newest_messages_of_the_chain(hand: ByHand) -> None:
 
 def test_old_speakers_are_kept_without_grants(hand: ByHand) -> None:
     job = chain(hand, 1)
-    messages = hand.runtime.history.before(hand.runtime.facts.newest(job.id), 9)
+    messages = hand.runtime.sessions.history.before(hand.runtime.sessions.facts.get(job.id), 9)
     assert [it.former_speaker for it in messages] == [None, "ann", "bob"]
     assert {it.speaker for it in messages} == {None}
 
@@ -76,7 +76,7 @@ def test_expired_history_is_read_from_the_archive(hand: ByHand) -> None:
     job = first.continue_with("1")
     archive_now(hand, first)
     expire(hand, first)
-    assert texts(hand.runtime.history, hand, job) == ["0"] * 3
+    assert texts(hand.runtime.sessions.history, hand, job) == ["0"] * 3
     archived = hand.client.get_job(first.id)
     assert not archived.is_live
     assert archived.continue_with("again").dialog().thread_id == first.id
@@ -94,7 +94,7 @@ def test_missing_history_is_a_note(hand: ByHand) -> None:
     first = ended(hand, "0")
     job = first.continue_with("1")
     expire(hand, first)
-    (note,) = hand.runtime.history.before(hand.runtime.facts.newest(job.id), 9)
+    (note,) = hand.runtime.sessions.history.before(hand.runtime.sessions.facts.get(job.id), 9)
     assert note.role == "system"
     assert first.id in note.content
 
@@ -102,9 +102,9 @@ def test_missing_history_is_a_note(hand: ByHand) -> None:
 def test_history_in_memory_needs_no_server(hand: ByHand) -> None:
     first = ended(hand, "0")
     job = first.continue_with("1")
-    assert texts(hand.runtime.history, hand, job) == ["0"] * 3
+    assert texts(hand.runtime.sessions.history, hand, job) == ["0"] * 3
     expire(hand, first)
-    assert texts(hand.runtime.history, hand, job) == ["0"] * 3
+    assert texts(hand.runtime.sessions.history, hand, job) == ["0"] * 3
 
 
 def test_memory_of_histories_is_bounded(hand: ByHand) -> None:

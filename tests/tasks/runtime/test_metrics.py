@@ -14,7 +14,8 @@ from sessions.table import Table
 from symposia.models.metrics import LOCK_WAITS, TURN_SECONDS
 from symposia.state.metrics import MetricCounts
 from symposia.state.redis.connect import connect
-from symposia.tasks.runtime.metrics import MetricBuffer, NoMetrics, TurnMetrics
+from symposia.tasks.ports import NoMetrics
+from symposia.tasks.runtime.metrics import MetricBuffer, TurnMetrics
 
 FIELD = "symposia_lock_waits_total|pair"
 

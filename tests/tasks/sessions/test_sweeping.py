@@ -58,7 +58,7 @@ def busy() -> bool:
 def test_busy_worker_sends_a_probe_for_a_free_one(office: InlineRuntime) -> None:
     """The session is claimed by any worker, and by the free one of many only now and then."""
     waiting(office, 1)
-    office.runtime.queue_progress.publish(is_free=True)
+    office.runtime.stores.queue_progress.publish(is_free=True)
     assert sweep(office.runtime, is_free=busy) == 1
 
 
@@ -92,12 +92,12 @@ def test_sessions_are_checked_rarely_if_many_wait(
 
 def test_long_sweep_checks_the_queue_again(office: InlineRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
     waiting(office, 3)
-    office.runtime.queue_progress.publish()
+    office.runtime.stores.queue_progress.publish()
     claim = office.runtime.index.claim
 
     def claim_and_take(*, limit: int, hold_ms: int) -> list[str]:
         """Workers take messages that were sent later, right after the sweep has read the queue."""
-        office.runtime.queue_progress.record_taken(office.runtime.index.now_ms())
+        office.runtime.stores.queue_progress.record_taken(office.runtime.index.now_ms())
         return claim(limit=limit, hold_ms=hold_ms)
 
     monkeypatch.setattr(office.runtime.index, "claim", claim_and_take)
@@ -142,7 +142,11 @@ def test_unread_end_is_traced_by_the_next_sweep(office):
     job = office.submit("round_robin", {"ann": "echo"}, stop=MaxTurns(1))
     job.cancel()
     tracing, client = Recorder(), office.runtime.store.client
-    runtime = replace(office.runtime, tracing=tracing, store=Failing(client))
+    runtime = replace(
+        office.runtime,
+        ports=replace(office.runtime.ports, tracing=tracing),
+        stores=replace(office.runtime.stores, store=Failing(client)),
+    )
     with pytest.raises(RedisUnavailable):
         sweep(runtime)
     assert tracing.ended == []

@@ -19,12 +19,11 @@ from symposia.models.sessions.options import FailurePolicy
 from symposia.state.presence import WorkerPresence, WorkerRoute
 from symposia.state.redis.connect import connect
 from symposia.state.redis.scripts import evaluate, load_script
-from symposia.state.sessions.awaited_agents import AwaitedAgents
 from symposia.state.worker_leases import lease_keys
-from symposia.tasks.sessions.lost_workers import take_over_lost_workers
-from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session
-from symposia.tasks.turns import other_workers
-from symposia.tasks.turns.other_workers import wake_awaiting_sessions
+from symposia.state.worker_routes import AwaitedAgents
+from symposia.tasks.sessions.sweep import QueueView, sweep, sweep_session, take_over_lost_workers
+from symposia.tasks.turns import admission
+from symposia.tasks.turns.admission import wake_awaiting_sessions
 
 QUEUE = "symposia.agents.elsewhere"
 
@@ -103,7 +102,7 @@ def test_worker_with_the_agent_finds_the_turn_at_once(hand):
     job = opened(hand)
     hand.turn(job, 1)
     registry = Registry(objects={"coder": lambda _turn: "here"})
-    knowing = replace(hand.runtime, registry=registry)
+    knowing = replace(hand.runtime, agents=replace(hand.runtime.agents, registry=registry))
     wake_awaiting_sessions(hand.runtime)
     assert hand.runtime.index.time_of(job.id) > 0, "this worker cannot run the agent"
     wake_awaiting_sessions(knowing)
@@ -115,7 +114,7 @@ def test_turn_that_waits_does_not_hold_back_the_others(hand, monkeypatch):
     job = hand.client.submit(Collab(title="A trip", purpose="book it", mode="broadcast", participants=people))
     hand.plan(job)
     with monkeypatch.context() as soon:
-        soon.setattr(other_workers, "RECHECK_MS", 1)
+        soon.setattr(admission, "RECHECK_MS", 1)
         assert hand.turn(job, 1) == "waits"
     due_ms = hand.runtime.index.time_of(job.id)
     until(lambda: hand.runtime.index.now_ms() > due_ms + 500)
@@ -161,14 +160,17 @@ def broken(folder) -> Registry:
 def test_turn_that_cannot_run_here_is_handed_on(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE)
-    assert hand.turn(job, 1, registry=broken(tmp_path)) == "handed-on"
+    assert hand.turn(job, 1, agents=replace(hand.runtime.agents, registry=broken(tmp_path))) == "handed-on"
     check_no_attempt(job)
 
 
 def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE)
-    assert hand.turn(job, 1, handed_on=True, registry=broken(tmp_path)) == "deferred"
+    assert (
+        hand.turn(job, 1, handed_on=True, agents=replace(hand.runtime.agents, registry=broken(tmp_path)))
+        == "deferred"
+    )
     assert handed_on(hand) == 0, "a message is handed on once"
     check_no_attempt(job)
 
@@ -176,6 +178,6 @@ def test_turn_that_was_handed_on_does_not_fail_while_others_can_run_it(hand, boo
 def test_turn_that_can_run_nowhere_fails_with_the_reason(hand, book, tmp_path):
     job = opened(hand)
     announce(book, "coder", queue=QUEUE, unable=("coder",))
-    hand.turn(job, 1, registry=broken(tmp_path))
+    hand.turn(job, 1, agents=replace(hand.runtime.agents, registry=broken(tmp_path)))
     state = job.state()
     assert (state.reason, "program not found" in state.detail) == ("failed", True)

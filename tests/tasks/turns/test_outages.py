@@ -9,8 +9,8 @@ import pytest
 from servers.ports import own_port
 from symposia.models.errors import RedisUnavailable, SessionNotFound
 from symposia.state.redis.connect import connect
-from symposia.tasks.turns import active_turn as patience
-from symposia.tasks.turns.active_turn import retry_during_outage
+from symposia.tasks.turns import turn as patience
+from symposia.tasks.turns.turn import retry_during_outage
 
 
 class Clock:

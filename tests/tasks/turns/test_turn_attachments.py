@@ -17,8 +17,8 @@ from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import lock_key
 from symposia.state.sessions.attachments import AttachmentStore
+from symposia.tasks.runtime.history import TurnAttachments
 from symposia.tasks.runtime.runtime import Boundary, no_fault_hook
-from symposia.tasks.turns.attachments import TurnAttachments
 from symposia.tasks.views.session_views import read_facts
 
 AGENTS = "\n".join(
@@ -132,7 +132,7 @@ def test_bytes_of_another_size_are_not_loaded(office):
     made_up = job.attachments()[0].model_copy(update={"size": 7})
     facts = read_facts(job.id, office.runtime.store.documents(job.id), 0)
     with (
-        reading_with(TurnAttachments(office.runtime.history, facts)),
+        reading_with(TurnAttachments(office.runtime.sessions.history, facts)),
         pytest.raises(AttachmentUnavailable, match="its bytes have another size than 7"),
     ):
         made_up.load()

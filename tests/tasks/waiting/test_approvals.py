@@ -294,7 +294,7 @@ def test_approved_call_whose_result_is_lost_is_not_repeated(begin, model):
 @pytest.mark.long
 def test_worker_that_lost_the_turn_makes_no_approved_call(begin, monkeypatch):
     office, job = begin(pay(5), completion("Done."), policy={"attempts": 2, "backoff_s": 0})
-    services = office.runtime.turn_services
+    services = office.runtime.agents.services
     monkeypatch.setattr(services, "renew", lambda *_: False)
     decide(office, job, "approve")
     assert payments == []

@@ -101,7 +101,9 @@ def test_decision_counts_without_the_guard(make_office, answer, messages):
     job = submit(office)
     path = office.settings.agents_file
     path.write_text(agent([], "corrects"))
-    office.runtime = dataclasses.replace(office.runtime, registry=Registry.load(path))
+    office.runtime = dataclasses.replace(
+        office.runtime, agents=dataclasses.replace(office.runtime.agents, registry=Registry.load(path))
+    )
     reply(office, job, answer)
     assert said(job) == messages
 

@@ -21,9 +21,9 @@ def job(office):
 def test_inbox_read_while_parking_keeps_the_question(office, job, monkeypatch):
     looks, park = [], ParkedTurnStore.park
 
-    def park_while_somebody_looks(turns, *args):
+    def park_while_somebody_looks(turns, *args, **more):
         looks.append(office.client.inbox("ben"))
-        return park(turns, *args)
+        return park(turns, *args, **more)
 
     monkeypatch.setattr(ParkedTurnStore, "park", park_while_somebody_looks)
     office.work()

@@ -60,7 +60,7 @@ def test_no_machine_answers_for_a_person_by_name(make_office, caplog, name):
     office = make_office(
         '[agents.ada]\nkind = "scripted"\nreplies = ["hi"]\n[agents.editor]\nkind = "human"\ndeadline_s = 60'
     )
-    office.client._installation.sessions.workers.announce("w", office.runtime.registry.known())
+    office.client._installation.sessions.workers.announce("w", office.runtime.agents.registry.known())
     job = office.submit("round_robin", {}, people=[name])
     office.work()
     (question,) = job.pending()
@@ -70,7 +70,7 @@ def test_no_machine_answers_for_a_person_by_name(make_office, caplog, name):
 
 
 def test_built_in_agent_of_the_name_is_reported(office, caplog):
-    office.client._installation.sessions.workers.announce("w", office.runtime.registry.known())
+    office.client._installation.sessions.workers.announce("w", office.runtime.agents.registry.known())
     both = [{"participant_id": name} for name in ("noop", "echo")]
     office.client.submit(
         {"title": "t", "purpose": "p", "mode": "round_robin", "participants": both}, agents={"echo": "echo"}

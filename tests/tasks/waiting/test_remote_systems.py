@@ -64,7 +64,7 @@ def callbacks(office):
     """The receiver, served on loopback; its URL."""
     port = own_port()
     loop = asyncio.new_event_loop()
-    receiver = Receiver(office.client, office.runtime.registry)
+    receiver = Receiver(office.client, office.runtime.agents.registry)
 
     async def main():
         await CallbackServer(receiver, max_message_bytes=4_096).serve(host="127.0.0.1", port=port)

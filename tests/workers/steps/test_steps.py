@@ -10,7 +10,7 @@ from scaling import patient
 from symposia.config.settings import load_settings
 from symposia.state.presence import WorkerPresence
 from symposia.state.redis.connect import connect
-from symposia.state.sessions.queue_progress import SENT_MS
+from symposia.state.sessions.index import SENT_MS
 from symposia.tasks.runtime.runtime import runtime_of
 from symposia.workers.steps import sweep
 from symposia.workers.steps.sweep import SentTimeStep, SweepStep, make_sweep_thread
@@ -60,7 +60,7 @@ def test_stopped_step_has_removed_the_announcement(redis_url: str, tmp_path: Pat
 
 def test_only_the_common_queue_counts_as_progress(redis_url: str, tmp_path: Path):
     app = create_worker_app(load_settings(redis_url=redis_url, data_dir=tmp_path))
-    progress = runtime_of(app).queue_progress
+    progress = runtime_of(app).stores.queue_progress
     for queue, sent_ms, newest_ms in [("symposia.agents.1", 2, 0), (app.conf.task_default_queue, 1, 1)]:
         info = {"routing_key": queue}
         SentTimeStep._note(SimpleNamespace(app=app, delivery_info=info, request_dict={SENT_MS: sent_ms}))

@@ -20,7 +20,7 @@ from symposia.config.standard_variables import TelemetrySettings
 from symposia.models.protocol.collab import CollabStatus
 from symposia.models.text.ids import attempt_span_id, new_id, session_span_id, trace_id
 from symposia.models.turns.turn import Usage
-from symposia.tasks.runtime.tracing import AttemptEnd, AttemptStart, Cause, active_span
+from symposia.tasks.ports import AttemptEnd, AttemptStart, Cause, active_span
 from symposia.workers.tracing.session_tracing import (
     MAX_ATTRIBUTE_CHARS,
     DerivedIds,

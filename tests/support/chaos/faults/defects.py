@@ -53,7 +53,7 @@ class EagerStore(SessionStore):
 
     def __init__(self, runtime: Runtime, graph: EagerGraph) -> None:
         super().__init__(runtime.store.client)
-        self._facts = runtime.facts
+        self._facts = runtime.sessions.facts
         self._graph = graph
 
     def commit(
@@ -73,7 +73,9 @@ class EagerStore(SessionStore):
 
 def _eager(runtime: Runtime) -> Runtime:
     graph = EagerGraph(runtime.graph._app)
-    return dataclasses.replace(runtime, store=EagerStore(runtime, graph), graph=graph)
+    return dataclasses.replace(
+        runtime, stores=dataclasses.replace(runtime.stores, store=EagerStore(runtime, graph)), graph=graph
+    )
 
 
 def _no_sweep(app: Celery) -> None:

@@ -20,7 +20,7 @@ def office(make_office):
 def archive_all(office, *jobs):
     for job in jobs:
         office.runtime.index.archive_soon(job.id)
-    office.runtime.archiver.archive_due()
+    office.runtime.ports.archiver.archive_due()
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def parked(office):
 def test_result_of_an_expired_child_comes_from_the_archive(office, parked, monkeypatch):
     job, child = parked
     with monkeypatch.context() as patched:  # its answer never arrives
-        patched.setattr("symposia.tasks.waiting.subsessions.ending.answer_parent", lambda *_: False)
+        patched.setattr("symposia.tasks.waiting.subsessions.answers.answer_parent", lambda *_: False)
         office.work()
     archive_all(office, child)
     client = office.runtime.store.client

@@ -16,8 +16,7 @@ from symposia.models.protocol.collab import CollabStatus
 from symposia.models.sessions.stop_conditions import Deadline, MaxRounds, TokenBudget
 from symposia.models.text.ids import attempt_span_id, trace_id
 from symposia.state.presence import WorkerPresence
-from symposia.state.sessions.awaited_agents import AwaitedAgents
-from symposia.state.worker_routes import WorkerRoutes
+from symposia.state.worker_routes import AwaitedAgents, WorkerRoutes
 from symposia.tasks.waiting.parked_turn import read_question
 from symposia.tasks.waiting.subsessions.opening import open_child
 from symposia.workers.tracing.session_tracing import DerivedIds, SessionTracing
@@ -55,7 +54,9 @@ def test_worker_without_the_agent_opens_no_session(office):
         office.deliver()
     (turn,) = job.state().open_turns()
     asked = read_question(facts_of(job), job.state(), turn.number)
-    stranger = dataclasses.replace(office.runtime, registry=Registry())
+    stranger = dataclasses.replace(
+        office.runtime, agents=dataclasses.replace(office.runtime.agents, registry=Registry())
+    )
     end = open_child(stranger, asked, asked.waiting.child)
     assert end.text == "parked: its session opens when a worker knows agent panel"
     assert job.state().records[turn.number].status == "parked"
@@ -71,7 +72,7 @@ def test_session_waits_for_an_agent_that_no_worker_announces(office):
     (turn,) = job.state().open_turns()
     assert (turn.status, list(job.children())) == ("parked", [])
     assert AwaitedAgents(client).count() == {"cat": 1}, "doctor shows it"
-    presence.announce("w@elsewhere", office.runtime.registry.known())
+    presence.announce("w@elsewhere", office.runtime.agents.registry.known())
     asked = read_question(facts_of(job), job.state(), turn.number)
     open_child(office.runtime, asked, asked.waiting.child)
     assert len(job.children()) == 1
@@ -167,7 +168,9 @@ def test_sessions_nest_to_the_maximum_depth(make_office):
 def test_trace_of_a_child_links_to_the_turn_it_answers(office):
     ids = DerivedIds()
     tracing = SessionTracing(TracerProvider(id_generator=ids, shutdown_on_exit=False), ids, MeterProvider())
-    office.runtime = dataclasses.replace(office.runtime, tracing=tracing)
+    office.runtime = dataclasses.replace(
+        office.runtime, ports=dataclasses.replace(office.runtime.ports, tracing=tracing)
+    )
     job = outer(office)
     office.work()
     (child,) = job.children()

@@ -1,7 +1,9 @@
-"""Guards of a turn: checks before and after its agent runs.
+"""Guards of a turn: checks before and after its agent runs, and the ends of attempts that a guard has stopped.
 
 An answer that is refused with `ask_again` is stored in the turn's journal together with the event of the hit, before
 the agent is asked again. A worker that takes over the turn of a dead worker asks for the correction only.
+
+A guard stops an attempt with a skip, an abort, a question to a person, or the failure policy.
 """
 
 from __future__ import annotations
@@ -12,22 +14,26 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
-from ...agents.agent import AnyAgent
-from ...agents.execution.failures import scrub_text
-from ...agents.guards.callables import callable_check, read_reason
-from ...agents.guards.entries import CallableGuard, GuardEntry
-from ...models.guards.checked_text import CheckedText
-from ...models.guards.checks import MAX_REASON
-from ...models.sessions.limits import has_budget_to_ask_again
-from ...models.sessions.options import AgentBinding
-from ...models.text.redact import scrub_secrets
-from ...models.turns.guard_holds import GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
-from ...models.turns.turn import TurnContext, TurnOutcome, Usage
-from ...state.redis.readers import read_stored
-from ...state.sessions.requests import JournalNote
-from ...state.turns.guard_hits import GuardHit
-from ..runtime.runtime import Runtime
-from .active_turn import ActiveTurn, retry_during_outage, write_deadline
+from ..agents.agent import AnyAgent
+from ..agents.execution.failures import scrub_text
+from ..agents.guards.callables import callable_check, read_reason
+from ..agents.guards.entries import CallableGuard, GuardEntry
+from ..models.errors import AgentError
+from ..models.guards.checked_text import OTHER_TEXTS, CheckedText
+from ..models.guards.checks import MAX_REASON
+from ..models.sessions.limits import has_budget_to_ask_again
+from ..models.text.json_text import dump_json
+from ..models.text.redact import scrub_secrets
+from ..models.turns.guard_holds import VERDICTS, GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
+from ..models.turns.turn import OutcomeKind, Question, TurnContext, TurnOutcome, Usage
+from ..state.redis.readers import read_stored
+from ..state.sessions.requests import JournalNote
+from ..state.turns.journal import GuardHit
+from .runtime.runtime import Runtime
+from .turns.ending import apply_failure_policy, commit_turn, fail_turn
+from .turns.results import FAILURE_EFFECTS, WRITTEN, TurnEnd, summarize_failure
+from .turns.turn import Turn, retry_during_outage
+from .waiting.parking import park_turn
 
 log = logging.getLogger(__name__)
 
@@ -35,8 +41,10 @@ log = logging.getLogger(__name__)
 GUARD_HIT = "guard.hit"
 #: Prefix of the journal keys of refused answers; the name of the agent and a number follow.
 _REFUSED = "guard:"
-#: Maximum characters of a refused answer repeated to its agent.
+#: Maximum characters of a refused answer repeated to its agent, and of the text of a held answer in the question about
+#: it and of its other parts; all of it is kept.
 _MOST_SHOWN = 20_000
+_MOST_OTHERS = 10_000
 
 #: Runs an agent on a context, with the deadline and the lease of the turn.
 Run = Callable[[AnyAgent, TurnContext], TurnOutcome]
@@ -83,12 +91,11 @@ class GuardStop(Exception):
 
 
 @dataclass(slots=True)
-class TurnGuards:
+class Guards:
     """The guards of one attempt of a turn."""
 
     runtime: Runtime
-    active_turn: ActiveTurn
-    binding: AgentBinding
+    turn: Turn
     context: TurnContext
     #: Runs callable guards.
     run: Run
@@ -109,7 +116,7 @@ class TurnGuards:
         """
         hold = self._decided_hold()  # a decision counts even if the agents file has no guards any more
         held = None if hold is None else hold.outcome
-        if held is None and not self.runtime.registry.guards_of(self.binding.agent):
+        if held is None and not self.runtime.agents.registry.guards_of(self.turn.agent):
             return ask(self.context)
         refused = self._read_refused()
         if hold is not None and held is not None and len(refused) <= hold.refused:
@@ -123,9 +130,9 @@ class TurnGuards:
 
     def _decided_hold(self) -> GuardHold | None:
         """Return what a person has approved for this agent; None: nothing. Raises GuardStop if it was refused."""
-        waiting = self.active_turn.waiting
+        waiting = self.turn.waiting
         hold = None if waiting is None else waiting.hold
-        if hold is None or hold.verdict is None or hold.agent != self.binding.agent:
+        if hold is None or hold.verdict is None or hold.agent != self.turn.agent:
             return None
         if hold.verdict is Verdict.REFUSE:
             by = f"by {hold.by}" if hold.by else "without an answer in time"
@@ -163,7 +170,7 @@ class TurnGuards:
 
     def _own_usage(self) -> Usage | None:
         """Return the usage that the agent itself has reported for this attempt; None: it has reported none."""
-        own = self.active_turn.own_usage
+        own = self.turn.own_usage
         return own if self.reports_usage and own != Usage() else None
 
     def _first_hit_of(self, outcome: TurnOutcome) -> Hit | None:
@@ -171,12 +178,12 @@ class TurnGuards:
             return next(self._find_hits(GuardTime.AFTER, CheckedText.of_outcome(outcome), outcome), None)
         except Exception:
             if not self.reports_usage:  # the answer is paid for, even if it cannot be checked
-                self.active_turn.services.store_usage(outcome.usage)
+                self.turn.journal.store_usage(outcome.usage)
             raise
 
     def _find_hits(self, when: GuardTime, text: CheckedText, outcome: TurnOutcome | None) -> Iterator[Hit]:
         approved = self._admitted if when is GuardTime.BEFORE else self._approved
-        for name, entry in self.runtime.registry.guards_of(self.binding.agent).items():
+        for name, entry in self.runtime.agents.registry.guards_of(self.turn.agent).items():
             if entry.when is not when or name in approved:
                 continue
             if isinstance(entry, CallableGuard):
@@ -184,11 +191,11 @@ class TurnGuards:
             else:
                 reason = entry.find_fault(text)
             if reason is not None:
-                secrets = self.runtime.turn_services.secrets
+                secrets = self.runtime.agents.services.secrets
                 yield Hit(name, entry, scrub_secrets(reason, secrets)[:MAX_REASON])
 
     def _call(self, name: str, entry: CallableGuard, outcome: TurnOutcome | None) -> str | None:
-        check = callable_check(entry.callable, outcome, threads=self.runtime.registry.threads)
+        check = callable_check(entry.callable, outcome, threads=self.runtime.agents.registry.threads)
         return read_reason(name, self.run(check, self.context))
 
     def _refuse(self, hit: Hit, outcome: TurnOutcome) -> RefusedAnswer:
@@ -204,23 +211,23 @@ class TurnGuards:
         stored = GuardHit(self._hits, self._event(hit, action).data, {name: refused.model_dump_json()})
         spent = None if self._own_usage() else outcome.usage
         retry_during_outage(
-            lambda: self.active_turn.services.record_hit(stored, spent=spent),
-            until=write_deadline(self.runtime, self.active_turn),
+            lambda: self.turn.journal.record_hit(stored, spent=spent),
+            until=self.turn.write_deadline,
             what=f"hit of guard {hit.guard!r} in turn {self.context.turn_number} of {self.context.session_id}",
         )
         return refused
 
     def _read_refused(self) -> list[RefusedAnswer]:
-        stored = self.active_turn.services.recall_answers(self._prefix)
+        stored = self.turn.journal.find_by_prefix(self._prefix)
         part = f"the refused answers of turn {self.context.turn_number}"
-        session_id = self.active_turn.session_id
+        session_id = self.turn.session_id
         return [
             read_stored(RefusedAnswer, stored[at], session_id=session_id, part=part) for at in sorted(stored)
         ]
 
     @property
     def _prefix(self) -> str:
-        return f"{_REFUSED}{self.binding.agent}:"
+        return f"{_REFUSED}{self.turn.agent}:"
 
     def _stop(self, hit: Hit, outcome: TurnOutcome | None) -> GuardStop:
         entry, line = hit.entry, f"guard {hit.guard!r}: {hit.reason}"[:MAX_REASON]
@@ -230,7 +237,7 @@ class TurnGuards:
         hold = GuardHold(
             guard=hit.guard,
             when=entry.when,
-            agent=self.binding.agent,
+            agent=self.turn.agent,
             reason=hit.reason,
             outcome=None if outcome is None else outcome.model_copy(update={"usage": Usage()}),
             admitted=self._admitted,
@@ -244,11 +251,11 @@ class TurnGuards:
             "guard": hit.guard,
             "when": hit.entry.when.value,
             "action": action,
-            "reason": scrub_text(hit.reason, secrets=self.runtime.turn_services.secrets),
+            "reason": scrub_text(hit.reason, secrets=self.runtime.agents.services.secrets),
             "turn_number": self.context.turn_number,
-            "attempt": self.active_turn.grant.grants,
+            "attempt": self.turn.grant.grants,
             "participant_id": self.context.me.participant_id,
-            "token_id": self.active_turn.grant.token,
+            "token_id": self.turn.grant.token,
         }
         return JournalNote(GUARD_HIT, data)
 
@@ -265,3 +272,65 @@ def _ask_again(context: TurnContext, refused: RefusedAnswer) -> TurnContext:
 
 def _describe(refused: RefusedAnswer) -> str:
     return f"guard {refused.guard!r}: {refused.reason}"[:MAX_REASON]
+
+
+_KINDS = {GuardAction.SKIP: OutcomeKind.SKIPPED, GuardAction.ABORT: OutcomeKind.FAILED}
+
+
+def stop_turn(runtime: Runtime, turn: Turn, context: TurnContext, stop: GuardStop) -> TurnEnd:
+    """Apply the action of a guard. The text of the answer is not written.
+
+    Raises:
+        StateError: The live state in Redis cannot be read or changed.
+    """
+    usage = turn.own_usage if stop.outcome is None else stop.outcome.usage
+    silent = TurnOutcome(usage=usage)
+    log.warning("turn %s of session %s: %s", turn.number, turn.session_id, stop.line)
+    if stop.hold is not None:
+        return _hold(runtime, turn, context, stop, stop.hold, silent)
+    if stop.action is GuardAction.ASK_AGAIN:
+        return apply_failure_policy(runtime, turn, stop.line, said=silent)
+    kind = _KINDS[stop.action]
+    end = commit_turn(runtime, turn, kind, silent, error=stop.line, notes=stop.notes)
+    if end.word not in WRITTEN or kind is OutcomeKind.SKIPPED:
+        return end
+    return summarize_failure(end.word, stop.line, FAILURE_EFFECTS[kind], is_last=True, kind=kind)
+
+
+def _hold(
+    runtime: Runtime, turn: Turn, context: TurnContext, stop: GuardStop, hold: GuardHold, silent: TurnOutcome
+) -> TurnEnd:
+    """Park the turn with a question about what the guard holds."""
+    question = Question(to=stop.to, text=_question(hold), choices=VERDICTS)
+    asked = silent.model_copy(update={"question": question})
+    try:
+        return park_turn(runtime, turn, context, asked, hold=hold, notes=stop.notes)
+    except AgentError as error:  # the person cannot be asked: the turn fails, it is never approved
+        turn.journal.store_usage(silent.usage)
+        notes = tuple(JournalNote(it.event_type, {**it.data, "action": "fail"}) for it in stop.notes)
+        return fail_turn(runtime, turn, error, notes=notes)
+
+
+def _question(hold: GuardHold) -> str:
+    if hold.outcome is None:
+        return f"guard {hold.guard!r}: {hold.reason}\n\nMay agent {hold.agent!r} take this turn?"
+    parts = (
+        f"guard {hold.guard!r}: {hold.reason}",
+        "May this answer be written?",
+        _shorten("\n\n".join(draft.content for draft in hold.outcome.messages), _MOST_SHOWN),
+        _shorten(_other_parts(hold.outcome), _MOST_OTHERS),
+    )
+    return "\n\n".join(filter(None, parts))
+
+
+def _other_parts(outcome: TurnOutcome) -> str:
+    """Return the files of an answer, one a line, and all that it has beside its text as JSON."""
+    files = [it.line for draft in outcome.messages for it in draft.attachments]
+    others = outcome.model_dump(mode="json", include=OTHER_TEXTS, exclude_defaults=True)
+    if [draft.content for draft in outcome.messages] == [dump_json(outcome.output)]:
+        del others["output"]  # it is the text
+    return "\n".join((*files, *([dump_json(others)] if others else ())))
+
+
+def _shorten(text: str, length: int) -> str:
+    return text if len(text) <= length else f"{text[:length]}\n[the first {length} of {len(text)} characters]"

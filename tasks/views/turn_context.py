@@ -1,16 +1,136 @@
-"""Results of work items for a turn that builds on them: read from the dialog, and cut to a bounded size."""
+"""What an agent gets for its turn: the context, and the results of work items that the turn builds on."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from ...alignment.turn_format import add_format_instruction
+from ...models.memory.recall import MemoryView
+from ...models.modes import mode_of
 from ...models.protocol.dialog import Message
-from ...models.sessions.plan import BoardEntry, PlannedTurn
+from ...models.sessions.plan import BoardEntry, PlannedTurn, Totals
 from ...models.text.json_text import dump_json
 from ...models.text.redact import excerpt
+from ...models.turns.decision_ledger import DecisionLedger
 from ...models.turns.items import ItemResult
-from ...state.redis.readers import StreamReader, read_stored
+from ...models.turns.turn import (
+    REVIEW_PARAMETER,
+    Expects,
+    RemainingBudget,
+    TurnContext,
+)
+from ...state.redis.readers import (
+    StreamReader,
+    converting_to_corrupt,
+    read_all_stored,
+    read_object,
+    read_stored,
+)
+from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.store import SessionStore
+from .session_views import (
+    SessionFacts,
+    T,
+    _totals,
+    initial_view,
+)
+
+
+def _ledger(
+    facts: SessionFacts, state: SessionState, planned: PlannedTurn, totals: Totals
+) -> DecisionLedger | None:
+    """Return the ledger for the turn of an orchestrator; None: another turn."""
+    ledger_of_turn = mode_of(facts.collab.mode).ledger
+    if ledger_of_turn is None or planned.expects is not Expects.DECISION:
+        return None
+    view = replace(
+        initial_view(facts),
+        state=read_object(state.planner, session_id=state.session_id, part="planner"),
+        totals=totals,
+    )
+    rounds_left = facts.spec.stop.remaining(totals).rounds
+    with converting_to_corrupt(state.session_id, "planner"):
+        return ledger_of_turn(view).model_copy(update={"rounds_left": rounds_left})
+
+
+def _remaining(facts: SessionFacts, state: SessionState, grant: Grant, totals: Totals) -> RemainingBudget:
+    """Return the budget of this turn: in each limited unit, at most its reservation."""
+    left, record = facts.spec.stop.remaining(totals), state.records[grant.number]
+    own: dict[str, int] = {}
+    if left.tokens is not None:
+        own["tokens"] = record.reserved.tokens
+    if left.cost_micros is not None:
+        own["cost_micros"] = record.reserved.cost
+    return left.model_copy(update=own) if own else left
+
+
+#: Number of messages that a turn of a review gets: all, so that the opening is among them.
+_REVIEW_WINDOW = 1_000
+
+
+def granted_window(facts: SessionFacts, window: int) -> int:
+    """Return the number of messages that a turn must read, so that its agent can be shown `window` messages."""
+    return max(window, _REVIEW_WINDOW) if window and REVIEW_PARAMETER in facts.spec.parameters else window
+
+
+def newest_messages(messages: Sequence[T], window: int, *, is_first_pinned: bool) -> Sequence[T]:
+    """Return the newest messages; a pinned first one takes the place of the oldest of them."""
+    if not window:
+        return ()
+    if not is_first_pinned or len(messages) <= window:
+        return messages[-window:]
+    return [messages[0], *messages[len(messages) - window + 1 :]]
+
+
+def turn_context(
+    facts: SessionFacts,
+    state: SessionState,
+    grant: Grant,
+    planned: PlannedTurn,
+    *,
+    window: int,
+    timeout_s: float,
+    earlier: Sequence[Message] = (),
+    memory: MemoryView | None = None,
+) -> TurnContext:
+    """Return the context of one turn for its agent, with the newest `window` of the granted messages.
+
+    `earlier`: messages of the session's history, which come before them.
+    """
+    texts = newest_messages(grant.messages, window, is_first_pinned=REVIEW_PARAMETER in facts.spec.parameters)
+    binding, mode = facts.spec.agents[planned.participant], mode_of(facts.collab.mode)
+    totals = _totals(
+        state, closed=state.closed, skipped=state.skipped, rounds=state.rounds, usage=state.usage
+    )
+    return TurnContext(
+        session_id=facts.session_id,
+        mode=facts.collab.mode,
+        mode_prompt=mode.prompt,
+        one_turn_each=mode.one_turn_each,
+        title=facts.collab.title,
+        purpose=facts.collab.purpose,
+        me=facts.roster[planned.participant],
+        roster=facts.participants,
+        approvers=facts.spec.approvers,
+        observers=facts.spec.observers,
+        turn_number=grant.number,
+        attempt=grant.grants,
+        expects=planned.expects,
+        instruction=planned.instruction
+        if planned.output
+        else add_format_instruction(facts.spec.protocol, planned.instruction),
+        scoring=facts.spec.protocol is not None,
+        output_schema=facts.spec.output.json_schema if planned.output and facts.spec.output else None,
+        messages=(*earlier, *read_all_stored(Message, texts, session_id=facts.session_id, part="dialog")),
+        ledger=_ledger(facts, state, planned, totals),
+        item=planned.item,
+        parameters={**facts.spec.parameters, **binding.parameters},
+        memory=memory,
+        remaining=_remaining(facts, state, grant, totals),
+        timeout_s=timeout_s,
+    )
+
 
 #: Maximum characters of all results of a turn together, of one result, and of one result among very many.
 MAX_TOTAL = 100_000

@@ -12,8 +12,8 @@ from sessions.table import Table, until
 from symposia.models.errors import ResultTimeout, SessionNotFound
 from symposia.models.sessions.plan import Finish
 from symposia.models.text.ids import new_id
-from symposia.state.following import event_follower as follow_module
-from symposia.state.following.event_follower import END_ONLY, afollow, follow
+from symposia.state import following as follow_module
+from symposia.state.following import END_ONLY, afollow, follow
 from symposia.state.redis.connect import aconnect
 
 #: A reader that waits for as long is ended by the time limit of its test.

@@ -1,1 +1,0 @@
-"""Readers that follow a live session."""
