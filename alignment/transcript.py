@@ -46,9 +46,8 @@ from .document import (
     parse,
     render,
 )
-from .document.headings.names import ExpertNames, split_name
-from .document.reading.blocks import BlockReader
-from .document.scan import LineReader
+from .document.experts import split_name
+from .document.reader import read_blocks
 
 _EXPERT = "Expert"
 #: Role of the judge by the session's mode, if the participant has no role.
@@ -167,7 +166,9 @@ class _Writer:
             if message.turn_number is None or message.speaker is None:
                 continue
             number = bisect_left(ends, message.turn_number)
-            blocks = [self._block(it, message.speaker, number, declared) for it in _blocks(message.content)]
+            blocks = [
+                self._block(it, message.speaker, number, declared) for it in read_blocks(message.content)
+            ]
             if message.speaker in self._names:
                 turn = turns.setdefault(number, {}).setdefault(message.turn_number, (message.speaker, []))
                 turn[1].extend(blocks)
@@ -260,10 +261,3 @@ class _Writer:
             if participant in self._names
             else f"{JUDGE_EMOJI} {JUDGE}"
         )
-
-
-def _blocks(text: str) -> list[Block]:
-    """Return the blocks of a message: prose, markers and tables."""
-    builder = BlockReader(ExpertNames())
-    builder.read_prose(LineReader(text))
-    return builder.blocks

@@ -14,17 +14,14 @@ from ...models.alignment.marker_refs import MarkerRef
 from ...models.alignment.vocabulary import MarkerType, TensionState
 from .findings import ContentRule, LintFinding, LintSeverity, to_sarif
 from .lines import Content, DialogueLine, classify
-from .markers.markers import Marker
-from .model import AlignmentDialogue
-from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn
-from .reading.reader import parse, parse_markers
-from .reading.scoreboards import Scoreboard, scoreboards
+from .markers import Marker
+from .model import AlignmentDialogue, Block, Judge, Metadata, MetadataForm, Part, Prose, Round, Section, Turn
+from .reader import ScannedLine, parse, parse_markers, scan
 from .rendering import fix, render
 from .rules import lint
-from .scan import ScannedLine, scan
 from .specification import specification_markdown
 from .tables import Table
-from .views import Tension, summary, tensions
+from .views import Scoreboard, Tension, scoreboards, summary, tensions
 
 __all__ = [
     "AlignmentDialogue",

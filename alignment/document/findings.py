@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from ...models.text.sarif import SarifRule, sarif_fix, sarif_log, sarif_message
-from .text.line_text import without_spaces
+from .text import without_spaces
 
 
 class FormRule(StrEnum):

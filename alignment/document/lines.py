@@ -1,21 +1,31 @@
-"""The kinds of line of a dialogue document, and headings that are underlined rather than marked.
+"""The lines of a document: which are hidden in code or comments, and the kind of each; underlined headings.
+
+Joining the raw lines gives the document back byte for byte.
 
 Source: RFC 0028, "Core Type: DialogueLine Enum"; CommonMark 0.31, "Setext headings".
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from ...models.alignment.vocabulary import PANEL_WORDS, SECTION_WORDS
-from .headings.headings import SECTION, TITLE, AgentHeading, Heading, RoundHeading, read_heading, read_judge
-from .headings.names import ExpertNames
-from .headings.round_headings import read_round, round_of
-from .headings.round_mentions import mentioned_round
-from .headings.turn_headings import read_agent
-from .markers.markers import Marker, find_markers
+from .experts import ExpertNames, read_agent
+from .headings import (
+    SECTION,
+    TITLE,
+    AgentHeading,
+    Heading,
+    RoundHeading,
+    is_document_section,
+    read_heading,
+    read_judge,
+    read_round,
+)
+from .markers import Marker, find_markers
 from .tables import is_row, read_row
-from .text.line_text import (
+from .text import (
     blank_escapes,
     escape_if_needed,
     has_bracket,
@@ -25,6 +35,141 @@ from .text.line_text import (
     split_emoji,
     unescape,
 )
+
+_BOM = "\ufeff"
+_SHORTEST_FENCE = 3
+_COMMENT, _COMMENT_END = "<!--", "-->"
+_INDENT = 3
+_CODE_COLUMNS = 4
+
+
+class Line(NamedTuple):
+    """A line by its number from 1, as in the document, and its text without the line end.
+
+    `hidden`: inside a fenced block of code or a comment, or one of the lines that delimit it.
+    """
+
+    number: int
+    raw: str
+    text: str
+    hidden: bool
+
+
+class LineReader:
+    """Reader of lines that marks the hidden ones; afterwards `open_fence` is the line of a fence without end.
+
+    From the line `bare_from` on, nothing opens a fence or a comment.
+    """
+
+    def __init__(self, markdown: str, *, bare_from: int | None = None) -> None:
+        self.markdown = markdown
+        self._bare_from = bare_from
+        #: Number of the line that opened the block of code being read; 0: none.
+        self.open_fence = 0
+        #: Numbers of lines that open a comment which never ends: they are text.
+        self.open_comments: list[int] = []
+        self._fence = ""
+        self._quoted = False
+        self._in_comment = False
+        self._indents = Indents()
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every line from the first."""
+        end = "\n" if "\n" in self.markdown else "\r"
+        last_comment_end = self.markdown.rfind(_COMMENT_END)
+        offset = 0
+        parts = self.markdown.split(end)
+        for number, part in enumerate(parts, start=1):
+            raw = part + end if number < len(parts) else part
+            text = part.rstrip("\r").removeprefix(_BOM if number == 1 else "")
+            bare = self._bare_from is not None and number >= self._bare_from
+            hidden = self._inside(text) or self._indents.hides(text)
+            # Most lines hold nothing that hides.
+            if not (hidden or bare) and ("`" in text or "~" in text or "<" in text):
+                hidden = self._opens(text, number, comment_ends=offset < last_comment_end)
+            if raw:
+                yield Line(number, raw, text, hidden)
+            offset += len(part) + 1
+        if self._quoted:
+            self.open_fence = 0
+
+    def _inside(self, text: str) -> bool:
+        """Return True for a line of a block of code or a comment that is open."""
+        if self._in_comment:
+            self._in_comment = _COMMENT_END not in text
+            return True
+        if self.open_fence:
+            if not self._quoted or text.lstrip().startswith(">"):
+                return self._in_fence(text)
+            # A quote ends before the first line without quote mark; its code block ends with it.
+            self.open_fence, self._quoted = 0, False
+        return False
+
+    def _opens(self, text: str, number: int, *, comment_ends: bool) -> bool:
+        """Return True for a line that opens one."""
+        self._fence, self._quoted = fence_of(text)
+        if self._fence:
+            self.open_fence = number
+            return True
+        return opens_comment(text) and self._comment(number, comment_ends)
+
+    def _in_fence(self, text: str) -> bool:
+        body = text.lstrip(" \t>" if self._quoted else " \t").rstrip()
+        if body and body == body[0] * len(body) and body.startswith(self._fence):
+            self.open_fence, self._quoted = 0, False
+        return True
+
+    def _comment(self, number: int, ends: bool) -> bool:
+        self._in_comment = ends
+        if not ends:
+            self.open_comments.append(number)
+        return ends
+
+
+def fence_of(text: str) -> tuple[str, bool]:
+    """Return the backticks or tildes that open a block of code, and whether inside a quote; empty: none."""
+    body = text.lstrip(" \t>")
+    quoted = ">" in text[: len(text) - len(body)]
+    bullet, _, item = body.partition(" ")
+    if bullet and len(bullet) <= _INDENT and (bullet in "-*+" or bullet.rstrip(".)").isdecimal()):
+        body = item.lstrip()
+    mark = body[:1]
+    if not mark or mark not in "`~":
+        return "", False
+    rest = body.lstrip(mark)
+    length = len(body) - len(rest)
+    if length < _SHORTEST_FENCE or (mark == "`" and mark in rest):
+        return "", False
+    return mark * length, quoted
+
+
+def opens_comment(text: str) -> bool:
+    """Return True for a line that begins a comment and does not end it."""
+    body = text.lstrip()
+    return body.startswith(_COMMENT) and len(text) - len(body) <= _INDENT and _COMMENT_END not in body
+
+
+class Indents:
+    """Takes the lines outside fences and comments, and marks those that are indented code."""
+
+    def __init__(self) -> None:
+        #: A blank line, or code, came last; nothing at all has come before the first line.
+        self._open = True
+        self._in_list = False
+
+    def hides(self, text: str) -> bool:
+        """Return True for a line of indented code. A blank line is not code."""
+        body = text.lstrip(" \t")
+        if not body or body.isspace():
+            self._open = True
+            return False
+        indent = text[: len(text) - len(body)]
+        if self._open and not self._in_list and (len(indent) >= _CODE_COLUMNS or "\t" in indent):
+            return True
+        self._in_list = is_item(body) or (self._in_list and (bool(indent) or not self._open))
+        self._open = False
+        return False
+
 
 #: Characters of a line in bold that may be a heading.
 _LONGEST_BOLD = 300
@@ -104,8 +249,9 @@ def _heading(line: str, names: ExpertNames) -> DialogueLine | None:
         return None
     if heading.level == TITLE:
         return Heading1(heading.text)
-    if structure := read_round(heading):
-        return structure
+    begun = read_round(heading)
+    if begun and begun.sure and begun.number is not None:
+        return begun.heading(None)
     if read_judge(heading):
         return SectionHeading(heading.text)
     return read_agent(heading, names) or (SectionHeading(heading.text) if heading.level == SECTION else None)
@@ -113,15 +259,12 @@ def _heading(line: str, names: ExpertNames) -> DialogueLine | None:
 
 def is_structure(line: str, names: ExpertNames) -> bool:
     """Return True for a line that would be read as a row, or as a heading that opens a part of the document."""
-    if is_row(line) or read_bold_round(line):
+    heading = bold_heading(line)
+    if is_row(line) or (heading and (begun := read_round(heading)) and begun.sure):
         return True
     heading = read_heading(line) if line.lstrip()[:1] == "#" else None
     return heading is not None and bool(
-        heading.level <= SECTION
-        or read_round(heading)
-        or mentioned_round(heading)
-        or read_judge(heading)
-        or read_agent(heading, names)
+        heading.level <= SECTION or read_round(heading) or read_judge(heading) or read_agent(heading, names)
     )
 
 
@@ -137,12 +280,6 @@ def read_metadata(line: str) -> MetadataLine | None:
         return None  # `**[TENSION T01]**: Speed` is a marker
     key = plain(unescape(text[2:end], _KEY_SPECIAL))
     return MetadataLine(key, one_line(text[end + 3 :])) if key and "**" not in veiled[2:end] else None
-
-
-def read_bold_round(line: str) -> RoundHeading | None:
-    """Return the round of a line that is all bold: `**Round 1: X**`. It counts where no heading begins a round."""
-    heading = bold_heading(line)
-    return read_round(heading) if heading else None
 
 
 def bold_heading(line: str) -> Heading | None:
@@ -182,6 +319,5 @@ def underlined_heading(above: str, line: str, names: ExpertNames) -> Heading | N
         return Heading(TITLE, text)
     heading = Heading(SECTION, plain(text))
     words = {*split_emoji(text)[0].casefold().split()}
-    begun = round_of(heading, last=None) or mentioned_round(heading)
-    known = begun or read_judge(heading) or read_agent(heading, names)
-    return heading if known or words & (SECTION_WORDS | PANEL_WORDS | {"scoreboard"}) else None
+    known = read_round(heading) or read_judge(heading) or read_agent(heading, names)
+    return heading if known or is_document_section(text) or "scoreboard" in words else None

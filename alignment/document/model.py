@@ -1,7 +1,9 @@
 """The document model: an alignment document as `parse` reads it and `render` writes it.
 
-Its fields are normalised when it is built. That needs the whole document: which names are experts, and
-which tables are metadata.
+Values are made tidy when they are built, so that two documents that are written the same are equal:
+a one-line field has no line breaks, prose has no blank lines at its ends, and neighbouring
+pieces of prose are one. A document's parts are normalised with the whole of it in view: which names are experts,
+and which tables are metadata.
 
 Source: RFC 0028, "Interface: DialogueFormat" (the dialogue state model).
 """
@@ -9,103 +11,220 @@ Source: RFC 0028, "Interface: DialogueFormat" (the dialogue state model).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
-from typing import TypedDict
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 
-from ...models.alignment.vocabulary import DIMENSIONS, EXPERT_EMOJI, PANEL_WORDS, ROUND_REPORT_WORDS
+from ...models.alignment.vocabulary import EXPERT_EMOJI, PANEL_WORDS
 from ...models.errors import InvalidInput
-from .headings.headings import SECTION, AgentHeading, Heading, read_heading
-from .headings.names import (
+from .experts import (
     Expert,
     ExpertNames,
     collect_experts,
-    expert_of_item,
     experts_in,
     experts_of,
-    is_panel,
+    is_canonical,
+    is_expert_emoji,
+    is_judge,
+    may_be_emoji_of_turn,
+    read_agent,
+    split_name,
 )
-from .headings.round_mentions import mentioned_round
-from .headings.turn_headings import is_expert_emoji, read_agent, speaker_of
-from .markers.markers import Marker
-from .parts import (
-    Block,
-    Blocks,
-    Judge,
-    Metadata,
-    MetadataForm,
-    Part,
-    Prose,
-    Round,
-    Section,
-    Turn,
-    merge_prose,
-)
-from .scan import LineReader
+from .headings import SECTION, AgentHeading, Heading, is_panel, read_heading, read_judge, read_round
+from .lines import MetadataLine
+from .markers import Marker
 from .tables import Table
-from .text.line_text import one_line, plain
+from .text import one_line, plain
 
-#: Column headings that make a table of people a panel, at any place.
-_PANEL_COLUMNS = frozenset({"role", "tier", "relevance", "emoji", "domain", "expertise"})
-#: Sections that are tried as the first round.
-_MOST_TRIES = 5
+_BOM = "\ufeff"
+_LARGEST_ROUND = 999_999
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Any Markdown that is neither a marker nor a table: paragraphs, lists, code, headings of its own."""
+
+    text: str
+    #: One-based line it begins in; 0: made, not read.
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.text.isprintable() and self.text.strip() == self.text:
+            return  # one line, and nothing to tidy
+        lines = [line.rstrip("\r") for line in self.text.split("\n")]
+        start, end = 0, len(lines)
+        while start < end and not lines[start].strip(_BOM).strip():
+            start += 1
+        while end > start and not lines[end - 1].strip(_BOM).strip():
+            end -= 1
+        object.__setattr__(self, "text", "\n".join(lines[start:end]).lstrip(_BOM))
+        object.__setattr__(self, "line", self.line + start if self.line else 0)
+
+
+Block = Prose | Marker | Table
+Blocks = tuple[Block, ...]
+
+
+def merge_prose(blocks: Sequence[Block]) -> Blocks:
+    """Return `blocks` with neighbouring prose joined and empty prose left out."""
+    out: list[Block] = []
+    run: list[Prose] = []
+    for block in blocks:
+        if isinstance(block, Prose):
+            run.append(block)
+            continue
+        _flush(run, out)
+        out.append(block)
+    _flush(run, out)
+    return tuple(out)
+
+
+def _flush(run: list[Prose], out: list[Block]) -> None:
+    said = [prose for prose in run if prose.text]
+    if len(said) > 1:
+        out.append(Prose("\n\n".join(prose.text for prose in said), said[0].line))
+    else:
+        out += said
+    run.clear()
+
+
+class MetadataForm(StrEnum):
+    """Form of a metadata entry."""
+
+    LINE = "line"
+    TABLE = "table"
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """`**Key**: Value`, or a row of the table below the title."""
+
+    key: str
+    value: str = ""
+    form: MetadataForm = MetadataForm.LINE
+
+    def __post_init__(self) -> None:
+        key = plain(self.key)
+        if not key:
+            raise InvalidInput("metadata.key", self.key, "must not be blank")
+        object.__setattr__(self, "key", key)
+        object.__setattr__(self, "value", one_line(self.value))
+
+    def __str__(self) -> str:
+        return str(MetadataLine(self.key, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The turn of one expert in one round."""
+
+    agent: str
+    emoji: str = EXPERT_EMOJI
+    #: Rest of the heading: `→ HHMMZ (switched)`.
+    extra: str = ""
+    blocks: Blocks = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        name, more = split_name(self.agent)
+        heading = AgentHeading(name, self.emoji, one_line(" ".join(filter(None, (more, self.extra)))))
+        if not may_be_emoji_of_turn(self.emoji):
+            raise InvalidInput(
+                "turn.emoji",
+                self.emoji,
+                "must be one emoji that has no other meaning in the document, such as 🧁",
+            )
+        if not name or is_judge(name) or not is_canonical(heading):
+            raise InvalidInput("turn.agent", self.agent, "must be an expert's name")
+        object.__setattr__(self, "agent", name)
+        object.__setattr__(self, "extra", heading.extra)
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
+
+    @property
+    def heading(self) -> AgentHeading:
+        """The turn's heading."""
+        return AgentHeading(self.agent, self.emoji, self.extra)
+
+    @property
+    def body(self) -> str:
+        """The prose of the turn, without its markers and tables."""
+        return "\n\n".join(block.text for block in self.blocks if isinstance(block, Prose))
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """The turn's markers, in order."""
+        return tuple(block for block in self.blocks if isinstance(block, Marker))
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """`## Round N: Label`, the blocks before the first turn, and the turns."""
+
+    number: int
+    label: str = ""
+    blocks: Blocks = ()
+    turns: tuple[Turn, ...] = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.number <= _LARGEST_ROUND:
+            raise InvalidInput("round.number", self.number, f"must be from 0 to {_LARGEST_ROUND:,}")
+        object.__setattr__(self, "label", one_line(self.label))
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """The speakers, each once, in the order of their first turn."""
+        return tuple(dict.fromkeys(turn.agent for turn in self.turns))
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """`## 💙 Judge: Label`: a section of the judge, usually after a round."""
+
+    label: str = ""
+    blocks: Blocks = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", one_line(self.label))
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Any other part under a heading: panel, scoreboard, inventory, tracker, or free text."""
+
+    title: str
+    blocks: Blocks = ()
+    line: int = field(default=0, compare=False)
+
+    def __post_init__(self) -> None:
+        heading = Heading(SECTION, one_line(self.title))
+        begun = read_round(heading)
+        if (begun and begun.sure) or read_judge(heading):
+            raise InvalidInput(
+                "section.title", self.title, "must not look like the heading of a round or of the judge"
+            )
+        object.__setattr__(self, "title", heading.text)
+        object.__setattr__(self, "blocks", merge_prose(self.blocks))
+
+
+Part = Round | Judge | Section
+
+
 #: The header of a table of metadata, when it has one.
 _KEYS = frozenset({"", "field", "key", "property", "item", "attribute"})
 
 
-class NormalisedParts(TypedDict):
-    """The fields of a document that change."""
-
-    metadata: tuple[Metadata, ...]
-    preamble: Blocks
-    parts: tuple[Part, ...]
-
-
-def normalise_parts(
-    metadata: tuple[Metadata, ...], preamble: Blocks, parts: Sequence[Part]
-) -> NormalisedParts:
-    """Return the document's fields as parsing its text would give them.
-
-    Raises:
-        InvalidInput: A section's title would read as an expert's turn.
-    """
-    entries, first_blocks = _with_tables(metadata, merge_prose(preamble))
-    names = names_of(entries, first_blocks, parts)
-    changed: list[Part] = []
-    numbers = {part.number for part in parts if isinstance(part, Round)}
-
-    def may_be_first(at: int) -> bool:
-        """Return whether the parts before `at` name all experts, and no later section is a turn."""
-        if names_of(metadata, preamble, parts[:at]) != names:
-            return False
-        return not any(_is_a_turn(part, names) for part in parts[at:])
-
-    in_rounds, tries = False, 0
-    for at, part in enumerate(parts):
-        in_rounds = in_rounds or isinstance(part, Round)
-        if isinstance(part, Section):
-            if in_rounds and _is_a_turn(part, names):
-                raise InvalidInput("section.title", part.title, "must not look like the heading of a turn")
-            begun = _quoted_round(part, names, numbers)
-            tries += begun is not None
-            if begun and (in_rounds or (tries <= _MOST_TRIES and may_be_first(at))):
-                part, in_rounds = begun, True  # noqa: PLW2901
-                numbers.add(begun.number)
-        changed.append(_round(part, names) if isinstance(part, Round) else part)
-    return NormalisedParts(metadata=entries, preamble=first_blocks, parts=tuple(changed))
-
-
-def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Part]) -> ExpertNames:
-    """Return the experts, from the text before the first round, or else those who took a turn."""
-    found: list[Expert] = []
-    for block in preamble:
-        found += _panel_table(block, titled=False)
-    for part in takewhile(lambda part: not isinstance(part, Round), parts):
-        titled = isinstance(part, Section) and is_panel(part.title)
-        for block in () if isinstance(part, Judge) else part.blocks:
-            found += _panel_table(block, titled=titled)
-            if titled and isinstance(block, Prose):
-                found += filter(None, map(expert_of_item, block.text.split("\n")))
+def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Iterable[Part]) -> ExpertNames:
+    """Return the experts: of the panel, or else of the metadata, or else those who took a turn."""
+    parts = [*parts]
+    found = [it for table in _tables(preamble) for it in experts_of(table, titled=False)]
+    panels = (it for it in parts if isinstance(it, Section) and is_panel(it.title))
+    introduced = (
+        [it for table in _tables(panel.blocks) for it in experts_of(table, titled=True)] for panel in panels
+    )
+    found += next(filter(None, introduced), [])
     if not found:
         found += [
             expert
@@ -120,25 +239,8 @@ def names_of(metadata: Iterable[Metadata], preamble: Blocks, parts: Sequence[Par
     )
 
 
-def _panel_table(block: Block, *, titled: bool) -> list[Expert]:
-    if not isinstance(block, Table):
-        return []
-    columns = {plain(cell).casefold() for cell in block.header}
-    scored = {name.casefold() for name in DIMENSIONS} <= columns
-    return experts_of(block) if (titled or columns & _PANEL_COLUMNS) and not scored else []
-
-
-def _with_tables(metadata: tuple[Metadata, ...], preamble: Blocks) -> tuple[tuple[Metadata, ...], Blocks]:
-    """Return the metadata with that of the preamble's tables, and the rest of the preamble."""
-    rest: list[Block] = []
-    found = [*metadata]
-    for block in preamble:
-        entries = metadata_of(block) if isinstance(block, Table) else None
-        if entries is None:
-            rest.append(block)
-        else:
-            found += entries
-    return tuple(found), merge_prose(rest)
+def _tables(blocks: Blocks) -> Iterator[Table]:
+    return (block for block in blocks if isinstance(block, Table))
 
 
 def metadata_of(table: Table) -> list[Metadata] | None:
@@ -147,39 +249,14 @@ def metadata_of(table: Table) -> list[Metadata] | None:
     if (
         not pairs
         or plain(table.header[0]).casefold() not in _KEYS
-        or not all(plain(r[0]) for r in table.rows)
+        or not all(plain(key) for key, _ in table.rows)
     ):
         return None
     return [Metadata(key, value, MetadataForm.TABLE) for key, value in table.rows]
 
 
-def _round(part: Round, names: ExpertNames) -> Round:
-    """Return the round with its turns under the names of the panel."""
-    if part.turns:
-        return replace(part, turns=tuple(_turn(turn, names) for turn in part.turns))
-    lead, turns = _quoted_turns(part, names)
-    return replace(part, blocks=lead, turns=turns) if turns else part
-
-
-def _is_a_turn(part: Part, names: ExpertNames) -> bool:
-    return isinstance(part, Section) and read_agent(Heading(SECTION, part.title), names) is not None
-
-
-def _quoted_round(part: Section, names: ExpertNames, numbers: set[int]) -> Round | None:
-    """Return the round of a section that mentions a new round's number and quotes experts by name, or None."""
-    begun = mentioned_round(Heading(SECTION, part.title)) if names else None
-    if begun is None or begun.number in numbers:
-        return None
-    if not ROUND_REPORT_WORDS.isdisjoint(begun.label.casefold().split()):
-        return None
-    blocks = tuple(
-        replace(block, round=begun.number) if isinstance(block, Marker) else block for block in part.blocks
-    )
-    found = Round(begun.number, begun.label, blocks, line=part.line)
-    return found if _quoted_turns(found, names)[1] else None
-
-
 def _turn(turn: Turn, names: ExpertNames) -> Turn:
+    """Return the turn under its name in the panel."""
     known = names.get(turn.agent)
     if not is_expert_emoji(turn.emoji) and (known is None or names.heard):
         turn = replace(turn, emoji=EXPERT_EMOJI)  # an ornament is a turn's only beside a name of the panel
@@ -198,47 +275,13 @@ def _heading_as_read(turn: Turn, names: ExpertNames) -> AgentHeading | None:
     return read_agent(heading, names) if heading else None
 
 
-def _quoted_turns(part: Round, names: ExpertNames) -> tuple[Blocks, tuple[Turn, ...]]:
-    """Return the turns of a round that quotes experts by name, as in `**Ada (API)**: Clean interfaces`."""
-    if not names:
-        return part.blocks, ()
-    speakers: list[tuple[Expert | None, str, int, list[Block]]] = [(None, "", 0, [])]
-    for block in part.blocks:
-        for piece in _pieces(block, names) if isinstance(block, Prose) else [block]:
-            if isinstance(piece, tuple):
-                speakers.append((*piece[:3], [Prose(piece[3])]))
-            else:
-                agent = speakers[-1][0]
-                of_agent = replace(piece, agent=agent.name) if agent and isinstance(piece, Marker) else piece
-                speakers[-1][3].append(of_agent)
-    turns = [
-        Turn(who.name, who.emoji or EXPERT_EMOJI, extra, tuple(said), line)
-        for who, extra, line, said in speakers
-        if who
-    ]
-    return merge_prose(speakers[0][3]), tuple(turns)
-
-
-def _pieces(prose: Prose, names: ExpertNames) -> list[Block | tuple[Expert, str, int, str]]:
-    """Return the prose, cut before every line that begins with who speaks."""
-    pieces: list[Block | tuple[Expert, str, int, str]] = []
-    said: list[str] = []
-    who: tuple[Expert, str, int] | None = None
-    texts = prose.text.split("\n")
-    hidden = [line.hidden for line in LineReader(prose.text + "\n").lines()]
-    for number, (line, is_code) in enumerate(zip(texts, hidden, strict=True), start=prose.line):
-        if not is_code and (spoken := speaker_of(line, names)):
-            pieces.append((*who, "\n".join(said)) if who else Prose("\n".join(said)))
-            who, said = (spoken.expert, spoken.extra, number if prose.line else 0), [spoken.said]
-        else:
-            said.append(line)
-    pieces.append((*who, "\n".join(said)) if who else Prose("\n".join(said)))
-    return pieces
-
-
 @dataclass(frozen=True, slots=True)
 class AlignmentDialogue:
-    """A whole document, its parts in their order; `rounds` and the rest are views of them."""
+    """A whole document, its parts in their order; `rounds` and the rest are views of them.
+
+    Raises:
+        InvalidInput: A section's title would read as an expert's turn.
+    """
 
     title: str = ""
     metadata: tuple[Metadata, ...] = ()
@@ -246,9 +289,34 @@ class AlignmentDialogue:
     parts: tuple[Part, ...] = ()
 
     def __post_init__(self) -> None:
+        entries: list[Metadata] = [*self.metadata]
+        rest: list[Block] = []
+        for block in merge_prose(self.preamble):
+            found = metadata_of(block) if isinstance(block, Table) else None
+            if found is None:
+                rest.append(block)
+            else:
+                entries += found
         object.__setattr__(self, "title", one_line(self.title))
-        for name, value in normalise_parts(self.metadata, self.preamble, self.parts).items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "metadata", tuple(entries))
+        object.__setattr__(self, "preamble", merge_prose(rest))
+        object.__setattr__(self, "parts", tuple(self._normalised(self.names)))
+
+    def _normalised(self, names: ExpertNames) -> Iterator[Part]:
+        in_rounds = False
+        for part in self.parts:
+            in_rounds = in_rounds or isinstance(part, Round)
+            if isinstance(part, Round) and part.turns:
+                yield replace(part, turns=tuple(_turn(turn, names) for turn in part.turns))
+                continue
+            if in_rounds and isinstance(part, Section) and read_agent(Heading(SECTION, part.title), names):
+                raise InvalidInput("section.title", part.title, "must not look like the heading of a turn")
+            yield part
+
+    @property
+    def names(self) -> ExpertNames:
+        """The experts by name."""
+        return names_of(self.metadata, self.preamble, self.parts)
 
     @property
     def rounds(self) -> tuple[Round, ...]:

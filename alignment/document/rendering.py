@@ -8,58 +8,63 @@ Source: RFC 0028, "Interface: DialogueFormat" and "Tolerance Policy".
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
-from .headings.headings import SECTION, TITLE, Heading, JudgeHeading, RoundHeading
-from .headings.names import ExpertNames
-from .model import AlignmentDialogue, names_of
-from .parts import Block, Judge, Metadata, MetadataForm, Part, Prose, Round
-from .reading.blocks import escape_prose
-from .reading.reader import parse
+from .blocks import Place, escape_prose
+from .headings import SECTION, TITLE, Heading, JudgeHeading, RoundHeading, read_round
+from .model import AlignmentDialogue, Block, Judge, Metadata, MetadataForm, Part, Prose, Round
+from .reader import parse
 from .rules import lint
 from .tables import Table
-from .text.line_text import without_spaces
+from .text import without_spaces
 
 
 def render(document: AlignmentDialogue) -> str:
     """Return the document as Markdown, ending with a line break; empty for an empty document."""
-    names = names_of(document.metadata, document.preamble, document.parts)
-    pieces = [*_head(document, names)]
+    place = Place(document.names)
+    pieces = [*_head(document, replace(place, preamble=True))]
+    numbers = {part.number for part in document.rounds}
     for part in document.parts:
-        pieces += _part(part, names)
+        pieces += _part(part, place, numbers)
     return "\n\n".join(pieces) + "\n" if pieces else ""
 
 
-def _head(document: AlignmentDialogue, names: ExpertNames) -> Iterator[str]:
+def _head(document: AlignmentDialogue, place: Place) -> Iterator[str]:
     if document.title:
         yield str(Heading(TITLE, document.title))
     for form, entries in groupby(document.metadata, key=lambda entry: entry.form):
         run = tuple(entries)
         yield _table(run) if form is MetadataForm.TABLE else "\n".join(map(str, run))
-    yield from _blocks(document.preamble, names, preamble=True)
+    yield from _blocks(document.preamble, place)
 
 
 def _table(entries: Sequence[Metadata]) -> str:
     return str(Table(("", ""), tuple((f"**{entry.key}**", entry.value) for entry in entries)))
 
 
-def _part(part: Part, names: ExpertNames) -> Iterator[str]:
+def _part(part: Part, place: Place, numbers: set[int]) -> Iterator[str]:
+    quotable = False
     match part:
         case Round(number, label):
+            quotable = not part.turns
             yield str(RoundHeading(number, label))
         case Judge(label):
             yield str(JudgeHeading(label))
         case section:
-            yield str(Heading(SECTION, section.title))
-    yield from _blocks(part.blocks, names)
+            heading = Heading(SECTION, section.title)
+            found = read_round(heading)
+            quotable = found is not None and found.number not in numbers
+            yield str(heading)
+    yield from _blocks(part.blocks, replace(place, quotable=quotable))
     for turn in part.turns if isinstance(part, Round) else ():
         yield str(turn.heading)
-        yield from _blocks(turn.blocks, names)
+        yield from _blocks(turn.blocks, place)
 
 
-def _blocks(blocks: Sequence[Block], names: ExpertNames, *, preamble: bool = False) -> Iterator[str]:
+def _blocks(blocks: Sequence[Block], place: Place) -> Iterator[str]:
     for block in blocks:
-        yield escape_prose(block.text, names, preamble=preamble) if isinstance(block, Prose) else str(block)
+        yield escape_prose(block.text, place) if isinstance(block, Prose) else str(block)
 
 
 #: Passes over a text: a fixed line may show another flaw, such as a row of dashes below a marker.

@@ -6,39 +6,41 @@ Source: RFC 0028, "Tolerance Policy" and "Phase 3: Linter Migration".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from ...models.alignment.marker_ids import base_id
 from ...models.alignment.vocabulary import NUMBERED, TOTAL_KEY, MarkerType, TensionState
 from .findings import RULES, ContentRule, FormNote, FormRule, LintFinding, LintSeverity
-from .headings.headings import RoundHeading
-from .markers.markers import Marker
-from .model import AlignmentDialogue, names_of
-from .reading.lookalikes import unread_rounds, unread_turns
-from .reading.reader import read
-from .reading.scoreboards import Scoreboard, scoreboards
+from .headings import RoundHeading
+from .lookalikes import unread_rounds, unread_turns
+from .markers import Marker
+from .model import AlignmentDialogue
+from .reader import ParsedDocument, read
 from .tables import Table, read_row, write_row
-from .text.line_text import plain
-from .views import Entry, perspectives, tracked_tensions
+from .text import plain
+from .views import Entry, Scoreboard, perspectives, scoreboards, tracked_tensions
 
 _DECLARING = frozenset({MarkerType.PERSPECTIVE, MarkerType.TENSION})
 _ADDS_UP = frozenset({"total", "totals", "sum", TOTAL_KEY.casefold()})
 _STILL_OPEN = frozenset({TensionState.OPEN, TensionState.REOPENED})
 
 
-def check_content(document: AlignmentDialogue, lines: Sequence[str]) -> Iterator[LintFinding]:
+def check_content(parsed: ParsedDocument, lines: Sequence[str]) -> Iterator[LintFinding]:
     """Yield every finding of every rule; `lines` are the document's."""
+    document = parsed.document
     yield from _title(document)
     yield from _ids(document)
     yield from _entries(document)
     yield from _tensions(document)
     yield from _agents(document)
     yield from _tables(document)
-    yield from _unread(document, "\n".join(lines))
+    yield from _unread(parsed)
+    yield from _unclear_rounds(parsed.outline.unclear)
     for board in scoreboards(document):
         yield from _scores(board, lines)
 
 
-def unclear_rounds(unclear: Mapping[int, RoundHeading | None]) -> Iterator[LintFinding]:
+def _unclear_rounds(unclear: Mapping[int, RoundHeading | None]) -> Iterator[LintFinding]:
     """Yield a finding for each line that begins no round although experts speak under it, with its likely round."""
     for line, begun in unclear.items():
         yield _finding(ContentRule.UNCLEAR_ROUND, line, "", hint=str(begun) if begun else None)
@@ -56,10 +58,10 @@ def _title(document: AlignmentDialogue) -> Iterator[LintFinding]:
         yield _finding(ContentRule.MISSING_TITLE, 1, "")
 
 
-def _unread(document: AlignmentDialogue, markdown: str) -> Iterator[LintFinding]:
-    for it in unread_rounds(document, markdown):
+def _unread(parsed: ParsedDocument) -> Iterator[LintFinding]:
+    for it in unread_rounds(parsed):
         yield _finding(ContentRule.UNREAD_ROUND, it.line, it.text, hint=it.hint)
-    for it in unread_turns(document, markdown):
+    for it in unread_turns(parsed):
         yield _finding(ContentRule.UNREAD_TURN, it.line, it.text, hint=it.hint)
 
 
@@ -125,7 +127,7 @@ def _tensions(document: AlignmentDialogue) -> Iterator[LintFinding]:
 
 
 def _agents(document: AlignmentDialogue) -> Iterator[LintFinding]:
-    names = names_of(document.metadata, document.preamble, document.parts)
+    names = document.names
     for part in document.rounds if names else ():
         for turn in part.turns:
             if names.get(turn.agent) is None:
@@ -181,11 +183,10 @@ def lint(markdown: str, *, strict: bool = False) -> tuple[LintFinding, ...]:
     """Return the findings in the order of their lines. `strict` makes each an error."""
     reading = read(markdown)
     lines = markdown.split("\n")
-    found = [*map(_of_form, reading.notes), *check_content(reading.document, lines)]
-    found += unclear_rounds(reading.unclear)
+    found = [*map(_of_form, reading.notes), *check_content(reading, lines)]
     found.sort(key=lambda finding: (finding.line, finding.column))
     if strict:
-        found = [_as_error(finding) for finding in found]
+        found = [replace(finding, severity=LintSeverity.ERROR) for finding in found]
     return tuple(found)
 
 
@@ -193,15 +194,3 @@ def _of_form(note: FormNote) -> LintFinding:
     severity, message = RULES[note.code]
     safe = note.hint is not None and note.code not in _UNSAFE
     return LintFinding(note.code, severity, note.line, note.column, message, note.hint, safe)
-
-
-def _as_error(finding: LintFinding) -> LintFinding:
-    return LintFinding(
-        finding.code,
-        LintSeverity.ERROR,
-        finding.line,
-        finding.column,
-        finding.message,
-        finding.fix_hint,
-        finding.safe,
-    )

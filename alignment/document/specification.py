@@ -21,10 +21,9 @@ from ...models.alignment.vocabulary import (
     TOTAL_KEY,
     MarkerType,
 )
-from .headings.headings import AgentHeading, JudgeHeading, RoundHeading
-from .markers.markers import Marker
-from .model import AlignmentDialogue
-from .parts import Block, Judge, Metadata, Part, Prose, Round, Section, Turn
+from .headings import AgentHeading, JudgeHeading, RoundHeading
+from .markers import Marker
+from .model import AlignmentDialogue, Block, Judge, Metadata, Part, Prose, Round, Section, Turn
 from .rendering import render
 from .tables import Table
 

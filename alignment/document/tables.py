@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from .markers.markers import escape_markers, unescape_markers
-from .text.line_text import blank_escapes, escape, one_line, plain, unescape
+from .markers import escape_markers, unescape_markers
+from .text import blank_escapes, escape, one_line, plain, unescape
 
 _SPECIAL = "|"
 

@@ -89,60 +89,9 @@ CONVERGE_MOVE = "[MOVE:CONVERGE]"
 JUDGE = "Judge"
 JUDGE_EMOJI = "💙"
 EXPERT_EMOJI = "🧁"
-#: Words after `Judge` that make a heading without the heart the judge's.
-JUDGE_WORDS = frozenset(
-    "synthesis assessment summary ruling verdict notes directive decision scoring review scores final opening "
-    "closing round evaluation analysis commentary observations".split()
-)
-#: Words after `Round N` that make a heading one about a round, not the beginning of one.
-ROUND_SUMMARY_WORDS = frozenset(
-    "summary synthesis assessment scoreboard result results directive recap convergence status outcome outcomes "
-    "votes scores score notes prompt agenda analysis review verdict conclusion conclusions totals ruling".split()
-)
-#: Those of them under which experts are quoted, but do not speak.
+#: Words after `Round N` that make a heading one of a report, in which experts are quoted but do not speak.
 ROUND_REPORT_WORDS = frozenset(
     "summary scoreboard result results directive recap status votes scores score notes prompt agenda totals".split()
-)
-#: Words after `Round N` that make a sentence of it: `Round 2 was skipped`.
-ROUND_VERBS = frozenset(
-    "is was are were isn't wasn't isn’t wasn’t has had did does didn't didn’t can cannot could should would will won't "
-    "won’t may might must not never".split()
-)
-#: Words of headings about what a round left: `Open Questions (Round 1)`.
-ROUND_OUTCOME_WORDS = frozenset(
-    "questions decisions recommendations takeaways findings actions highlights lessons feedback metrics".split()
-)
-#: Words that make what follows them a part of a sentence: `Lessons from Round 1`.
-LINKING_WORDS = frozenset(
-    "from in of after before to for since until by with about on at and or during the this that next last".split()
-)
-#: Words of headings that name a part of a proposal, not a person; and endings of such words.
-TOPIC_WORDS = frozenset(
-    "api apis approach approaches alternatives appendix architecture assumptions backend background backlog benefits cache "
-    "changes client clients code components concerns configuration consequences cons constraints context core cost costs "
-    "criteria data database decision definition deployment design details draft drawbacks effort errors estimate evidence "
-    "examples failures features files format frontend gaps glossary goal goals guidelines how idea ideas impact index "
-    "interface interfaces introduction issues layout limits logging migration milestones mitigations model models motivation "
-    "naming network next non-goals notes objectives operations option options outline overview ownership part phase phases "
-    "plan policy principles prior problem problems process proposal pros protocol purpose queue rationale references release "
-    "requirements research resources risk risks roadmap rollback rollout rules schedule schema scope security server service "
-    "services setup signals solution state status step steps storage strategy structure success support surface system systems "
-    "table tables task tasks test testing tests timeline tooling tools tradeoff tradeoffs trade-off trade-offs transport types ui "
-    "usage users ux validation versioning what when where who why work workflow workflows".split()
-)
-TOPIC_ENDINGS = (
-    "tion",
-    "sion",
-    "ment",
-    "ments",
-    "ity",
-    "ness",
-    "ance",
-    "ing",
-    "ysis",
-    "ology",
-    "tions",
-    "ability",
 )
 #: Words of headings that name a section of the whole document.
 SECTION_WORDS = frozenset("panel experts tensions tracker perspectives inventory".split())
@@ -163,11 +112,7 @@ ROMAN = {
     for number, word in enumerate("I II III IV V VI VII VIII IX . XI XII XIII XIV XV".split(), start=1)
     if word != "."
 }
-#: Words before `Round`: those that only say what the rounds are of, those that mean the first one, before any number,
-#: and those that mean the one after the last.
-DIALOGUE_WORDS = frozenset(
-    "discussion dialogue debate alignment deliberation expert conversation exchange".split()
-)
+#: Words before `Round`: those that mean the first one, before any number, and those that mean the one after the last.
 FIRST_ROUNDS = frozenset({"opening", "initial", "preliminary"})
 LATER_ROUNDS = frozenset({"final", "closing", "last", "bonus", "extra", "concluding"})
 #: Emoji that decorate headings; none of them is a person.
@@ -186,16 +131,10 @@ PANEL_WORDS = frozenset({"panel", "experts", "participants", "agents", "panelist
 PERSON_COLUMNS = frozenset(
     {"agent", "agents", "expert", "name", "participant", "panelist", "speaker", "persona"}
 )
-#: Words that may precede the name in a turn's heading: `Expert 1: Muffin`; and follow its emoji.
+#: Words that may precede the name in a turn's heading: `Expert 1: Muffin`.
 ROLE_WORDS = frozenset(
     "agent expert participant panelist speaker turn response reply statement round r".split()
 )
-SPEAKING_WORDS = frozenset(
-    "round response responds reply replies position perspective opening closing final initial statement remarks argument "
-    "arguments rebuttal analysis view views take turn thoughts contribution says speaks answers answer to on".split()
-)
-#: Words that precede the speaker: `Response from Muffin`.
-FROM_WORDS = frozenset({"from", "by"})
 #: Titles that are ignored when names are compared.
 HONORIFICS = frozenset("dr doctor prof professor mr mrs ms mx sir dame".split())
 #: The four dimensions that a judge scores, each with its letter.

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 from documents.dialogues import loose, markdown
 from scaling import scaled_examples
-from symposia.alignment.document import fix, lint, parse
+from symposia.alignment.document import Prose, fix, lint, parse
 
 SAMPLES = Path(__file__).parents[3].parent / "shared" / "dialogues"
 HEAD = "# T\n\n**Participants**: Muffin 🧁, Scone 🦊\n\n## Round 1: X\n\n"
@@ -22,7 +22,9 @@ def said(text: str) -> tuple[object, ...]:
     document = parse(text)
     rounds = [(it.number, it.label, [turn.heading for turn in it.turns]) for it in document.rounds]
     markers = [(it.type, it.refs, it.label, it.agent, it.round) for it in document.markers]
-    return rounds, markers, document.metadata, [it.label for it in document.judge]
+    sections, judge = [it.title for it in document.sections], [it.label for it in document.judge]
+    words = "".join("".join(it.text.split()) for it in document.blocks() if isinstance(it, Prose))
+    return rounds, markers, document.metadata, sections, judge, words
 
 
 def keeps_what_it_says(text: str) -> None:
@@ -73,6 +75,27 @@ def test_fix_that_changes_the_content_is_omitted(text, left):
     assert "[RESOLVED T02: y]\n" in fix(HEAD + "- [RESOLVED T2]: y\n\nwords\n\n" + text)
 
 
-def test_a_name_in_code_begins_no_turn():
-    text = f"{HEAD}```\n**Muffin**: x\n```\n\n**Scone**: y\n"
-    assert [it.agents for it in parse(text).rounds] == [("Scone",)]
+@pytest.mark.parametrize(
+    "line",
+    [
+        "## Sum [TENSION T02: y]",
+        "### Scone 🦊 [TENSION T02: y]",
+        "[TENSION T2: y] ## Round 1: Z",
+        "[TENSION T2: y] | a | b |",
+        "[TENSION T2: y] ```",
+        "[TENSION T2: y] <!--",
+    ],
+)
+def test_text_beside_a_marker_keeps_its_meaning(line):
+    text = f"{HEAD}### Muffin 🧁\n\n{line}\n\n[RESOLVED T01: z]\n\n-->\n\n## Round 2: Next\n"
+    keeps_what_it_says(text)
+    assert fix(text) != text
+
+
+def test_fixing_a_line_without_an_end_makes_lines():
+    assert fix("see [TENSION T1: x]") == "see\n[TENSION T01: x]"
+
+
+def test_fixing_keeps_every_other_line_byte_for_byte():
+    text = "\ufeff# T  \r\n\r\n odd   prose\t\r\n## ROUND 1: X\r\n- [RESOLVED T1]: y\r\n"
+    assert fix(text) == "\ufeff# T  \r\n\r\n odd   prose\t\r\n## Round 1: X\r\n[RESOLVED T01: y]\r\n"

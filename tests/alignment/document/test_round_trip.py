@@ -21,7 +21,7 @@ from symposia.alignment.document import (
     render,
     scan,
 )
-from symposia.alignment.document.reading.reader import read
+from symposia.alignment.document.reader import read
 
 _SUPPRESSED = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 often = settings(max_examples=scaled_examples(150), deadline=None, suppress_health_check=_SUPPRESSED)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from array import array
 
-from ....models.alignment.marker_refs import MarkerRef, ParsedRefs, read_refs
-from ....models.alignment.vocabulary import (
+from ...models.alignment.marker_refs import MarkerRef, ParsedRefs, read_refs
+from ...models.alignment.vocabulary import (
     DASHES,
     FILLERS,
     FORMS,
@@ -22,7 +22,7 @@ from ....models.alignment.vocabulary import (
     OWN_LETTERS,
     MarkerType,
 )
-from ..text.line_text import PICTORIAL, HiddenSpans, to_ascii_width
+from .text import PICTORIAL, HiddenSpans, to_ascii_width
 
 #: Beginnings of the marker words, in all accepted spellings.
 _STEMS = tuple(
@@ -111,24 +111,32 @@ def read_head(
     if lead:
         return (), at + lead, ""
     words, colon, _ = text.partition(":")
-    if not colon:
-        refs_among = _among(text, kind, loud=loud) if loud or alone else None
-        return None if refs_among is None else (refs_among, at, "")
-    return (_inner_refs(words, kind), at, "") if words.strip().upper() not in FORMS else None
-
-
-def _among(text: str, kind: MarkerType, *, loud: bool) -> tuple[MarkerRef, ...] | None:
-    """Return the ids of `to Strudel on T01`, none for `to Strudel`; None: these words make no marker."""
-    words = text.split()
-    if (
-        kind in _DECLARING
-        or words[0].upper() not in _LEADING
-        or any(is_placeholder(it, kind) for it in words)
-    ):
+    if colon:
+        return None if words.strip().upper() in FORMS else (_refs_among(words, kind, last=True), at, "")
+    if not (loud or alone) or not _is_about_others(text, kind):
         return None
-    starts = (at + 1 for at, c in enumerate(text) if c == " ")
-    found = next((refs.found for at in starts if (refs := _read(text[at:], kind, strict=True)).found), ())
-    return found if found or (loud and kind not in NUMBERED) else None
+    among = _refs_among(text, kind, last=False)
+    # `[CONCESSION to Strudel]` needs no id.
+    return (among, at, "") if among or (loud and kind not in NUMBERED) else None
+
+
+def _is_about_others(text: str, kind: MarkerType) -> bool:
+    """Return True for words that make a marker without a colon: `to Strudel on T01`."""
+    words = text.split()
+    return (
+        kind not in _DECLARING
+        and words[0].upper() in _LEADING
+        and not any(is_placeholder(it, kind) for it in words)
+    )
+
+
+def _refs_among(text: str, kind: MarkerType, *, last: bool) -> tuple[MarkerRef, ...]:
+    """Return the first ids after other words: `to Strudel on T01`. `last`: nothing may follow them."""
+    for at in (at + 1 for at, c in enumerate(text) if c == " "):
+        refs = _read(text[at:], kind, strict=True)
+        if refs.found and not (last and text[at + refs.end :].strip()):
+            return refs.found
+    return ()
 
 
 def _without_quotes(text: str, kind: MarkerType) -> str:
@@ -139,16 +147,6 @@ def _without_quotes(text: str, kind: MarkerType) -> str:
         return text
     ids = _read(text[1:end], kind, strict=True)
     return f" {text[1:end]} {text[end + 1 :]}" if ids.found and ids.end == end - 1 else text
-
-
-def _inner_refs(words: str, kind: MarkerType) -> tuple[MarkerRef, ...]:
-    """Return ids after other words: `to Muffin on T02`."""
-    at = 0
-    while (at := words.find(" ", at) + 1) > 0:
-        refs = _read(words[at:], kind, strict=True)
-        if refs.found and not words[at + refs.end :].strip():
-            return refs.found
-    return ()
 
 
 def letters_of(kind: MarkerType) -> str:

@@ -32,10 +32,10 @@ def unread(text: str) -> list[tuple[str, int, str | None]]:
         ("<h2>Round 1</h2>", "## Round 1"),
         ('<H3 id="r1">Round 1: X</H3>', "## Round 1: X"),
         ("**Round 1**: X", "## Round 1: X"),
-        ("__Round 1__: X", "## Round 1: X"),
         ("**Round 1:** X", "## Round 1: X"),
         ("Round 1: X", "## Round 1: X"),
         ("Round 1 — X", "## Round 1: X"),
+        ("## Round 1 (X)", "## Round 1: X"),
         ("ROUND ONE", "## Round 1"),
     ],
 )
@@ -120,6 +120,8 @@ def test_bare_names_in_several_rounds_are_reported():
         ("turn-unread", 19, "### Bob 🧁"),
     ]
     assert unread("# T\n\n" + said.format(1)) == []
+    alone = "## Round {}: X\n\n### Alice\n\n[TENSION T01: x]\n\n"
+    assert ("turn-unread", 11, "### Alice 🧁") in unread("# T\n\n" + alone.format(1) + alone.format(2))
     assert unread(text.replace("### ", "\\### ")) == []
 
 
@@ -134,9 +136,7 @@ def test_topic_heading_is_not_reported(heading):
 PROPOSAL = "## Round {}: Proposal\n\n### {}\n\na\n\n### Hermes\n\nb\n\n"
 
 
-@pytest.mark.parametrize(
-    "topic", ["Storage", "Trade-offs", "Authentication", "API", "What changes", "Option A: files"]
-)
+@pytest.mark.parametrize("topic", ["What changes", "Option A: files", "the API"])
 def test_headings_of_a_proposal_are_not_reported(topic):
     assert unread("# T\n\n" + PROPOSAL.format(1, topic) + PROPOSAL.format(2, topic)) == []
 

@@ -1,4 +1,4 @@
-"""Small readings of one line of text: emoji, escapes, decoration, indented code, hidden spans."""
+"""Small readings of one line of text: emoji, escapes, decoration, hidden spans."""
 
 from __future__ import annotations
 
@@ -15,6 +15,15 @@ _MARKS = ((0x200D, 0x200D), (0x20E3, 0x20E3), (0xFE0E, 0xFE0F), (0xE0020, 0xE007
 _EMOJI = frozenset(chr(code) for first, last in _BLOCKS for code in range(first, last + 1))
 #: Emoji, their marks, and the space between them.
 PICTORIAL = _EMOJI | {chr(code) for first, last in _MARKS for code in range(first, last + 1)} | {" "}
+#: Blocks of faces, people, animals, plants and food: an expert goes by one of these, a topic by a thing.
+_PERSONS = (
+    (0x1F32D, 0x1F37F),
+    (0x1F400, 0x1F43F),
+    (0x1F466, 0x1F487),
+    (0x1F600, 0x1F64F),
+    (0x1F910, 0x1F9DF),
+    (0x1FAB0, 0x1FADF),
+)
 _DECORATION = "*_ \t"
 #: Characters of East Asian keyboards and spaces outside ASCII, with their ASCII equivalents.
 _NARROW = {
@@ -49,6 +58,11 @@ def without_spaces(text: str) -> str:
 def is_emoji(text: str) -> bool:
     """Return True for one emoji or several without a space."""
     return not _EMOJI.isdisjoint(text) and PICTORIAL.issuperset(text) and " " not in text
+
+
+def is_person(emoji: str) -> bool:
+    """Return True for an emoji that stands for a person: a face, an animal, a plant or food."""
+    return any(first <= ord(emoji[:1] or " ") <= last for first, last in _PERSONS)
 
 
 def split_emoji(text: str) -> tuple[str, str]:
@@ -175,35 +189,7 @@ def _comments(line: str) -> list[tuple[int, int]]:
     return spans
 
 
-_COLUMNS = 4
 _BULLETS = ("-", "*", "+", "•")
-
-
-class Indents:
-    """Takes the lines outside fences and comments, and marks those that are indented code."""
-
-    def __init__(self) -> None:
-        #: A blank line, or code, came last; nothing at all has come before the first line.
-        self._open = True
-        self._in_list = False
-
-    def hides(self, text: str) -> bool:
-        """Return True for a line of indented code. A blank line is not code."""
-        body = text.lstrip(" \t")
-        if not body or body.isspace():
-            self._open = True
-            return False
-        indent = text[: len(text) - len(body)]
-        if self._open and not self._in_list and is_code_indent(indent):
-            return True
-        self._in_list = is_item(body) or (self._in_list and (bool(indent) or not self._open))
-        self._open = False
-        return False
-
-
-def is_code_indent(indent: str) -> bool:
-    """Return True for as much white space as makes code of a line."""
-    return len(indent) >= _COLUMNS or "\t" in indent
 
 
 def is_item(body: str) -> bool:

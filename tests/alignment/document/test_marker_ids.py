@@ -87,34 +87,3 @@ def test_the_ledger_keeps_sub_ids_apart():
     )
     ledger = ledger.after_turn(2, "ann", read_turn_marks(["[RESOLVED T1.2]"]), experts=("ann",))
     assert [(it.label, it.state.value) for it in ledger.tensions] == [("x", "open"), ("y", "resolved")]
-
-
-@pytest.mark.parametrize(
-    ("text", "ids", "label"),
-    [
-        ("[CONCESSION to Strudel on T01]", ("T01",), "to Strudel on T01"),
-        ("[CONCESSION to Strudel on T01 about caching]", ("T01",), "to Strudel on T01 about caching"),
-        ("[Concession to Strudel on T01]", ("T01",), "to Strudel on T01"),
-        ("I make a [CONCESSION to Strudel on T01] here.", ("T01",), "to Strudel on T01"),
-        ("[CONCESSION to Strudel]", (), "to Strudel"),
-        ("[RESOLVED by T02]", ("T02",), "by T02"),
-    ],
-)
-def test_marker_may_have_words_instead_of_a_colon(text, ids, label):
-    (marker,) = parse_markers(text)
-    assert (marker.ids, marker.label) == (ids, label)
-    assert "marker-form" in {it.code.value for it in lint(HEAD + text + "\n")}
-    assert parse(fix(HEAD + text + "\n")).markers == (marker,)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[CONCESSION marker]",
-        "[CONCESSION to <name> on Tnn]",
-        "[TENSION between T01 and T02]",
-        "a [concession to Ada on T01]",
-    ],
-)
-def test_text_about_a_marker_is_no_marker(text):
-    assert parse_markers(text) == ()

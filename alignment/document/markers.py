@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from ....models.alignment.marker_refs import MarkerRef, read_refs
-from ....models.alignment.vocabulary import MARKER_WORDS, NEAR_WORDS, NUMBERED, MarkerType
-from ....models.errors import InvalidInput
-from ..text.line_text import HiddenSpans, escape_if_needed, has_bracket, one_line, to_ascii_width, unescape
+from ...models.alignment.marker_refs import MarkerRef, read_refs
+from ...models.alignment.vocabulary import MARKER_WORDS, NEAR_WORDS, NUMBERED, MarkerType
+from ...models.errors import InvalidInput
 from .brackets import closers_of, ids_after_the_colon, is_placeholder, letters_of, openers_of, read_head
+from .text import HiddenSpans, escape_if_needed, has_bracket, one_line, to_ascii_width, unescape
 
 #: Characters that a backslash may hide inside a marker.
 _SPECIAL = "[]`<{［］【】"
@@ -207,10 +207,8 @@ def _marker(
     return FoundMarker(Marker(kind, refs, label, column=start + 1, raw_ids=raw), start, end + 1)
 
 
-#: Separators between a marker and the text after it, and text that may precede a marker on its line.
+#: Separators between a marker and the text after it.
 _PARTING = " \t:—–-"
-_BEFORE = " \t>*_-+#.)0123456789"
-_STARS = "*_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +228,7 @@ class LabelledMarker:
 def split_line(text: str, found: Sequence[FoundMarker]) -> Iterator[str | LabelledMarker]:
     """Yield the markers, and the prose around them as text without bullets and without the markers' own stars."""
     first = found[0].start
-    if first and text[:first].strip(_BEFORE):
+    if first and text[:first].strip(_BEFORE_A_MARKER):
         yield _before(text[:first])
     for i, it in enumerate(found):
         last = i + 1 == len(found)
@@ -243,13 +241,13 @@ def split_line(text: str, found: Sequence[FoundMarker]) -> Iterator[str | Labell
 
 def _before(text: str) -> str:
     """Return the prose before a marker; stars that touch the marker belong to the marker."""
-    return text.rstrip(_STARS).rstrip()
+    return text.rstrip(_DECORATION).rstrip()
 
 
 def _after(text: str) -> str:
     """Return the prose after a marker, without the separator: `**: `, ` — `."""
-    text = text.lstrip(_STARS)
+    text = text.lstrip(_DECORATION)
     parted = text.lstrip(_PARTING)
     # `**[TENSION T01]:** text` closes its stars after the colon.
-    closed = parted.lstrip(_STARS)
+    closed = parted.lstrip(_DECORATION)
     return closed.lstrip(_PARTING) if text[:1] == ":" and closed[:1].isspace() else parted

@@ -1,1 +1,0 @@
-"""Headings of rounds and turns."""

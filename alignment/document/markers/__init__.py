@@ -1,1 +1,0 @@
-"""Markers in a line."""

@@ -1,1 +1,0 @@
-"""One line of an alignment document: characters and numerals."""
