@@ -16,7 +16,7 @@ from ..config.settings import Settings
 from ..jobs.collab import CollabJob
 from ..jobs.completed import as_completed
 from ..jobs.reading import facts_of
-from ..models.attachments.attachment import Attachment
+from ..models.attachments import Attachment
 from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
 from ..models.memory.learned import MemoryChoices
 from ..models.protocol.collab import Collab

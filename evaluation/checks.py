@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from ..models.outputs.patterns import matches
 from ..models.text.json_text import dump_json, parse_json
+from ..models.text.patterns import matches
 from .cases import Case
 from .results import ScoreResult
 from .scorers import EXPECT, Scorer, ScorerKind

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from redis import Redis
 
 from ..models.alignment.ledger import Ledger
-from ..models.attachments.attachment import Attachment
+from ..models.attachments import Attachment
 from ..models.errors import AttachmentUnavailable, InvalidInput, SessionNotFound
 from ..models.protocol.base import Event
 from ..models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
@@ -24,8 +24,7 @@ from ..models.sessions.submission import Submission
 from ..models.sessions.subsessions import ParentRef
 from ..models.text.ids import moment_from_ms, timestamp_from_ms
 from ..models.text.words import count_of
-from ..models.turns.deltas import Delta
-from ..models.turns.tool_events import ToolEvent
+from ..models.turns.streaming import Delta, ToolEvent
 from ..models.turns.turn import TurnState
 from ..models.turns.usage_table import UsageTable
 from ..state.following.event_follower import END_ONLY, follow

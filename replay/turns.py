@@ -20,7 +20,7 @@ from ..agents.deferred import DeferredAgent
 from ..agents.execution.runner import AgentRunner
 from ..agents.registry.registry import Registry
 from ..agents.scripted import ScriptedAgent, SlowScriptedAgent
-from ..models.attachments.reading import AttachmentReader
+from ..models.attachments import AttachmentReader
 from ..models.errors import AgentError, InvalidInput
 from ..models.sessions.recorded import RecordedAsk, RecordedTurn, scrub_data
 from ..models.turns.directives import read_directives

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from ..models.errors import InvalidInput, invalid_input
 from ..models.sessions.known_agents import ReaderModel
 from ..models.text.nearest import nearest_names
-from ..models.text.toml_file import TomlFileError, read_toml
+from ..models.text.paths import TomlFileError, read_toml
 from .values.panels import Panel
 
 #: File in the working folder, used if no file is named.

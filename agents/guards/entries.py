@@ -8,17 +8,17 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ...models.errors import InvalidInput
-from ...models.guards.checked_text import CheckedText
-from ...models.guards.checks import (
+from ...models.guards import (
+    CheckedText,
     find_denied_word,
     find_length_fault,
     find_pattern_fault,
     find_schema_fault,
     words_pattern,
 )
-from ...models.outputs.patterns import compile_pattern
-from ...models.outputs.schema import read_schema
-from ...models.turns.guard_holds import GuardAction, GuardTime
+from ...models.outputs import read_schema
+from ...models.text.patterns import compile_pattern
+from ...models.turns.waiting import GuardAction, GuardTime
 from ..entry_base import CallablePath, EntryBase
 
 _MOST_CHARS = 10_000_000

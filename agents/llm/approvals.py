@@ -16,8 +16,8 @@ from pydantic_core import to_jsonable_python
 from ...models.errors import AgentFailed
 from ...models.sessions.recorded import scrub_data
 from ...models.text.redact import json_text
-from ...models.turns.guard_holds import VERDICTS, Verdict
 from ...models.turns.turn import Question, TurnContext
+from ...models.turns.waiting import VERDICTS, Verdict
 from .tool_questions import AnswerNeeded, find_answer
 
 #: Key in the metadata of a tool: True, or the name of the person who decides.

@@ -39,8 +39,8 @@ from pydantic_ai.output import OutputContext
 from pydantic_core import to_jsonable_python
 
 from ...models.errors import AgentFailed
-from ...models.turns.decision_check import check_decision
-from ...models.turns.tool_events import ToolStatus, shorten_arguments
+from ...models.modes.decisions import check_decision
+from ...models.turns.streaming import ToolStatus, shorten_arguments
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
 from .approvals import needs_approval

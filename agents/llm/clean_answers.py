@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_ai.messages import ModelResponse, TextPart, ThinkingPart, ToolCallPart
 
-from ...models.text.clean import clean_data, clean_text
+from ...models.text.redact import clean_data, clean_text
 
 
 def clean_response(response: ModelResponse) -> ModelResponse:

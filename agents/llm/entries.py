@@ -20,7 +20,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, model_validator
 
-from ...models.attachments.attachment import check_media_type
+from ...models.attachments import check_media_type
 from ...models.text.durations import Duration
 from ..entry_base import CallablePath, EntryBase, HttpUrl, Tokens, VariableName, Window
 from ..guards.entries import GuardedEntry

@@ -34,11 +34,9 @@ from pydantic import Field, ValidationError
 from ...models.errors import InvalidInput, RegistryError, first_problem, invalid_input
 from ...models.sessions.options import AgentName
 from ...models.text.nearest import nearest_names
-from ...models.text.paths import may_be_planted
+from ...models.text.paths import TomlFileError, may_be_planted, read_toml
 from ...models.text.redact import ABSENT
-from ...models.text.toml_file import TomlFileError, read_toml
-from ...models.turns.guard_holds import GuardTime
-from ...models.turns.waiting import WaitPolicy
+from ...models.turns.waiting import GuardTime, WaitPolicy
 from ..entry_base import CallablePath, ModuleName, Window
 from ..guards.entries import GUARD_KINDS, GuardedEntry, GuardEntry
 from ..guards.names import check_guard_names

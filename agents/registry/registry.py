@@ -16,8 +16,7 @@ from ...models.errors import InvalidInput, UnknownAgent
 from ...models.sessions.known_agents import KnownAgents, ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
-from ...models.turns.guard_holds import GuardTime
-from ...models.turns.waiting import TimeoutAction, WaitPolicy
+from ...models.turns.waiting import GuardTime, TimeoutAction, WaitPolicy
 from ..agent import AnyAgent
 from ..entry_base import AgentProblem, FieldProblem
 from ..execution.threads import DaemonThreadPool

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from ...models.attachments.attachment import Attachment
+    from ...models.attachments import Attachment
 
 
 def add_to(app: typer.Typer) -> None:

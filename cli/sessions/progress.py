@@ -16,7 +16,7 @@ from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.stop_conditions import AllOf, AnyOf, MaxRounds, StopCondition
-from ...models.turns.deltas import Drafts, LiveDraft
+from ...models.turns.streaming import Drafts, LiveDraft
 from ...tasks.sessions.task_tree import GrantEnd
 from ..common.screen import ParticipantNames, dialog_line, printable
 

@@ -127,7 +127,7 @@ def _with_people(
 
 def _with_attachments(submission: Submission, files: list[Path] | None, settings: Settings) -> Submission:
     """Return a submission with further attachments, whose sizes are checked."""
-    from ...models.attachments.given import check_attachments, read_given
+    from ...models.attachments import check_attachments, read_given
 
     given = read_given(files, max_bytes=settings.max_attachment_bytes)
     attachments = (*submission.attachments, *given)

@@ -11,11 +11,10 @@ from pydantic import JsonValue
 
 from ..sessions.plan import FLOOR_SCOPE, Finish, Plan, PlannedTurn, SessionView, Step, Wait
 from ..sessions.stop_conditions import MaxRounds, StopCondition
-from ..turns.decision_check import check_decision
 from ..turns.decision_ledger import DecisionLedger
 from ..turns.frozen import Frozen
 from ..turns.turn import Decision, Expects, TurnResult
-from .decision_log import DecisionLog
+from .decisions import DecisionLog, check_decision
 from .mode import Demo, Mode, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(10)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pydantic import Field, JsonValue
 
 from ..memory.learned import MemoryOptions
-from ..outputs.required import RequiredOutput
+from ..outputs import RequiredOutput
 from ..text.ids import Id, new_id
 from ..turns.frozen import Frozen, ShortText
 from .history import History

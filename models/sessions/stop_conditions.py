@@ -28,7 +28,7 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from ..alignment.ledger import Ledger
-from ..outputs.required import OutputProgress
+from ..outputs import OutputProgress
 from ..text.durations import read_duration
 from ..text.words import count_of
 from ..turns.frozen import Frozen

@@ -14,12 +14,10 @@ from typing import Any, Self, TypeVar, Unpack, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from ..attachments.attachment import ATTACHMENTS, Attachment
-from ..attachments.given import read_given
+from ..attachments import ATTACHMENTS, Attachment, read_given
 from ..errors import InvalidInput, Locked, UnknownAgent, check_known, invalid_input, within
 from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
-from ..outputs.required import RequiredOutput
-from ..outputs.schema import read_schema
+from ..outputs import RequiredOutput, read_schema
 from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab

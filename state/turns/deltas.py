@@ -20,7 +20,7 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from ...models.errors import StateError
-from ...models.turns.deltas import Delta
+from ...models.turns.streaming import Delta
 from ..redis.keys import session_key
 from ..sessions.records import Grant
 

@@ -15,7 +15,7 @@ from redis.exceptions import RedisError
 
 from ...models.errors import StateError
 from ...models.text.redact import scrub_secrets
-from ...models.turns.tool_events import ToolEvent, ToolStatus
+from ...models.turns.streaming import ToolEvent, ToolStatus
 from ..redis.keys import session_key
 from ..sessions.records import Grant
 from .deltas import KEPT_MS

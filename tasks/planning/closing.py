@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from ...models.outputs.required import OutputProgress, RequiredOutput, SessionEnd
+from ...models.outputs import OutputProgress, RequiredOutput, SessionEnd
 from ...models.sessions.plan import Finish, Plan, PlannedTurn, SessionView, Step, Totals, Wait
 from ...models.sessions.stop_conditions import StopReason
 from ...models.turns.turn import Expects

@@ -8,7 +8,7 @@ from functools import partial
 from pydantic import JsonValue
 
 from ...models.modes import check_step, judge_hand_offs, mode_of
-from ...models.outputs.required import RequiredOutput
+from ...models.outputs import RequiredOutput
 from ...models.sessions.plan import Finish, OpenTurn, Plan, RefusedHandOff, SessionView, Step, Wait
 from ...models.sessions.stop_conditions import StopCondition, StopReason
 from ...models.turns.turn import OutcomeKind

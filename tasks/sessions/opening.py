@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ...models.attachments.attachment import ATTACHMENTS, Attachment
-from ...models.attachments.given import check_attachments
-from ...models.attachments.limits import DEFAULT_BYTES, FULL
+from ...models.attachments import ATTACHMENTS, DEFAULT_BYTES, FULL, Attachment, check_attachments
 from ...models.errors import (
     ConversationError,
     InvalidInput,

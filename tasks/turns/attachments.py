@@ -7,10 +7,7 @@ from functools import partial
 
 from pydantic import ValidationError
 
-from ...models.attachments.attachment import Attachment
-from ...models.attachments.given import check_attachments
-from ...models.attachments.limits import FULL
-from ...models.attachments.reading import reading_with
+from ...models.attachments import FULL, Attachment, check_attachments, reading_with
 from ...models.errors import AttachmentUnavailable, BadOutcome, InvalidInput, invalid_input
 from ...models.turns.turn import DraftMessage, TurnOutcome
 from ...state.sessions.attachments import AttachmentStore

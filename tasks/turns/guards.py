@@ -16,13 +16,12 @@ from ...agents.agent import AnyAgent
 from ...agents.execution.failures import scrub_text
 from ...agents.guards.callables import callable_check, read_reason
 from ...agents.guards.entries import CallableGuard, GuardEntry
-from ...models.guards.checked_text import CheckedText
-from ...models.guards.checks import MAX_REASON
+from ...models.guards import MAX_REASON, CheckedText
 from ...models.sessions.limits import has_budget_to_ask_again
 from ...models.sessions.options import AgentBinding
 from ...models.text.redact import scrub_secrets
-from ...models.turns.guard_holds import GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
 from ...models.turns.turn import TurnContext, TurnOutcome, Usage
+from ...models.turns.waiting import GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
 from ...state.redis.readers import read_stored
 from ...state.sessions.requests import JournalNote
 from ...state.turns.guard_hits import GuardHit

@@ -5,7 +5,7 @@ In a session without a required output, this costs one comparison per turn.
 
 from __future__ import annotations
 
-from ...models.outputs.required import RequiredOutput
+from ...models.outputs import RequiredOutput
 from ...models.sessions.plan import PlannedTurn
 from ...models.turns.turn import TurnContext, TurnOutcome
 

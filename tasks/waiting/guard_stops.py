@@ -6,10 +6,10 @@ import logging
 from dataclasses import replace
 
 from ...models.errors import AgentError
-from ...models.guards.checked_text import OTHER_TEXTS
+from ...models.guards import OTHER_TEXTS
 from ...models.text.json_text import dump_json
-from ...models.turns.guard_holds import VERDICTS, GuardAction, GuardHold
 from ...models.turns.turn import OutcomeKind, Question, TurnOutcome
+from ...models.turns.waiting import VERDICTS, GuardAction, GuardHold
 from ...state.sessions.requests import JournalNote
 from ..runtime.runtime import Runtime
 from ..turns.active_turn import ActiveTurn, write_deadline

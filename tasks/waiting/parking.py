@@ -18,12 +18,12 @@ from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt, scrub_secrets
-from ...models.turns.guard_holds import GuardHold
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
 from ...models.turns.waiting import (
     AddedMessage,
     Awaits,
     ChildSession,
+    GuardHold,
     ParkedQuestion,
     RemoteDelivery,
     WaitPolicy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import JsonValue
 
 from ....models.alignment.ledger import Ledger
-from ....models.modes.decision_log import DecisionLog
+from ....models.modes.decisions import DecisionLog
 from ....models.sessions.plan import BoardEntry, Totals
 from ....state.sessions.records import SessionState
 from ....tasks.views.session_views import SessionFacts

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ....jobs.collab import CollabJob
 from ....jobs.reading import connections_of, facts_of
-from ....models.modes.decision_log import DecisionLog
+from ....models.modes.decisions import DecisionLog
 from ....models.protocol.collab import CollabMode
 from ....state.redis.keys import lock_key
 from ....state.redis.readers import converting_to_corrupt, read_object

@@ -12,7 +12,7 @@ from ....models.protocol.base import Event
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
 from ....models.text.redact import json_text
-from ....models.turns.deltas import Delta
+from ....models.turns.streaming import Delta
 from ....state.redis.readers import read_stored
 from .bounded_cache import BoundedCache
 from .pages import EventEntry

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 
 from pydantic import JsonValue
 
-from ....models.attachments.attachment import Attachment
+from ....models.attachments import Attachment
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
 from ....models.text.redact import without_password
-from ....models.turns.deltas import Delta
+from ....models.turns.streaming import Delta
 from ..visible import make_fields_visible, make_visible
 from .bounded_cache import BoundedCache
 from .markdown import Node, parse_markdown

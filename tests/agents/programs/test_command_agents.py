@@ -18,7 +18,7 @@ from live import until
 from scaling import patient
 from symposia.agents.programs.agent import CommandAgent, CommandEntry
 from symposia.agents.programs.process import Program, run_program
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.models.errors import (
     AgentError,
     AgentFailed,

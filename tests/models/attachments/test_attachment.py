@@ -10,9 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.jobs.attachments import file_names, find_attachment, save_attachments
-from symposia.models.attachments.attachment import Attachment, guess_media_type
-from symposia.models.attachments.given import check_attachments, read_given
-from symposia.models.attachments.limits import MOST_BYTES
+from symposia.models.attachments import (
+    MOST_BYTES,
+    Attachment,
+    check_attachments,
+    guess_media_type,
+    read_given,
+)
 from symposia.models.errors import AttachmentUnavailable, InvalidInput, SymposiaError
 from symposia.models.protocol.dialog import Dialog, Message, Role
 from symposia.models.text.ids import new_id

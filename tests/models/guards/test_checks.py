@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.guards.checked_text import CheckedText
-from symposia.models.guards.checks import (
+from symposia.models.guards import (
+    CheckedText,
     find_denied_word,
     find_length_fault,
     find_pattern_fault,

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.models.guards.checked_text import CheckedText
-from symposia.models.guards.checks import find_pattern_fault
-from symposia.models.guards.pattern_size import pattern_size
-from symposia.models.outputs.patterns import compile_pattern
+from symposia.models.guards import CheckedText, find_pattern_fault
+from symposia.models.text.patterns import compile_pattern, pattern_size
 from symposia.models.turns.turn import TurnOutcome
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.outputs.reading import read_json
+from symposia.models.text.json_text import read_json
 
 
 @pytest.mark.parametrize(

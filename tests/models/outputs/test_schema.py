@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 
 from scaling import scaled_examples
 from symposia.models.errors import InvalidInput
-from symposia.models.outputs.schema import find_faults, read_schema
+from symposia.models.outputs import find_faults, read_schema
 
 
 class Finding(BaseModel):

@@ -17,7 +17,7 @@ from servers.ports import own_port
 from servers.remote_system import SECRET, RemoteSystem, call, post
 from sessions.inline_runtime import InlineRuntime
 from symposia.agents.remote.webhook import refusal
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.workers.callbacks import FailedAuthLimiter, Receiver
 from symposia.workers.callbacks_server import CallbackServer
 

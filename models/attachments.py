@@ -1,4 +1,4 @@
-"""One attachment: a file that belongs to a message.
+"""Attachments: files of messages, the limits for them, and the reader that loads their bytes in the turn of an agent.
 
 Messages hold only the reference: name, media type, size and digest. The bytes are stored once in a session, by their
 digest. A name is data and never a path: nothing opens a file by it.
@@ -8,17 +8,61 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from hashlib import sha256
+from itertools import islice
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Protocol, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from ..errors import AttachmentUnavailable, InvalidInput, invalid_input
-from .limits import MOST_BYTES
-from .reading import reader_of_turn
+from .errors import AttachmentUnavailable, InvalidInput, invalid_input
+
+#: Default of the maximum bytes of one attachment.
+DEFAULT_BYTES = 8_388_608
+#: Maximum bytes of one attachment, also if the settings allow more, and of all attachments of a session.
+MOST_BYTES = 67_108_864
+#: Maximum number of attachments of one message.
+MOST_PER_MESSAGE = 20
+#: Maximum number of different attachments of one session.
+MOST_PER_SESSION = 200
+#: Rule for a session that has no room for another attachment.
+FULL = f"must be at most {MOST_PER_SESSION} attachments and {MOST_BYTES} bytes in one session"
+
+
+class AttachmentReader(Protocol):
+    """Reader of the attachments of one session."""
+
+    def read(self, name: str, sha256: str) -> bytes:
+        """Return the bytes with a digest; `name` is that of the attachment, for errors.
+
+        Raises:
+            AttachmentUnavailable: The session has no such attachment.
+            RedisUnavailable: Redis does not answer.
+        """
+        ...
+
+
+_reader: ContextVar[AttachmentReader | None] = ContextVar("symposia_attachments", default=None)
+
+
+def reader_of_turn() -> AttachmentReader | None:
+    """Return the reader of the turn in which this code runs; None: it runs in no turn."""
+    return _reader.get()
+
+
+@contextmanager
+def reading_with(reader: AttachmentReader | None) -> Iterator[None]:
+    """Use a reader for what runs in the block, and for the threads and tasks that it starts."""
+    token = _reader.set(reader)
+    try:
+        yield
+    finally:
+        _reader.reset(token)
+
 
 #: Field with the attachments of a message, in the data of its event.
 ATTACHMENTS = "attachments"
@@ -214,3 +258,57 @@ def _references(entries: Iterable[Any]) -> Iterable[Attachment]:
             yield Attachment.model_validate(entry).reference()
         except (ValidationError, UnicodeEncodeError):
             continue
+
+
+def read_given(
+    given: Iterable[Path | Attachment] | None, *, max_bytes: int = MOST_BYTES
+) -> tuple[Attachment, ...]:
+    """Return attachments with their data, from files and values of this process.
+
+    Raises:
+        InvalidInput: A file cannot be read, or a value breaks a rule.
+    """
+    if given is None:
+        return ()
+    if isinstance(given, str | bytes | Path | Attachment) or not isinstance(given, Iterable):
+        raise InvalidInput(ATTACHMENTS, given, "must be a list")
+    found: list[Attachment] = []
+    contents: dict[str, bytes] = {}
+    for index, entry in enumerate(islice(given, MOST_PER_MESSAGE + 1)):
+        read = _read(entry, f"{ATTACHMENTS}[{index}]", max_bytes=max_bytes)
+        assert read.data is not None  # noqa: S101 - `_read` returns data
+        data = contents.setdefault(read.sha256, read.data)  # the same content is in memory once
+        found.append(read.model_copy(update={"data": data}))
+        if sum(map(len, contents.values())) > MOST_BYTES:  # refused below: read no more
+            break
+    check_attachments(found, max_bytes=max_bytes)
+    return tuple(found)
+
+
+def _read(entry: object, where: str, *, max_bytes: int) -> Attachment:
+    """Return the attachment of a path or a value, with its data."""
+    if isinstance(entry, Path):
+        return Attachment.read(entry, max_bytes=max_bytes)
+    if not isinstance(entry, Attachment):
+        raise InvalidInput(where, entry, "must be a Path or an Attachment")
+    if entry.data is None:
+        raise InvalidInput(where, entry.name, "must have its data, as `Attachment.of` returns it")
+    return entry
+
+
+def check_attachments(attachments: Sequence[Attachment], *, max_bytes: int) -> None:
+    """Check the attachments of one message.
+
+    Raises:
+        InvalidInput: One is too large, or there are too many.
+    """
+    if len(attachments) > MOST_PER_MESSAGE:
+        rule = f"must be at most {MOST_PER_MESSAGE} for one message"
+        raise InvalidInput(ATTACHMENTS, len(attachments), rule)
+    for it in attachments:
+        if it.size > max_bytes:
+            rule = f"must be at most {max_bytes} bytes, and has {it.size} bytes"
+            raise InvalidInput(ATTACHMENTS, it.name, rule)
+    total = sum({it.sha256: it.size for it in attachments}.values())
+    if total > MOST_BYTES:
+        raise InvalidInput(ATTACHMENTS, total, f"must be at most {MOST_BYTES} bytes together")

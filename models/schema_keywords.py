@@ -20,8 +20,8 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic import ValidationError as PydanticError
 
-from ..extras import Needed
-from .patterns import compile_pattern
+from .extras import Needed
+from .text.patterns import compile_pattern
 
 with Needed("a session with an output schema"):
     from jsonschema import Draft7Validator, Draft202012Validator

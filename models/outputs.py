@@ -1,22 +1,32 @@
-"""The JSON schema of a session's output: checked when it is submitted, and used to check values.
+"""The output that a session must have: its JSON schema, its speaker, and its progress. Pure.
 
-jsonschema is imported where it is used: nearly all sessions have no schema.
+The turns in which the output is required:
+
+- a turn after which the session certainly ends, such as the last one of `max_rounds`;
+- the closing turn: it is planned when the session would end otherwise without an output.
+
+In these turns the speaker is held to the schema. In its other turns the speaker may give the output, too, such
+as an orchestrator in the decision that ends the session: then no closing turn is needed.
+
+A schema is checked when it is submitted. jsonschema is imported where it is used: nearly all sessions have no schema.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, JsonValue
 from pydantic.errors import PydanticInvalidForJsonSchema, PydanticUserError
 
-from ..errors import InvalidInput
-from ..text.json_text import depth_of, dump_json, parse_json, to_json_data
-from ..text.redact import excerpt
-from .patterns import compile_pattern
+from .errors import InvalidInput
+from .text.json_text import depth_of, dump_json, parse_json, read_json, to_json_data
+from .text.patterns import compile_pattern
+from .text.redact import excerpt
+from .turns.frozen import Frozen
+from .turns.turn import OutcomeKind, TurnOutcome, TurnResult
 
 #: Maximum bytes and depth of a schema.
 MAX_BYTES = 65_536
@@ -68,7 +78,7 @@ def find_broken_rules(schema: Schema, value: JsonValue) -> tuple[str, ...]:
 
 
 def _find_faults(schema: Schema, value: JsonValue, describe: Callable[[Any], str]) -> tuple[str, ...]:
-    from .keywords import TooManyChecks
+    from .schema_keywords import TooManyChecks
 
     try:
         return _check(schema, value, max_checks=MAX_CHECKS, describe=describe)
@@ -91,7 +101,7 @@ def _check(
     schema: Schema, value: JsonValue, *, max_checks: int, describe: Callable[[Any], str] = _describe
 ) -> tuple[str, ...]:
     """Return what is wrong with a value. Raises TooManyChecks, RecursionError."""
-    from .keywords import checks_left
+    from .schema_keywords import checks_left
 
     token = checks_left.set(max_checks)
     try:
@@ -113,7 +123,7 @@ def _validator(text: str) -> Any:
     """Return the validator of a schema, which looks up no reference outside of it."""
     from referencing import Registry
 
-    from .keywords import validator_class
+    from .schema_keywords import validator_class
 
     schema = parse_json(text)
     plain = {name: value for name, value in schema.items() if name not in _IDENTITY}
@@ -133,7 +143,7 @@ def _dialect(schema: Schema) -> str | None:
 
 
 def _check_schema(schema: Schema) -> None:
-    from .keywords import DIALECTS
+    from .schema_keywords import DIALECTS
 
     if depth_of(schema) > MAX_DEPTH:
         raise InvalidInput("output", schema, f"must not nest tables and lists deeper than {MAX_DEPTH} levels")
@@ -158,7 +168,7 @@ def _check_part(part: Any, dialect: str | None, path: Sequence[str | int]) -> No
     """Check a schema, or the part of one to which a reference points, at its place."""
     from jsonschema.exceptions import SchemaError
 
-    from .keywords import DIALECTS
+    from .schema_keywords import DIALECTS
 
     for inside, name, value in _entries(part, ()):
         _check_keyword((*path, *inside), name, value)
@@ -193,7 +203,7 @@ def _entries(
 
 def _check_keyword(path: Sequence[str | int], name: str, value: Any) -> None:
     """Refuse a keyword that is not supported."""
-    from .keywords import UNSUPPORTED
+    from .schema_keywords import UNSUPPORTED
 
     field = _field([*path, name])
     if name in UNSUPPORTED:
@@ -213,7 +223,7 @@ def _check_keyword(path: Sequence[str | int], name: str, value: Any) -> None:
 
 def _check_references(schema: Schema, dialect: str | None) -> None:
     """Refuse references to what is no schema, and those with which no check ends."""
-    from .keywords import TooManyChecks
+    from .schema_keywords import TooManyChecks
 
     resolver = _validator(dump_json(schema))._resolver  # noqa: SLF001 - there is no other way to look up a reference
     parts: list[tuple[Sequence[str | int], Any]] = [((), schema)]
@@ -248,3 +258,69 @@ def _look_up(resolver: Any, reference: str, place: Sequence[str | int]) -> Any:
 def _field(path: Sequence[str | int]) -> str:
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "output" + "".join(steps)
+
+
+NO_JSON = "$: neither the answer nor a block of code in it is JSON"
+
+
+class RequiredOutput(Frozen):
+    """The output that a session must have."""
+
+    json_schema: dict[str, JsonValue]
+    #: Participant id of its speaker; None: the speaker of the last turn.
+    by: str | None = None
+
+    def may_come_from(self, participant: str) -> bool:
+        """Return whether a participant may give the output.
+
+        Args:
+            participant: Its id.
+        """
+        return self.by in (None, participant)
+
+    def find_faults(self, value: JsonValue) -> tuple[str, ...]:
+        """Return what is wrong with a value, one line each; empty: it is a valid output."""
+        return find_faults(self.json_schema, value)
+
+    def read(self, outcome: TurnOutcome) -> tuple[TurnOutcome, tuple[str, ...]]:
+        """Return the outcome with its data, read from its text if it has none, and what is wrong with it."""
+        if outcome.output is not None:
+            return outcome, self.find_faults(outcome.output)
+        try:
+            value = read_json(outcome.messages[-1].content if outcome.messages else "")
+        except ValueError:
+            return outcome, (NO_JSON,)
+        return outcome.model_copy(update={"output": value}), self.find_faults(value)
+
+
+class SessionEnd(Frozen):
+    """Reason of an end that waits for the closing turn."""
+
+    reason: str
+    detail: str = ""
+
+
+class OutputProgress(Frozen):
+    """Progress of the output of a session, stored with the state of its stop conditions."""
+
+    #: Number of the turn that gave the output; None: there is none.
+    turn: int | None = None
+    #: Participant of the newest turn with a message.
+    speaker: str | None = None
+    #: Whether a turn in which the output is required was planned.
+    required: bool = False
+    #: Why the session ends after the closing turn; None: it was not planned.
+    end: SessionEnd | None = None
+
+    def after(self, results: Iterable[TurnResult], rule: RequiredOutput) -> Self:
+        """Return the progress after these closed turns: a later message of the speaker replaces its output."""
+        turn, speaker = self.turn, self.speaker
+        for result in results:
+            if result.kind is not OutcomeKind.MESSAGE:
+                continue
+            speaker = result.participant
+            if result.has_output:
+                turn = result.number
+            elif rule.may_come_from(speaker):
+                turn = None
+        return self.model_copy(update={"turn": turn, "speaker": speaker})
