@@ -3,7 +3,7 @@
 Type checkers read this file. At runtime `__init__.py` reads it and imports a name when it is first used.
 """
 
-from .agents.marked import agent as agent
+from .agents.kinds.object import agent as agent
 from .client.aio.client import AsyncClient as AsyncClient
 from .client.aio.jobs import (
     AsyncCollabJob as AsyncCollabJob,

@@ -18,7 +18,7 @@ from threading import Event
 from pydantic import JsonValue
 
 from ..agents.execution.failures import scrub_text
-from ..agents.programs.agent import USUAL_VARIABLES
+from ..agents.kinds.command import USUAL_VARIABLES
 from ..agents.programs.process import Program, ProgramResult, run_program
 from ..models.text.json_text import dump_json, parse_json
 from .cases import PlannedRun

@@ -13,8 +13,9 @@ from redis import Redis
 from ..models.alignment.ledger import Ledger
 from ..models.attachments import Attachment
 from ..models.errors import AttachmentUnavailable, InvalidInput, SessionNotFound
+from ..models.modes import mode_of
 from ..models.protocol.base import Event
-from ..models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
+from ..models.protocol.collab import Collab, CollabStatus, Participant
 from ..models.protocol.dialog import Dialog, Message, dialog_html
 from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
@@ -389,7 +390,7 @@ class ReadableJob:
 
     def _result(self) -> JobResult:
         state = self.state()
-        board = self.board() if self._facts.collab.mode is CollabMode.SWARM else ()
+        board = self.board() if mode_of(self._facts.collab.mode).has_board else ()
         dialog = self._dialog(state)
         return JobResult(
             collab=self._collab(state),

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ..models.directives import read_directives
 from ..models.errors import ReplayDiffers
 from ..models.sessions.plan import PlannedTurn
 from ..models.sessions.recorded import RecordedTurn
-from ..models.turns.directives import read_directives
 from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, TurnResult
 from ..state.sessions.records import SessionState
 from ..tasks.planning.moment import Moment

@@ -9,9 +9,9 @@ from functools import partial
 
 from ..agents.agent import AnyAgent, TurnServices
 from ..alignment.turn_format import correct_outcome
+from ..models.directives import read_directives
 from ..models.errors import AgentFailed, InvalidInput, UnknownAgent
 from ..models.sessions.options import AgentBinding
-from ..models.turns.directives import read_directives
 from ..models.turns.turn import TurnContext, TurnOutcome, Usage
 from .runtime.history import MAX_EARLIER
 from .runtime.leases import RenewedLease

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ..agents.deferred import ExternalAgent
+from ..agents.kinds.external import ExternalAgent
 from ..agents.registry.registry import Registry
 from ..agents.remote.webhook import ID, SIGNATURE, TIMESTAMP
 from ..client import Client, installation_of

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from ...agents.llm.factory import LOCAL_MODEL
+from ...agents.kinds.session import SessionFiles
 from ...agents.registry.registry import Registry
-from ...agents.sessions import SessionFiles
+from ...agents.tables import LOCAL_MODEL
 from ...client import installation_of
 from ...client.building.storage import open_archive
 from ...config.settings import Settings, load_settings, read_variable

@@ -18,7 +18,7 @@ from ..attachments import ATTACHMENTS, Attachment, read_given
 from ..errors import InvalidInput, Locked, UnknownAgent, check_known, invalid_input, within
 from ..memory.learned import MemoryChoices, MemoryOptions, memory_options
 from ..outputs import RequiredOutput, read_schema
-from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
+from ..protocol.collab import Collab, CollabStatus, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
 from ..turns.asked_people import check_people, read_names
@@ -29,6 +29,7 @@ from .inputs import InputValue
 from .known_agents import KnownAgents
 from .limits import MAX_MESSAGES, TurnLimits, check_sizes
 from .options import MAX_ITEMS, AgentBinding, FailurePolicy, ModeOptions, Protocol
+from .plan import ParticipantRoles
 from .spec import SessionSpec
 from .stop_conditions import Condition, Converged, StopCondition
 from .stop_syntax import check_size, read_stop
@@ -209,7 +210,7 @@ class HowToRun(MemoryChoices, total=False):
     protocol: Protocol | str | None
     #: What the session must give as data: a pydantic model class, or a JSON schema.
     output: type[BaseModel] | Mapping[str, Any] | None
-    #: Participant id of its speaker. Default: see `Submission.output_speaker`.
+    #: Participant id of its speaker. Default: see `Submission.spec`.
     output_by: str | None
     #: Whether its turns are recorded with their calls, for a replay; None: as the installation is set.
     record: bool | None
@@ -399,9 +400,21 @@ class Submission:
         first, *rest = self.messages or (Message(role=Role.USER, content=_NO_TEXT),)
         return (first.with_attachments((*first.attachments, *self.attachments)), *rest)
 
-    def spec(self, stop: StopCondition) -> SessionSpec:
-        """Return the specification for the workers. Call `prepare` first."""
-        is_orchestrated = self.collab.mode is CollabMode.ORCHESTRATED
+    def spec(self, stop: StopCondition, roles: ParticipantRoles) -> SessionSpec:
+        """Return the specification for the workers. Call `prepare` first.
+
+        Without `output_by`, the speaker of the output is the aggregator, the orchestrator or the navigator, or in a
+        broadcast without aggregator the last participant; in a swarm the reducer. Without one, and in a round robin,
+        it is the speaker of the last turn.
+
+        Args:
+            stop: The stop condition, with those of the mode.
+            roles: The roles in the session's mode.
+        """
+        output = None
+        if self.output is not None:
+            speaker = roles.output_by if self.output_by is None else self.output_by
+            output = RequiredOutput(json_schema=dict(self.output), by=speaker)
         return _read(
             SessionSpec,
             {
@@ -412,11 +425,9 @@ class Submission:
                 "agents": self.agents,
                 "approvers": self.approvers,
                 "observers": self.observers,
-                "stop": stop if self.protocol is None else stop | Converged(self.experts),
+                "stop": stop if self.protocol is None else stop | Converged(roles.experts),
                 "options": self.options,
-                "orchestrator": orchestrator_of(self.collab, self.options.orchestrator)
-                if is_orchestrated
-                else None,
+                "orchestrator": roles.orchestrator,
                 "policy": self.policy,
                 "policies": self.policies,
                 "limits": self.limits,
@@ -424,51 +435,13 @@ class Submission:
                 "parameters": self.parameters,
                 "memory": self.memory,
                 "protocol": self.protocol,
-                "output": self._required_output(),
+                "output": output,
                 "parent": self.parent,
                 "record": bool(self.record),
                 "inputs": self.inputs,
             },
             "",
         )
-
-    @property
-    def output_speaker(self) -> str | None:
-        """Participant id of the speaker of the output; None: the speaker of the last turn.
-
-        Without `output_by`, that is the aggregator, the orchestrator or the navigator, or in a broadcast without
-        aggregator the last participant; in a swarm the reducer. Without one, and in a round robin, it is the speaker of the last turn.
-        """
-        if self.output_by is not None:
-            return self.output_by
-        match self.collab.mode:
-            case CollabMode.BROADCAST:
-                sender = self.options.broadcaster_among(self.collab.participants)
-                ids = [p.participant_id for p in self.collab.participants if p.participant_id != sender]
-                return self.options.aggregator or ids[-1]
-            case CollabMode.ORCHESTRATED:
-                return orchestrator_of(self.collab, self.options.orchestrator)
-            case CollabMode.PAIR:
-                return self.collab.participants[-1].participant_id
-            case CollabMode.SWARM:
-                return self.options.reducer
-            case _:
-                return None
-
-    def _required_output(self) -> RequiredOutput | None:
-        if self.output is None:
-            return None
-        return RequiredOutput(json_schema=dict(self.output), by=self.output_speaker)
-
-    @property
-    def experts(self) -> tuple[str, ...]:
-        """Participant ids of all but the judge (the orchestrator or the aggregator) and the broadcaster."""
-        others = {self.options.aggregator}
-        if self.collab.mode is CollabMode.ORCHESTRATED:
-            others = {orchestrator_of(self.collab, self.options.orchestrator)}
-        elif self.collab.mode is CollabMode.BROADCAST:
-            others.add(self.options.broadcaster_among(self.collab.participants))
-        return tuple(p.participant_id for p in self.collab.participants if p.participant_id not in others)
 
     def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
         name = participant.participant_id

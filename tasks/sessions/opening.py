@@ -20,7 +20,7 @@ from ...models.errors import (
     SessionConflict,
     SessionNotFound,
 )
-from ...models.modes import check_mode_options, effective_stop
+from ...models.modes import check_mode_options, effective_stop, mode_of
 from ...models.protocol.base import Trace
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.known_agents import KnownAgents
@@ -193,7 +193,8 @@ class SessionOpener:
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         if stop.remaining(Totals()).cost_micros is not None:
             _warn_of_unpriced(prepared, known_agents)
-        spec = prepared.spec(stop).model_copy(update={"submitted_in": submitted_in or active_span()})
+        roles = mode_of(collab.mode).roles(collab, prepared.options)
+        spec = prepared.spec(stop, roles).model_copy(update={"submitted_in": submitted_in or active_span()})
         opening = Opening(
             collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),
             spec=_format_spec(spec, limit_bytes=self.max_message_bytes),

@@ -14,8 +14,7 @@ from pydantic import JsonValue
 
 from ...agents.agent import AnyAgent
 from ...agents.execution.failures import scrub_text
-from ...agents.guards.callables import callable_check, read_reason
-from ...agents.guards.entries import CallableGuard, GuardEntry
+from ...agents.guards import CallableGuard, GuardEntry, callable_check, read_reason
 from ...models.guards import MAX_REASON, CheckedText
 from ...models.sessions.limits import has_budget_to_ask_again
 from ...models.sessions.options import AgentBinding

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ...agents.deferred import DeferredAgent, HumanAgent
+from ...agents.kinds.external import DeferredAgent
+from ...agents.kinds.human import HumanAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.sessions.options import AgentBinding
 from ...models.turns.turn import Question

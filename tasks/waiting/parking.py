@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from ...agents.agent import AnyAgent
-from ...agents.deferred import DeferredAgent, ExternalAgent
-from ...agents.sessions import SessionAgent
+from ...agents.kinds.external import DeferredAgent, ExternalAgent
+from ...agents.kinds.session import SessionAgent
 from ...models.errors import BadOutcome
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import AgentBinding

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ....agents.sessions import SessionAgent
+from ....agents.kinds.session import SessionAgent
 from ....models.errors import AgentFailed, BadOutcome, InvalidInput
 from ....models.sessions.options import AgentBinding
 from ....models.sessions.subsessions import ParentRef

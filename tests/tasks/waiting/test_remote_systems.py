@@ -222,7 +222,7 @@ def test_delivery_of_a_dead_worker_is_repeated(open_office, system, monkeypatch)
         raise SystemExit("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr("symposia.agents.deferred.post_webhook", die)
+        patched.setattr("symposia.agents.kinds.external.post_webhook", die)
         job = office.submit("pair", {"ann": "noop", "bot": "partner"})
         with pytest.raises(SystemExit):
             office.work()
