@@ -78,7 +78,7 @@ class KindEnv:
 
     tables: FileTables
     #: Returns the value of an environment variable.
-    getenv: Callable[[str], str | None]
+    read_variable: Callable[[str], str | None]
     #: Returns the URL of the running local model, or None.
     local_model: Callable[[], str | None]
     #: Threads for functions that are not async.

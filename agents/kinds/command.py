@@ -115,7 +115,7 @@ class CommandEntry(GuardedEntry):
 
     def create(self, _binding: AgentBinding, env: KindEnv) -> CommandAgent:
         """As in AgentKind."""
-        return CommandAgent(self, getenv=env.getenv)
+        return CommandAgent(self, getenv=env.read_variable)
 
     def describe(self) -> str:
         """As in AgentKind: a command line with neither placeholders nor paths of this machine."""
@@ -125,13 +125,13 @@ class CommandEntry(GuardedEntry):
         """As in AgentKind."""
         if self.folder is not None and not self.folder.is_dir():
             yield FieldProblem("folder", f"must be an existing folder (got {str(self.folder)!r})")
-        elif not is_program(self, env.getenv):
+        elif not is_program(self, env.read_variable):
             shown = _readable(self.argv[:1])
             yield FieldProblem(
                 "argv[0]", f"must be a program on the PATH, or the path of a program (got {shown!r})"
             )
         for at, name in enumerate(self.env):
-            if env.getenv(name) is None:
+            if env.read_variable(name) is None:
                 yield FieldProblem(f"env[{at}]", f"environment variable {name} is not set")
 
     def spending(self, _binding: AgentBinding, _env: KindEnv) -> SpendingBounds:

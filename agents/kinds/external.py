@@ -59,7 +59,7 @@ class ExternalEntry(WaitingEntry):
 
     def create(self, binding: AgentBinding, env: KindEnv) -> ExternalAgent:
         """As in AgentKind."""
-        return ExternalAgent(self, env.tables.webhooks, env.getenv, binding.wait or self)
+        return ExternalAgent(self, env.tables.webhooks, env.read_variable, binding.wait or self)
 
     def describe(self) -> str:
         """As in AgentKind."""
@@ -67,7 +67,7 @@ class ExternalEntry(WaitingEntry):
 
     def check(self, env: KindEnv) -> Iterator[FieldProblem]:
         """As in AgentKind."""
-        if not env.getenv(self.secret_env):
+        if not env.read_variable(self.secret_env):
             yield FieldProblem("secret_env", f"environment variable {self.secret_env} is not set")
 
     def broken_rules(self, tables: FileTables, _sessions: Collection[str]) -> Iterator[tuple[str, str]]:

@@ -72,5 +72,5 @@ def _check_variables(
     table: str, field: str, variables: Sequence[str], env: KindEnv
 ) -> Iterator[FieldProblem]:
     for name in variables:
-        if not env.getenv(name):
+        if not env.read_variable(name):
             yield FieldProblem(field, f"environment variable {name} is not set", table)

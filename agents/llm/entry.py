@@ -153,7 +153,7 @@ class LLMEntry(GuardedEntry):
         servers = {name: tables.mcp[name] for name in self.tools if name in tables.mcp}
         others = [name for name in self.tools if name not in functions and name not in servers]
         sessions = [session_tool(name, env.sessions[name]) for name in others if name in env.sessions]
-        return Toolbox(functions, servers, env.getenv, sessions)
+        return Toolbox(functions, servers, env.read_variable, sessions)
 
     def describe(self) -> str:
         """As in AgentKind."""
@@ -282,7 +282,7 @@ def _source(name: str, env: KindEnv) -> ModelSource:
                 raise AgentFailed(missing, retryable=False)
             raise AgentFailed(_NOT_RUNNING)
         return ModelSource(Endpoint(model.model, f"{url}/v1"), entry=name)
-    key = env.getenv(model.api_key_env) if model.api_key_env else None
+    key = env.read_variable(model.api_key_env) if model.api_key_env else None
     if model.api_key_env and not key:
         raise AgentFailed(f"environment variable {model.api_key_env} is not set", retryable=False)
     price = None
