@@ -3,7 +3,7 @@
 Type checkers read this file. At runtime `__init__.py` reads it and imports a name when it is first used.
 """
 
-from .agents.marked import agent as agent
+from .agents.kinds.object import agent as agent
 from .client.aio.client import AsyncClient as AsyncClient
 from .client.aio.jobs import (
     AsyncCollabJob as AsyncCollabJob,
@@ -27,7 +27,7 @@ from .jobs.result import JobResult as JobResult
 from .jobs.result import PairVerdict as PairVerdict
 from .jobs.items import Item as Item
 from .jobs.items import ItemState as ItemState
-from .models.attachments.attachment import Attachment as Attachment
+from .models.attachments import Attachment as Attachment
 from .models.errors import (
     AgentError as AgentError,
     AgentFailed as AgentFailed,
@@ -135,19 +135,13 @@ from .models.sessions.stop_conditions import (
     TokenBudget as TokenBudget,
 )
 from .models.sessions.how_to_run import HowToRun as HowToRun
-from .models.turns.deltas import (
-    Delta as Delta,
-    Drafts as Drafts,
-)
+from .models.turns.streaming import Delta as Delta, Drafts as Drafts
 from .models.turns.items import (
     ItemResult as ItemResult,
     NewItem as NewItem,
     WorkItem as WorkItem,
 )
-from .models.turns.tool_events import (
-    ToolEvent as ToolEvent,
-    ToolStatus as ToolStatus,
-)
+from .models.turns.streaming import ToolEvent as ToolEvent, ToolStatus as ToolStatus
 from .models.turns.turn import (
     Decision as Decision,
     DraftMessage as DraftMessage,

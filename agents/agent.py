@@ -28,8 +28,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from ..models.sessions.recorded import ModelPrompt, RecordedTool
-from ..models.turns.streaming import OutputListener
-from ..models.turns.tool_events import ToolStatus
+from ..models.turns.streaming import OutputListener, ToolStatus
 from ..models.turns.turn import TurnContext, TurnOutcome
 
 #: Prefix of the journal keys of usage: the usage of one attempt so far, a `Usage` as JSON.

@@ -25,7 +25,8 @@ from ..models.alignment.vocabulary import (
     TOTAL_KEY,
 )
 from ..models.errors import InvalidInput, SessionError
-from ..models.protocol.collab import Collab, CollabMode, Participant
+from ..models.modes import mode_of
+from ..models.protocol.collab import Collab, Participant
 from ..models.protocol.dialog import Message
 from .document import (
     AlignmentDialogue,
@@ -50,8 +51,6 @@ from .document.experts import split_name
 from .document.reader import read_blocks
 
 _EXPERT = "Expert"
-#: Role of the judge by the session's mode, if the participant has no role.
-_JUDGES = {CollabMode.ORCHESTRATED: "Orchestrator", CollabMode.BROADCAST: "Aggregator"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +73,7 @@ def transcript_names(collab: Collab, messages: Sequence[Message], experts: Seque
     judges = [known.get(it) for it in dict.fromkeys((*known, *sorted(spoke))) if it not in experts]
     if not judges:
         return TranscriptNames(_names(named), roles)
-    default = _JUDGES.get(collab.mode, JUDGE)
+    default = mode_of(collab.mode).judge_title or JUDGE
     return TranscriptNames(_names(named), roles, _role(judges[0], default) if judges[0] else default)
 
 

@@ -185,7 +185,7 @@ def _print_server() -> None:
     from ..config.project import describe_owner
     from ..config.settings import load_settings
     from ..models.text.redact import without_password
-    from ..models.text.server_sources import source_of
+    from ..models.text.redis_address import source_of
 
     settings = load_settings()
     if settings.log_format == "json":

@@ -18,14 +18,13 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, ValidationInfo, field_validator
 
-from ..models.attachments.limits import DEFAULT_BYTES, MOST_BYTES
+from ..models.attachments import DEFAULT_BYTES, MOST_BYTES
 from ..models.errors import InvalidInput, invalid_input
 from ..models.sessions.subsession_limits import DEEPEST, MAX_DEPTH, MAX_SUBSESSIONS
 from ..models.text.durations import Duration, WholeDuration
 from ..models.text.paths import ExpandedPath
 from ..models.text.redact import ABSENT, HIDDEN, hides_password_whole, without_password
-from ..models.text.redis_address import RedisAddress, RedisKind
-from ..models.text.server_sources import ServerSource, record_source
+from ..models.text.redis_address import RedisAddress, RedisKind, ServerSource, record_source
 from .field_types import NO_CLUSTER_BROKER, BrokerUrl, DatabaseUrl, HostNames, NamedPaths, RedisUrl, Unset
 from .project import describe_shared_data, project_data_dir, project_folder, user_data_dir
 from .sources import (

@@ -11,9 +11,8 @@ from typing import Any
 
 from ..models.errors import InvalidInput
 from ..models.text.nearest import did_you_mean
-from ..models.text.paths import all_may_write, is_of_other_user, may_be_planted
+from ..models.text.paths import TomlFileError, all_may_write, is_of_other_user, may_be_planted, read_toml
 from ..models.text.redact import without_password
-from ..models.text.toml_file import TomlFileError, read_toml
 from .chosen import chosen_for_process
 from .project import SETTINGS_FILE, project_folder
 

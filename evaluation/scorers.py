@@ -19,10 +19,10 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, JsonValue, field_validator, model_validator
 
 from ..models.errors import InvalidInput
-from ..models.outputs.patterns import compile_pattern
 from ..models.protocol.base import NonBlank
 from ..models.sessions.options import AgentBinding
 from ..models.text.durations import Duration
+from ..models.text.patterns import compile_pattern
 from ..models.turns.frozen import Frozen
 
 

@@ -20,14 +20,14 @@ from typing import Any
 from pydantic import JsonValue
 
 from ..agents.execution.failures import scrub_text
-from ..agents.programs.agent import USUAL_VARIABLES
+from ..agents.kinds.command import USUAL_VARIABLES
 from ..agents.programs.process import Program, ProgramResult, run_program
 from ..jobs.result import JobResult
-from ..models.outputs.patterns import matches
 from ..models.sessions.inputs import render_value
 from ..models.sessions.submission import Submission
 from ..models.text.ids import derived_id
 from ..models.text.json_text import dump_json, parse_json
+from ..models.text.patterns import matches
 from .cases import Case, PlannedRun
 from .results import ScoreResult
 from .scorers import EXPECT, Scorer, ScorerKind

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..archive.sessions.reader import ArchiveReader
-    from ..models.turns.deltas import Delta
-    from ..models.turns.tool_events import ToolEvent
+    from ..models.turns.streaming import Delta, ToolEvent
 
 
 class ArchivedJob(CollabJob):

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from secrets import token_hex
 
-from ..models.attachments.attachment import Attachment
+from ..models.attachments import Attachment
 from ..models.errors import AttachmentUnavailable, InvalidInput
 from ..models.protocol.dialog import Message
 

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..models.attachments.attachment import Attachment
-from ..models.attachments.given import read_given
+from ..models.attachments import Attachment, read_given
 from ..models.errors import IllegalTransition, RedisUnavailable, ResultTimeout, SessionNotFound
 from ..models.protocol.collab import CollabStatus, Participant
 from ..models.sessions.options import AgentBinding

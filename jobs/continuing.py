@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ..models.errors import InvalidInput, SymposiaError
+from ..models.modes import mode_of
 from ..models.protocol.base import Event
-from ..models.protocol.collab import Collab, CollabMode, CollabStatus
+from ..models.protocol.collab import Collab, CollabStatus
 from ..models.protocol.dialog import Message
 from ..models.protocol.events import MapEvent
 from ..models.sessions.how_to_run import OPTIONS, HowToRun
@@ -75,7 +76,7 @@ def continued_submission(job: ReadableJob, given: Mapping[str, Any]) -> Submissi
     facts = facts_of(job)
     chosen = {name: value for name, value in given.items() if value is not None}
     arguments = {**_arguments(facts.spec), **chosen}
-    if facts.collab.mode is CollabMode.SWARM and "options" not in chosen:
+    if mode_of(facts.collab.mode).has_board and "options" not in chosen:
         arguments["options"] = facts.spec.options.model_copy(update={"items": _items(chosen.get("messages"))})
     submission = Submission.build(_new_collab(facts.collab), **cast("HowToRun", arguments))
     memory = submission.memory

@@ -11,10 +11,11 @@ from pydantic import BaseModel
 from redis import Redis
 
 from ..models.alignment.ledger import Ledger
-from ..models.attachments.attachment import Attachment
+from ..models.attachments import Attachment
 from ..models.errors import AttachmentUnavailable, InvalidInput, SessionNotFound
+from ..models.modes import mode_of
 from ..models.protocol.base import Event
-from ..models.protocol.collab import Collab, CollabMode, CollabStatus, Participant
+from ..models.protocol.collab import Collab, CollabStatus, Participant
 from ..models.protocol.dialog import Dialog, Message, dialog_html
 from ..models.protocol.events import MapEvent
 from ..models.sessions.limits import usage_by_participant
@@ -23,8 +24,7 @@ from ..models.sessions.spec import SessionSpec
 from ..models.sessions.subsessions import ParentRef
 from ..models.text.ids import moment_from_ms, timestamp_from_ms
 from ..models.text.words import count_of
-from ..models.turns.deltas import Delta
-from ..models.turns.tool_events import ToolEvent
+from ..models.turns.streaming import Delta, ToolEvent
 from ..models.turns.turn import TurnState
 from ..models.turns.usage_table import UsageTable
 from ..state.following import END_ONLY, SessionUpdate, follow, output_pieces, watch
@@ -393,7 +393,7 @@ class ReadableJob:
 
     def _result(self) -> JobResult:
         state = self.state()
-        board = self.board() if self._facts.collab.mode is CollabMode.SWARM else ()
+        board = self.board() if mode_of(self._facts.collab.mode).has_board else ()
         dialog = self._dialog(state)
         return JobResult(
             collab=self._collab(state),

@@ -10,7 +10,8 @@ from typing import Any, Self
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from ..models.errors import SessionFailed, invalid_input
-from ..models.protocol.collab import Collab, CollabMode, CollabStatus
+from ..models.modes import mode_of
+from ..models.protocol.collab import Collab, CollabStatus
 from ..models.protocol.dialog import Dialog, dialog_html
 from ..models.rows import Rows
 from ..models.text.json_text import dump_json
@@ -117,7 +118,7 @@ class JobResult(Rows):
     @property
     def verdict(self) -> PairVerdict | None:
         """Last verdict of the navigator of a pair; None: no verdict, or another mode."""
-        if self.collab.mode is not CollabMode.PAIR:
+        if not mode_of(self.collab.mode).has_navigator:
             return None
         navigator = self.collab.participants[-1].participant_id
         if self.reason == "approved":

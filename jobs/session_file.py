@@ -28,9 +28,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NoReturn
 
-from ..models.attachments.attachment import ATTACHMENTS, Attachment
-from ..models.attachments.given import read_given
-from ..models.attachments.limits import MOST_PER_MESSAGE
+from ..models.attachments import ATTACHMENTS, MOST_PER_MESSAGE, Attachment, read_given
 from ..models.errors import InvalidInput, InvalidSessionFile
 from ..models.sessions.input_texts import fill_inputs
 from ..models.sessions.inputs import FIELD, SessionInput, read_inputs

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from ..models.errors import InvalidInput, InvalidSessionFile
-from ..models.outputs.schema import read_schema
+from ..models.outputs import read_schema
 from ..models.sessions.submission import Submission
 from ..models.sessions.subsession_limits import DEEPEST, TOO_DEEP
 from ..models.sessions.subsessions import check_document, session_holders

@@ -81,8 +81,7 @@ from typing import Any, Self
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from .known_fields import known_fields
-from .text.nearest import did_you_mean, nearest_names
+from .text.nearest import did_you_mean, known_fields, nearest_names
 from .text.redact import ABSENT, ErrorOrigin, one_line, redact_value, without_password
 from .text.redis_address import RedisAddress, RedisKind
 

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 from ..agents.execution.runner import AgentRunner
 from ..jobs.history import attachments_in_turns, earlier_messages, start_of
 from ..jobs.reading import ReadableJob, connections_of, facts_of
+from ..models.directives import read_directives
 from ..models.errors import InvalidInput, NotRecorded, ReplayDiffers, SessionNotFound
 from ..models.sessions.plan import PlannedTurn
 from ..models.sessions.recorded import RecordedTurn
-from ..models.turns.directives import read_directives
 from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, TurnResult
 from ..state.redis.readers import read_stored
 from ..state.sessions.archiving import RecordingStore

@@ -16,14 +16,14 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ..agents.agent import AnyAgent, InMemoryNotes, TurnServices
-from ..agents.deferred import DeferredAgent
 from ..agents.execution.runner import AgentRunner
+from ..agents.kinds.external import DeferredAgent
+from ..agents.kinds.scripted import ScriptedAgent, SlowScriptedAgent
 from ..agents.registry.registry import Registry
-from ..agents.scripted import ScriptedAgent, SlowScriptedAgent
-from ..models.attachments.reading import AttachmentReader
+from ..models.attachments import AttachmentReader
+from ..models.directives import read_directives
 from ..models.errors import AgentError, InvalidInput
 from ..models.sessions.recorded import RecordedAsk, RecordedTurn, scrub_data
-from ..models.turns.directives import read_directives
 from ..models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome
 from ..tasks.views.session_views import SessionFacts
 from .calls import ReplayedCalls

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from ..models.errors import InvalidInput, UnknownAgent, invalid_input
 from ..models.sessions.known_agents import ReaderModel
 from ..models.text.nearest import nearest_names
-from ..models.text.toml_file import TomlFileError, read_toml
+from ..models.text.paths import TomlFileError, read_toml
 from .sources.files import list_files
 from .sources.project_settings import read_given_settings, read_project_settings
 from .values.panels import Panel

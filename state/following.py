@@ -25,8 +25,7 @@ from ..models.errors import ResultTimeout, SessionNotFound
 from ..models.protocol.base import Event
 from ..models.protocol.dialog import Message
 from ..models.protocol.events import MapEvent, MAPEventType
-from ..models.turns.deltas import Delta
-from ..models.turns.tool_events import ToolEvent
+from ..models.turns.streaming import Delta, ToolEvent
 from .redis.keys import session_key
 from .redis.readers import (
     END_MARK,

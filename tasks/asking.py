@@ -17,10 +17,8 @@ from pydantic import ValidationError
 
 from ..agents.agent import AnyAgent, TurnServices
 from ..alignment.turn_format import correct_outcome
-from ..models.attachments.attachment import Attachment
-from ..models.attachments.given import check_attachments
-from ..models.attachments.limits import FULL
-from ..models.attachments.reading import reading_with
+from ..models.attachments import FULL, Attachment, check_attachments, reading_with
+from ..models.directives import read_directives
 from ..models.errors import (
     AgentFailed,
     AttachmentUnavailable,
@@ -30,7 +28,6 @@ from ..models.errors import (
     invalid_input,
 )
 from ..models.sessions.limits import has_budget_to_ask_again
-from ..models.turns.directives import read_directives
 from ..models.turns.turn import DraftMessage, TurnContext, TurnOutcome, Usage
 from ..state.sessions.attachments import AttachmentStore
 from .guards import Guards, GuardStop

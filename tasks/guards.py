@@ -16,16 +16,21 @@ from pydantic import JsonValue
 
 from ..agents.agent import AnyAgent
 from ..agents.execution.failures import scrub_text
-from ..agents.guards.callables import callable_check, read_reason
-from ..agents.guards.entries import CallableGuard, GuardEntry
+from ..agents.guards import CallableGuard, GuardEntry, callable_check, read_reason
 from ..models.errors import AgentError
-from ..models.guards.checked_text import OTHER_TEXTS, CheckedText
-from ..models.guards.checks import MAX_REASON
+from ..models.guards import MAX_REASON, OTHER_TEXTS, CheckedText
 from ..models.sessions.limits import has_budget_to_ask_again
 from ..models.text.json_text import dump_json
 from ..models.text.redact import scrub_secrets
-from ..models.turns.guard_holds import VERDICTS, GuardAction, GuardHold, GuardTime, RefusedAnswer, Verdict
 from ..models.turns.turn import OutcomeKind, Question, TurnContext, TurnOutcome, Usage
+from ..models.turns.waiting import (
+    VERDICTS,
+    GuardAction,
+    GuardHold,
+    GuardTime,
+    RefusedAnswer,
+    Verdict,
+)
 from ..state.redis.readers import read_stored
 from ..state.sessions.requests import JournalNote
 from ..state.turns.journal import GuardHit

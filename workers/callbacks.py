@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from tornado.httpserver import HTTPServer
 from tornado.web import Application, RequestHandler
 
-from ..agents.deferred import ExternalAgent
+from ..agents.kinds.external import ExternalAgent
 from ..agents.registry.registry import Registry
 from ..agents.remote.webhook import ID, SIGNATURE, TIMESTAMP
 from ..client import Client, installation_of

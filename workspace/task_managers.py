@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from ..models.directives import read_directives
 from ..models.errors import AgentError, InvalidInput, UnknownAgent
 from ..models.modes import mode_of
 from ..models.protocol.collab import CollabMode, Participant
 from ..models.sessions.options import AgentBinding
-from ..models.turns.directives import read_directives
 from ..models.turns.turn import Expects, TurnContext
 from .values.conversation import read_agent
 from .values.task import MAX_REASON, TaskRequest, Verdict

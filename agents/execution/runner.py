@@ -15,7 +15,7 @@ from typing import Protocol, cast
 
 from pydantic import ValidationError
 
-from ...models.attachments.reading import AttachmentReader, reading_with
+from ...models.attachments import AttachmentReader, reading_with
 from ...models.errors import AgentTimeout, BadOutcome, LeaseLost, SymposiaError, invalid_input
 from ...models.text.json_text import depth_of, dump_json
 from ...models.text.redact import redact_value

@@ -22,6 +22,7 @@ from ...models.protocol.dialog import CUT_LINES, CutReason, Message, message_dig
 from ...models.turns.streaming import OutputListener
 from ...models.turns.turn import REVIEW_PARAMETER, TurnContext, TurnOutcome, Usage
 from ..agent import TurnServices
+from .approvals import AnswerNeeded, without_tool_answers
 from .attachments import files_for_model, name_attachments
 from .calls import ModelCallHooks, fingerprint
 from .clients import RefusingModel, pool_of_running_loop
@@ -38,10 +39,8 @@ from .context import (
 )
 from .errors import model_failure
 from .prompts import without_own_name
-from .review_files import review_toolsets
 from .settings import DecisionForm, LLMSettings, ModelSource, PricedModel, ReviewForm
-from .tool_questions import AnswerNeeded, without_tool_answers
-from .tools import Toolbox, ToolContext, Toolset
+from .tools import Toolbox, ToolContext, Toolset, review_toolsets
 
 #: Maximum retries of an answer of the wrong form; each describes the error to the model.
 MAX_OUTPUT_RETRIES = 2

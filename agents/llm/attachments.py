@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from pydantic_ai.messages import BinaryContent, UserContent
 
-from ...models.attachments.attachment import Attachment
+from ...models.attachments import Attachment
 from ...models.errors import AttachmentUnavailable
 from ...models.protocol.dialog import Message
 from ...models.turns.turn import TurnContext

@@ -39,18 +39,15 @@ from pydantic_ai.output import OutputContext
 from pydantic_core import to_jsonable_python
 
 from ...models.errors import AgentFailed
-from ...models.turns.decision_check import check_decision
-from ...models.turns.tool_events import ToolStatus, shorten_arguments
+from ...models.modes.decisions import check_decision
+from ...models.turns.streaming import ToolStatus, shorten_arguments
 from ...models.turns.turn import Usage
 from ..agent import TurnServices
-from .approvals import needs_approval
-from .approved_calls import ApprovedCall, store_result
-from .clean_answers import clean_response
+from ..tables import ADVICE
+from .approvals import AnswerNeeded, ApprovedCall, needs_approval, store_result
 from .errors import retry_pause_s
-from .observing import describe_prompt
-from .prices import ADVICE
+from .observing import clean_response, describe_prompt
 from .settings import DecisionForm, PricedModel, usage_of
-from .tool_questions import AnswerNeeded
 from .tools import ToolContext, use_effect_id
 
 log = logging.getLogger(__name__)
@@ -221,7 +218,7 @@ class ModelCallHooks(AbstractCapability[ToolContext]):
         ):
             if needs_approval(tool_def):
                 approved = ApprovedCall(self.services, TOOLS + number, self.secrets)
-                return await approved.execute(ctx.deps, tool_def, args, handler)
+                return await approved.execute(ctx.deps.turn, ctx.deps.effect_id, tool_def, args, handler)
             result = await handler(args)
         return await store_result(self.services.journal, TOOLS + number, result)
 

@@ -1,7 +1,10 @@
-"""Description of a model request for the record of a turn: prompt, settings, tools and form of the answer. Pure."""
+"""What is stored of model requests and answers: prompts for the record of a turn, and answers without characters that
+cannot be stored; these are cleaned before they are journalled. Pure.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -13,6 +16,10 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelMessagesTypeAdapter,
     ModelRequest,
+    ModelResponse,
+    TextPart,
+    ThinkingPart,
+    ToolCallPart,
     UserPromptPart,
 )
 from pydantic_ai.models import ModelRequestContext
@@ -21,6 +28,7 @@ from pydantic_core import to_jsonable_python
 
 from ...models.sessions.recorded import ModelPrompt, RecordedTool
 from ...models.text.json_text import dump_json
+from ...models.text.redact import clean_data, clean_text
 
 #: Settings that a record leaves out: they depend on the time that is left.
 _UNRECORDED_SETTINGS = frozenset({"timeout", "max_retries"})
@@ -102,3 +110,31 @@ def _text(part: dict[str, Any]) -> str:
         name: value for name, value in part.items() if name not in _UNRECORDED_FIELDS and value is not None
     }
     return dump_json(rest | ({} if content is None else {"content": content}))
+
+
+def clean_response(response: ModelResponse) -> ModelResponse:
+    """Return an answer with clean texts and arguments of tool calls."""
+    return replace(response, parts=[_clean_part(part) for part in response.parts])
+
+
+def _clean_part(part: Any) -> Any:
+    match part:
+        case TextPart() | ThinkingPart():
+            return replace(part, content=clean_text(part.content))
+        case ToolCallPart(args=str() as args):
+            return replace(part, args=_clean_json(args))
+        case ToolCallPart(args=dict() as args):
+            return replace(part, args=clean_data(args))
+        case _:
+            return part
+
+
+def _clean_json(text: str) -> str:
+    """Return JSON text with clean texts in it, also those that it writes as escapes."""
+    text = clean_text(text)
+    if "\\u" not in text:
+        return text
+    try:
+        return json.dumps(clean_data(json.loads(text)), ensure_ascii=False)
+    except ValueError:  # the model is asked again by its parser
+        return text

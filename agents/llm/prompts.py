@@ -6,7 +6,7 @@ the speaker's name in front. The request of this turn comes last, with the known
 
 A model that is too small for this gets the plain form: its name, the dialog, one question.
 
-The forms for decisions, reviews and work items are the directives of `models.turns.directives`.
+The forms for decisions, reviews and work items are the directives of `models.directives`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from collections.abc import Iterator, Sequence
 from ...models.memory.parameters import to_compact_json
 from ...models.memory.recall import MemoryView
 from ...models.memory.services import service_names
-from ...models.protocol.collab import CollabMode, Participant
+from ...models.modes import mode_of
+from ...models.protocol.collab import Participant
 from ...models.protocol.dialog import Message
 from ...models.text.json_text import dump_json
 from ...models.turns.items import ItemResult
@@ -209,4 +210,4 @@ def _form(turn: TurnContext, *, structured: bool) -> str:
         case Expects.REVIEW:
             return _REVIEW if structured else _REVIEW_FORM
         case Expects.MESSAGE:
-            return _BOARD_FORM if turn.mode is CollabMode.SWARM else _OR_NOTHING
+            return _BOARD_FORM if mode_of(turn.mode).has_board else _OR_NOTHING

@@ -11,14 +11,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, cast
 
 from pydantic import BaseModel, Field, JsonValue
+from pydantic_ai import StructuredDict
+from pydantic_ai.exceptions import UserError
 from pydantic_ai.messages import ModelResponse
 from pydantic_ai.models import Model
 from pydantic_ai.settings import ModelSettings
 
 from ...models.alignment.marks import Scores
+from ...models.text.json_text import dump_json, parse_json
 from ...models.turns.turn import (
     REVIEW_PARAMETER,
     Decision,
@@ -29,7 +33,6 @@ from ...models.turns.turn import (
     Usage,
 )
 from .clients import Endpoint
-from .output_form import output_form
 from .prompts import plain_system_prompt, system_prompt
 
 #: Smallest window in which the dialog is cut by its number of messages.
@@ -266,3 +269,19 @@ class LLMSettings:
         if answer is not None:
             own["max_tokens"] = answer
         return cast(ModelSettings, {**self.settings, **own})
+
+
+def output_form(schema: dict[str, Any]) -> type[dict[str, Any]] | None:
+    """Return the form of a schema; None: models cannot fill it in, and answer with JSON text instead.
+
+    A form must be an object, and its definitions must not refer to themselves.
+    """
+    return _form(dump_json(schema))
+
+
+@lru_cache(maxsize=64)
+def _form(schema: str) -> type[dict[str, Any]] | None:
+    try:
+        return StructuredDict(parse_json(schema), name="Result")
+    except UserError:
+        return None

@@ -1,4 +1,4 @@
-"""Tools of model agents, by name: registered Python functions and MCP (Model Context Protocol) servers.
+"""Tools of model agents: registered Python functions, MCP (Model Context Protocol) servers, sessions, files of a review.
 
 A job never names code or tools: the registry decides which tools an agent has.
 
@@ -28,11 +28,14 @@ from pydantic_core import SchemaValidator, core_schema
 
 from ...models.errors import AgentFailed
 from ...models.sessions.recorded import RecordedTool
-from ...models.turns.turn import TurnContext
+from ...models.text.numbered_lines import split_lines
+from ...models.text.paths import MAX_PATH
+from ...models.turns.turn import REVIEW_PARAMETER, Question, TurnContext
+from ..agent import ReviewFilesPort
 from ..execution.failures import to_agent_error
-from ..python import load_callable
-from .approvals import approval_metadata, mark_tools
-from .entries import McpEntry, ToolEntry
+from ..execution.loading import load_callable
+from ..tables import McpEntry, ToolEntry
+from .approvals import AnswerNeeded, approval_metadata, find_answer, mark_tools
 
 _effect_id: ContextVar[str] = ContextVar("effect_id")
 
@@ -227,3 +230,65 @@ def _variable(name: str, getenv: Callable[[str], str | None]) -> str:
     if not value:
         raise AgentFailed(f"environment variable {name} is not set", retryable=False)
     return value
+
+
+def session_tool(name: str, description: str) -> Tool[ToolContext]:
+    """Return the tool with which a model calls a session; the turn is parked until the sub-session has ended."""
+
+    async def ask(ctx: RunContext[ToolContext], text: str) -> str:
+        call = ctx.deps.effect_id
+        given = find_answer(ctx.deps.turn, call)
+        if given is None:
+            raise AnswerNeeded(Question(to=name, text=text, session=name, call=call))
+        return given.text or f"The session gave no answer: {given.error or 'it said nothing'}"
+
+    # Alone: the end of the attempt would cancel another call while it runs, and the next attempt would repeat it.
+    described = f"Ask a session of several participants. {description}"
+    return Tool(ask, name=name, description=described, sequential=True)
+
+
+#: Maximum bytes of one answer.
+MAX_ANSWER_BYTES = 8_192
+_NO_FILE = "There is no such file, or it cannot be read."
+
+
+def review_toolsets(turn: TurnContext, files: ReviewFilesPort | None) -> list[Toolset]:
+    """Return the tool for the reviewers of a panel with `read_files`; empty in other turns."""
+    review = turn.parameters.get(REVIEW_PARAMETER)
+    if files is None or not isinstance(review, dict):
+        return []
+    batch_id, item, left = review.get("batch"), review.get("item"), review.get("read_files")
+    if not isinstance(batch_id, str) or not isinstance(item, int) or not isinstance(left, int):
+        return []
+    count = 0
+
+    async def read_file(_: RunContext[ToolContext], path: str, first_line: int = 1) -> str:
+        """Read a file of the reviewed project.
+
+        Args:
+            path: Its path below the root of the project.
+            first_line: The first line to return, from 1.
+        """
+        nonlocal count
+        count += 1
+        if count > left:
+            return f"At most {left} reads are allowed in a turn: answer with what you know."
+        if not path.isprintable() or len(path) > MAX_PATH:
+            return _NO_FILE
+        text = await files.read_file(batch_id, item, path.removeprefix("./"))
+        return _NO_FILE if text is None else _numbered(text, first_line)
+
+    return [FunctionToolset([read_file], id="review_files")]
+
+
+def _numbered(text: str, first: int) -> str:
+    """Return lines with their numbers, cut to the maximum."""
+    lines = split_lines(text)
+    start = max(first, 1)
+    shown = ""
+    for number in range(start, len(lines) + 1):
+        line = f"{number}: {lines[number - 1]}\n"
+        if len((shown + line).encode()) > MAX_ANSWER_BYTES:
+            return f"{shown}The file has {len(lines)} lines: read on from line {number}."
+        shown += line
+    return shown or f"The file has {len(lines)} lines."

@@ -1,1 +1,1 @@
-"""The registered agents of this machine: agents file, registry, agent factory."""
+"""The registered agents of this machine: agents file, registry, sources of its changes."""

@@ -25,58 +25,29 @@ Only this file names code, environment variables and URLs; a job never does.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from typing import Annotated, Any, NoReturn
 
 from pydantic import Field, ValidationError
 
 from ...models.errors import InvalidInput, RegistryError, first_problem, invalid_input
 from ...models.sessions.options import AgentName
-from ...models.text.nearest import nearest_names
-from ...models.text.paths import may_be_planted
+from ...models.sessions.submission import Submission
+from ...models.sessions.subsession_limits import TOO_DEEP
+from ...models.text.paths import TomlFileError, may_be_planted, read_toml
 from ...models.text.redact import ABSENT
-from ...models.text.toml_file import TomlFileError, read_toml
-from ...models.turns.guard_holds import GuardTime
-from ...models.turns.waiting import WaitPolicy
-from ..entry_base import CallablePath, ModuleName, Window
-from ..guards.entries import GUARD_KINDS, GuardedEntry, GuardEntry
-from ..guards.names import check_guard_names
-from ..llm.entries import TOOL_NAME, LLMEntry, ModelTables
-from ..llm.factory import LOCAL_MODEL
-from ..programs.agent import CommandEntry
-from ..remote.entry import ExternalEntry, Webhooks
-from ..scripted import AtEnd, ScriptedReply
-from ..sessions import SessionEntry, SessionFiles
-from .session_files import check_nesting, read_session_files
-
-
-class PythonEntry(GuardedEntry):
-    """`[agents.NAME] kind = "python"`: a Python callable."""
-
-    kind: Literal["python"]
-    #: `module:name` of a sync or async callable.
-    callable: CallablePath
-    window: Window = 100
-
-
-class ScriptedEntry(GuardedEntry):
-    """`[agents.NAME] kind = "scripted"`: a script. A binding's parameter `replies` takes precedence."""
-
-    kind: Literal["scripted"]
-    replies: tuple[ScriptedReply, ...] = Field(default=(), max_length=10_000)
-    at_end: AtEnd = AtEnd.REPEAT
-    #: Maximum number of messages in its context. None: as many as the replies need.
-    window: Window | None = None
-
-
-class HumanEntry(GuardedEntry, WaitPolicy):
-    """`[agents.NAME] kind = "human"`: a person, who answers later. A binding's `wait` takes precedence."""
-
-    kind: Literal["human"]
-    #: Maximum number of messages shown to a substitute.
-    window: Window = 100
-
+from ...models.turns.waiting import GuardTime
+from ..guards import GUARD_KINDS, GuardEntry, check_guard_names
+from ..kinds.command import CommandEntry
+from ..kinds.external import ExternalEntry
+from ..kinds.human import HumanEntry
+from ..kinds.python import PythonEntry
+from ..kinds.scripted import ScriptedEntry
+from ..kinds.session import SessionEntry, SessionFiles
+from ..llm.entry import LLMEntry
+from ..tables import FileTables
 
 AgentEntry = Annotated[
     LLMEntry | PythonEntry | ScriptedEntry | CommandEntry | HumanEntry | ExternalEntry | SessionEntry,
@@ -84,15 +55,17 @@ AgentEntry = Annotated[
 ]
 
 
-class AgentsFile(ModelTables):
+class AgentsFile(FileTables):
     """Content of an agents file."""
 
-    #: Modules that mark agents in their code.
-    modules: tuple[ModuleName, ...] = Field(default=(), max_length=1_000)
-    webhooks: Webhooks = Webhooks()
     #: Checks before and after turns, which agents name.
     guards: dict[AgentName, GuardEntry] = Field(default_factory=dict)
     agents: dict[AgentName, AgentEntry] = Field(default_factory=dict)
+
+    @property
+    def sessions(self) -> dict[str, str]:
+        """Descriptions of the sessions that models may call, by name."""
+        return {name: it.description for name, it in self.agents.items() if isinstance(it, SessionEntry)}
 
 
 #: Maximum bytes of the file: scripted agents may have many replies.
@@ -112,7 +85,7 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
     """
     try:
         data = read_toml(path, max_bytes=_MAX_BYTES)
-        read_session_files(path, data, session_files)
+        _read_session_files(path, data, session_files)
         file = AgentsFile.model_validate(data)
     except TomlFileError as error:
         raise RegistryError(str(path), entry="", field="", rule=error.rule) from None
@@ -122,14 +95,13 @@ def read_agents_file(path: Path, session_files: SessionFiles | None = None) -> A
         raise RegistryError(
             str(path), entry=f"mcp.{name}", field="", rule="must not have the same name as a tool"
         )
+    sessions = file.sessions
     for name, entry in file.agents.items():
         _check_guards(path, name, entry, file)
-        if isinstance(entry, LLMEntry):
-            _check_names(path, name, entry, file)
-        elif isinstance(entry, ExternalEntry):
-            _check_host(path, name, entry, file.webhooks)
+        for field, rule in entry.broken_rules(file, sessions):
+            raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
     if session_files is not None:
-        check_nesting(path, file.agents, max_depth=session_files.max_depth)
+        _check_nesting(path, file.agents, max_depth=session_files.max_depth)
     return file
 
 
@@ -163,40 +135,79 @@ def _broken_rule(path: Path, error: ValidationError) -> RegistryError:
     )
 
 
-def _check_names(path: Path, name: str, entry: LLMEntry, file: AgentsFile) -> None:
-    """Raise RegistryError for an unknown model or tool."""
-    sessions = {name for name, it in file.agents.items() if isinstance(it, SessionEntry)}
-    models, tools = {*file.models, LOCAL_MODEL}, {*file.tools, *file.mcp, *sessions}
-    named = [("model", entry.model), *((f"fallback[{at}]", model) for at, model in enumerate(entry.fallback))]
-    for field, model in named:
-        if model not in models and ":" not in model:
-            near = nearest_names(model, models)
-            rule = f"must be a [models] table ({near}) or provider:model (got {model!r})"
-            raise RegistryError(str(path), entry=f"agents.{name}", field=field, rule=rule)
-    for at, tool in enumerate(entry.tools):
-        if tool in sessions and not TOOL_NAME.fullmatch(tool):
-            rule = f"must be a session whose name is 1 to 40 letters, digits or underscores (got {tool!r})"
-            raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
-        if tool not in tools:
-            near = nearest_names(tool, tools) or "none exist"
-            rule = f"must be a [tools] or [mcp] table, or an agent of kind session ({near}; got {tool!r})"
-            raise RegistryError(str(path), entry=f"agents.{name}", field=f"tools[{at}]", rule=rule)
-
-
 def _check_guards(path: Path, name: str, entry: AgentEntry, file: AgentsFile) -> None:
     """Raise RegistryError for an unknown guard, or one that could not check the answers of the agent."""
     check_guard_names(str(path), name, entry.guards, known=file.guards)
     for at, guard in enumerate(entry.guards):
-        is_deferred = isinstance(entry, HumanEntry | ExternalEntry | SessionEntry)
-        if is_deferred and file.guards[guard].when is GuardTime.AFTER:
+        if entry.is_deferred and file.guards[guard].when is GuardTime.AFTER:
             rule = (
                 f'must have `when = "before"`: answers of kind {entry.kind} are not checked (got {guard!r})'
             )
             raise RegistryError(str(path), entry=f"agents.{name}", field=f"guards[{at}]", rule=rule)
 
 
-def _check_host(path: Path, name: str, entry: ExternalEntry, webhooks: Webhooks) -> None:
-    host = urlsplit(entry.url).hostname or ""
-    if not webhooks.allows(host):
-        rule = f"must be on a host allowed by [webhooks] hosts: {', '.join(webhooks.hosts)} (got {host!r})"
-        raise RegistryError(str(path), entry=f"agents.{name}", field="url", rule=rule)
+#: Rule that is broken in a process without a reader of session files.
+_NOT_READ = "cannot be used here"
+
+
+def _read_session_files(path: Path, data: dict[str, Any], session_files: SessionFiles | None) -> None:
+    """Put the content of each session file into its table of the parsed agents file.
+
+    Raises:
+        RegistryError: A session file breaks a rule.
+    """
+    tables = data.get("agents")
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        if not isinstance(table, dict) or table.get("kind") != "session":
+            continue
+        entry = f"agents.{name}"
+        if "document" in table:
+            raise RegistryError(
+                str(path), entry=entry, field="document", rule="must not be set: name a `file`"
+            )
+        if not isinstance(file := table.get("file"), str):
+            continue  # reported by the check of the fields
+        if session_files is None:
+            raise RegistryError(str(path), entry=entry, field="kind", rule=_NOT_READ)
+        try:
+            document = session_files.read(path.parent / file)
+            Submission.of_subsession(document, file)
+        except InvalidInput as error:
+            raise RegistryError(str(path), entry=entry, field="file", rule=str(error)) from None
+        table["document"] = document
+
+
+@dataclass(frozen=True, slots=True)
+class _Nesting:
+    """The agents of a file, as they contain each other."""
+
+    path: Path
+    entries: Mapping[str, AgentEntry]
+    sessions: Collection[str]
+    max_depth: int
+
+    def visit(self, name: str, above: tuple[str, ...]) -> None:
+        """Check an agent and all that it contains; `above`: the agents that contain it, the outermost first."""
+        chain = (*above, name)
+        if name in above:
+            self._refuse(chain, f"must not contain itself: {' -> '.join(chain[chain.index(name) :])}")
+        if sum(it in self.sessions for it in chain) > self.max_depth:
+            self._refuse(chain, f"{TOO_DEEP}: {' -> '.join(chain)}")
+        if (entry := self.entries.get(name)) is not None:
+            for used in entry.agents_inside(self.sessions):
+                self.visit(used, chain)
+
+    def _refuse(self, chain: tuple[str, ...], rule: str) -> NoReturn:
+        raise RegistryError(str(self.path), entry=f"agents.{chain[0]}", field="file", rule=rule)
+
+
+def _check_nesting(path: Path, entries: Mapping[str, AgentEntry], *, max_depth: int) -> None:
+    """Check that no session contains itself, directly or through other agents, or is nested too deep.
+
+    Raises:
+        RegistryError: The first such session.
+    """
+    sessions = [name for name, entry in entries.items() if isinstance(entry, SessionEntry)]
+    nesting = _Nesting(path, entries, sessions, max_depth)
+    for name in sessions:
+        nesting.visit(name, ())

@@ -5,11 +5,14 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from ...models.sessions.subsessions import SESSION_AGENT
-from ..llm.entries import LLMEntry
-from ..llm.factory import LOCAL_MODEL
-from ..programs.agent import CommandEntry
-from ..sessions import SessionEntry
-from .agents_file import AgentEntry, HumanEntry, PythonEntry, ScriptedEntry
+from ..kinds.command import CommandEntry
+from ..kinds.human import HumanEntry
+from ..kinds.python import PythonEntry
+from ..kinds.scripted import ScriptedEntry
+from ..kinds.session import SessionEntry
+from ..llm.entry import LLMEntry
+from ..tables import LOCAL_MODEL
+from .agents_file import AgentEntry
 
 
 def _reviewer(tool: str) -> CommandEntry:

@@ -12,11 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...models.errors import InvalidInput, RegistryError
-from ..entry_base import AgentProblem
+from ..entry import AgentProblem
 from ..execution.failures import to_agent_error
 from ..execution.threads import DaemonThreadPool
-from ..marked import MarkedAgent, forget_unloaded, marked_in
-from ..objects import ObjectEntry, object_entry
+from ..kinds.object import MarkedAgent, ObjectEntry, forget_unloaded, marked_in, object_entry
 
 
 @dataclass(frozen=True, slots=True)

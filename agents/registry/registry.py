@@ -7,6 +7,7 @@ the local model, `echo` and `noop`) replaces it.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,27 +17,26 @@ from ...models.errors import InvalidInput, UnknownAgent
 from ...models.sessions.known_agents import KnownAgents, ReaderModel
 from ...models.sessions.limits import Rate, SpendingBounds
 from ...models.sessions.options import AgentBinding
-from ...models.turns.guard_holds import GuardTime
-from ...models.turns.waiting import TimeoutAction, WaitPolicy
+from ...models.turns.waiting import GuardTime, WaitPolicy
 from ..agent import AnyAgent
-from ..entry_base import AgentProblem, FieldProblem
+from ..entry import UNKNOWN_SPENDING, AgentInfo, AgentProblem, FieldProblem, KindEnv, check_import
 from ..execution.threads import DaemonThreadPool
-from ..guards.entries import CallableGuard, GuardedEntry, GuardEntry
-from ..guards.names import check_guard_names
-from ..llm.entries import LLMEntry
-from ..llm.factory import check_import
-from ..objects import ObjectEntry, object_entry
-from ..programs.agent import CommandEntry
-from ..programs.identity import program_identity
-from ..scripted import messages_needed
-from ..sessions import SessionEntry, SessionFiles
-from .agent_factory import UNKNOWN_SPENDING, AgentFactory, Entry, merge_script, rate_limit_of, spending_bound
-from .agents_file import AgentsFile, HumanEntry, ScriptedEntry, check_not_planted, read_agents_file
-from .binding_keys import BindingKey, binding_of, key_of
+from ..guards import CallableGuard, GuardEntry, check_guard_names
+from ..kinds.object import ObjectEntry, object_entry
+from ..kinds.session import SessionEntry, SessionFiles
+from .agents_file import AgentEntry, AgentsFile, check_not_planted, read_agents_file
 from .built_in import BUILT_IN
-from .descriptions import AgentInfo, entry_detail
 from .modules import NO_MODULES, ModuleLoader
-from .session_files import agents_inside
+
+#: An agent of the agents file, or one that is given as an object.
+Entry = AgentEntry | ObjectEntry
+
+#: Hashable form of a binding, as cache key: bindings contain mappings, which have no hash.
+_BindingKey = tuple[str, str | None, float | None, int | None, str, WaitPolicy | None, str]
+
+#: Reservation for a turn without a known bound.
+DEFAULT_TOKENS = 4_000
+
 
 #: Agents file in the working folder, used if the settings name no file.
 DEFAULT_FILE = Path("agents.toml")
@@ -66,7 +66,7 @@ class Registry:
             loop.
         concurrency: Number of turns that this process runs side by side.
         path: Path of the file in messages.
-        objects: Agents that are given as objects, by name; see `agents/objects.py`.
+        objects: Agents that are given as objects, by name; see `agents/kinds/object.py`.
         import_modules: Whether the modules that the file names are imported. Otherwise their agents are unknown.
         threads: Threads of an earlier registry of this process; None: new ones.
 
@@ -91,7 +91,7 @@ class Registry:
         self.path = path
         self.modules = file.modules
         self.threads = threads or DaemonThreadPool(limit=concurrency + SPARE_THREADS)
-        self._factory = AgentFactory(file, getenv=getenv, local_model=local_model, threads=self.threads)
+        self._env = KindEnv(file, getenv, local_model, self.threads, file.sessions)
         given = {name: object_entry(name, it, threads=self.threads) for name, it in objects.items()}
         loader = ModuleLoader(path, file.agents, self.threads)
         marked = loader.load(file.modules) if import_modules else NO_MODULES
@@ -162,8 +162,8 @@ class Registry:
 
     def known(self) -> KnownAgents:
         """Return all names, with those of people, of built-in agents and of models without a price."""
-        people = [name for name, entry in self._entries.items() if isinstance(entry, HumanEntry)]
-        unpriced = [name for name, entry in self._entries.items() if self._factory.lacks_price(entry)]
+        people = [name for name, entry in self._entries.items() if entry.is_person]
+        unpriced = [name for name, entry in self._entries.items() if entry.lacks_price(self._env)]
         return KnownAgents(
             self._entries, people=people, built_in=self._entries.keys() - self._own, unpriced=unpriced
         )
@@ -181,22 +181,23 @@ class Registry:
 
     def _has_no_problem(self, name: str) -> bool:
         entry = self._entries.get(name)
-        return entry is not None and next(iter(self._factory.check_entry(entry)), None) is None
+        return entry is not None and next(entry.check(self._env), None) is None
 
     def describe(self) -> tuple[AgentInfo, ...]:
         """Return all agents, sorted by name."""
         return tuple(
-            AgentInfo(name, entry.kind, entry_detail(entry), built_in=name not in self._own)
+            AgentInfo(name, entry.kind, entry.describe(), built_in=name not in self._own)
             for name, entry in sorted(self._entries.items())
         )
 
     def reader_models(self) -> dict[str, ReaderModel]:
         """Return what a review must know of the model agents, by name of the agent."""
-        found = {name: self._factory.describe_reader(self._entries[name]) for name in self.names()}
+        found = {name: entry.reader(self._env) for name, entry in sorted(self._entries.items())}
         return {name: model for name, model in found.items() if model is not None}
 
     def needed_by(self, names: Iterable[str]) -> frozenset[str]:
         """Return agents with all agents of the sessions among them, and of the sessions that they may call."""
+        sessions = [name for name, entry in self._entries.items() if isinstance(entry, SessionEntry)]
         found: set[str] = set()
         waiting = list(names)
         while waiting:
@@ -204,21 +205,19 @@ class Registry:
             if name in found:
                 continue
             found.add(name)
-            waiting += agents_inside(self._entries.get(name), self._entries)
+            if name in self._entries:
+                waiting += self._entries[name].agents_inside(sessions)
         return frozenset(found)
 
     def program_identities(self) -> dict[str, str]:
         """Return the identities of the agents that run programs, by name of the agent."""
-        return {
-            name: program_identity(entry)
-            for name, entry in sorted(self._entries.items())
-            if isinstance(entry, CommandEntry)
-        }
+        found = {name: entry.identity() for name, entry in sorted(self._entries.items())}
+        return {name: identity for name, identity in found.items() if identity is not None}
 
     def names_on_local_model(self, *, built_in: bool = True) -> tuple[str, ...]:
         """Return the names of the agents that use the local model, sorted; `built_in`: with those of Symposia."""
         names = self.names() if built_in else sorted(self._own)
-        return tuple(name for name in names if self._factory.uses_local_model(self._entries[name]))
+        return tuple(name for name in names if self._entries[name].uses_local_model(self._env))
 
     def get_agent(self, binding: AgentBinding) -> AnyAgent:
         """Return the agent for a binding, with the binding's overrides.
@@ -228,13 +227,12 @@ class Registry:
             InvalidInput: The binding's parameters are not valid for the agent.
             AgentError: Its code cannot be imported, or its packages are not installed.
         """
-        return self._cached_agent(key_of(binding))
+        return self._cached_agent(_key_of(binding))
 
     def guards_of(self, name: str) -> dict[str, GuardEntry]:
         """Return the guards of an agent by name, in the order in which they check."""
         entry = self._entries.get(name)
-        names = entry.guards if isinstance(entry, GuardedEntry | ObjectEntry) else ()
-        return {guard: self._guards[guard] for guard in names}
+        return {guard: self._guards[guard] for guard in (entry.guards if entry is not None else ())}
 
     def checks_answers(self, name: str) -> bool:
         """Return whether guards check the answers of an agent, so that readers do not see them before."""
@@ -242,19 +240,20 @@ class Registry:
 
     def window(self, binding: AgentBinding) -> int:
         """Return the maximum number of messages shown to the agent; 0 if the binding is not valid for it."""
-        return self._windows(key_of(binding))
+        return self._windows(_key_of(binding))
 
     def spending_bound(self, binding: AgentBinding) -> SpendingBounds:
         """Return the most that one turn of this binding spends, as far as it is known."""
-        return self._spending(key_of(binding))
+        return self._spending(_key_of(binding))
 
     def rate_limit(self, binding: AgentBinding, model: str | None = None) -> Rate | None:
         """Return the rate limit of a binding's first model, or of its given `model`; None: no limit."""
-        return self._rates(key_of(binding), model)
+        return self._rates(_key_of(binding), model)
 
     def answers_later(self, binding: AgentBinding) -> bool:
         """Return whether the agent answers later, so that another agent may have taken the turn by now."""
-        return isinstance(self._entries.get(binding.agent), WaitPolicy)
+        entry = self._entries.get(binding.agent)
+        return entry is not None and entry.answers_later
 
     def check(self) -> list[AgentProblem]:
         """Return what would fail later: code that cannot be imported, variables that are not set; each once.
@@ -276,17 +275,10 @@ class Registry:
         return list(dict.fromkeys(found))
 
     def _check_entry(self, entry: Entry) -> Iterator[FieldProblem]:
-        yield from self._factory.check_entry(entry)
-        if (
-            isinstance(entry, WaitPolicy)
-            and entry.then is TimeoutAction.REASSIGN
-            and entry.to not in self._entries
-        ):
-            yield FieldProblem("to", str(UnknownAgent(str(entry.to), known=self._entries, field="")))
-        if isinstance(entry, SessionEntry):
-            for name in entry.agents_in_use:
-                if name not in self._entries:
-                    yield FieldProblem("file", str(UnknownAgent(name, known=self._entries, field="")))
+        yield from entry.check(self._env)
+        for field, name in entry.named_agents():
+            if name not in self._entries:
+                yield FieldProblem(field, str(UnknownAgent(name, known=self._entries, field="")))
 
     def _entry(self, name: str) -> Entry:
         entry = self._entries.get(name)
@@ -294,37 +286,63 @@ class Registry:
             raise UnknownAgent(name, known=self._entries)
         return entry
 
-    def _create_agent(self, key: BindingKey) -> AnyAgent:
-        binding = binding_of(key)
-        return self._factory.create_agent(binding, self._entry(binding.agent))
+    def _create_agent(self, key: _BindingKey) -> AnyAgent:
+        binding = _binding_of(key)
+        return self._entry(binding.agent).create(binding, self._env)
 
-    def _most(self, key: BindingKey) -> SpendingBounds:
-        binding = binding_of(key)
+    def _most(self, key: _BindingKey) -> SpendingBounds:
+        binding = _binding_of(key)
         try:
             entry = self._entry(binding.agent)
-            if isinstance(entry, WaitPolicy) and (binding.wait or entry).then is TimeoutAction.REASSIGN:
-                # The substitute is resolved only after the deadline.
-                stand_in = binding.with_agent((binding.wait or entry).to)
+            if (stand_in := entry.stand_in(binding)) is not None:
                 entry, binding = self._entry(stand_in.agent), stand_in
-            return spending_bound(entry, binding, self._factory.find_model)
+            return entry.spending(binding, self._env)
         except UnknownAgent:
             return UNKNOWN_SPENDING
 
-    def _rate(self, key: BindingKey, model: str | None) -> Rate | None:
+    def _rate(self, key: _BindingKey, model: str | None) -> Rate | None:
         entry = self._entries.get(key[0])
-        if not isinstance(entry, LLMEntry):
+        first = None if entry is None else entry.rate_model()
+        if first is None:
             return None
-        return rate_limit_of(model or entry.model, self._most(key), self._factory.find_model)
+        name, most = model or first, self._most(key)
+        found = self._env.tables.find_model(name)
+        if found.requests_per_minute is None and found.tokens_per_minute is None:
+            return None
+        return Rate(
+            model=name,
+            requests=found.requests_per_minute,
+            tokens=found.tokens_per_minute,
+            turn_tokens=DEFAULT_TOKENS if most.tokens is None else most.tokens,
+        )
 
-    def _window(self, key: BindingKey) -> int:
-        binding = binding_of(key)
+    def _window(self, key: _BindingKey) -> int:
+        binding = _binding_of(key)
         # A guard that checks before the turn reads the newest message, even if the agent does not. In a review the
         # first message takes the place of another one.
         least = 2 * any(it.when is GuardTime.BEFORE for it in self.guards_of(binding.agent).values())
         try:
-            entry = self._entry(binding.agent)
-            if isinstance(entry, ScriptedEntry) and entry.window is None:
-                return max(messages_needed(merge_script(binding, entry).replies), least)
+            return max(self._entry(binding.agent).window_for(binding), least)
         except InvalidInput:
             return 0
-        return max(entry.window or 0, least)
+
+
+def _key_of(binding: AgentBinding) -> _BindingKey:
+    parameters = json.dumps(binding.parameters, sort_keys=True) if binding.parameters else ""
+    return (
+        *(binding.agent, binding.instructions, binding.temperature, binding.max_tokens),
+        *(parameters, binding.wait, json.dumps(binding.session) if binding.session else ""),
+    )
+
+
+def _binding_of(key: _BindingKey) -> AgentBinding:
+    agent, instructions, temperature, max_tokens, parameters, wait, session = key
+    return AgentBinding(
+        agent=agent,
+        instructions=instructions,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        parameters=json.loads(parameters or "{}"),
+        wait=wait,
+        session=json.loads(session) if session else None,
+    )

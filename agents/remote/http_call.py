@@ -2,6 +2,10 @@
 
 A request is sent only to a checked address. Redirects are not followed, the proxy of the environment is not
 used, the answer has a maximum size, and the call ends at its deadline even if the host answers slowly.
+
+Only public addresses and those of the allowed networks are called. A name is looked up once, all its
+addresses are checked, and the connection is made to a checked address. So a name that changes its address in
+between (DNS rebinding) has no effect.
 """
 
 from __future__ import annotations
@@ -10,20 +14,117 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from pathlib import Path
-from typing import TYPE_CHECKING
+from threading import BoundedSemaphore, Thread
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from ...models.errors import AgentFailed
 from ..execution.failures import scrub_text
-from .entry import Network, Resolve, resolve_checked, with_timeout
+from ..tables import Network
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+Address = IPv4Address | IPv6Address
+
+
+#: `socket.getaddrinfo`, or a function with the same signature.
+Resolve = Callable[..., Sequence[tuple[Any, Any, Any, str, tuple[Any, ...]]]]
+
+
+#: Translated IPv4 addresses (RFC 6052).
+_NAT64 = IPv6Network("64:ff9b::/96")
+
+
+#: All IPv6 addresses that are allocated on the internet (RFC 4291, 2.4). `is_global` knows only a part of the
+#: others: old forms of IPv4 and of site-local addresses, and private translators.
+_GIVEN_OUT = IPv6Network("2000::/3")
+
+
+def is_public(address: Address) -> bool:
+    """Return whether the address is public; an embedded address must be public, too."""
+    if isinstance(address, IPv6Address) and address not in _GIVEN_OUT and address not in _NAT64:
+        return False
+    return all(it.is_global and not it.is_multicast for it in (address, *_wrapped(address)))
+
+
+def _wrapped(address: Address) -> Iterator[Address]:
+    """Yield the IPv4 addresses embedded in an IPv6 address."""
+    if isinstance(address, IPv4Address):
+        return
+    for it in (address.ipv4_mapped, address.sixtofour, *(address.teredo or ())):
+        if it is not None:
+            yield it
+    if address in _NAT64:
+        yield IPv4Address(int(address) & 0xFFFF_FFFF)
+
+
+#: Maximum number of parallel look-ups: each needs a thread until the system's resolver gives up.
+MOST_LOOKUPS = 32
+
+
+_lookups = BoundedSemaphore(MOST_LOOKUPS)
+
+
+def with_timeout(timeout_s: float, resolve: Resolve) -> Resolve:
+    """Add a timeout in seconds to `resolve`. After it the look-up fails, but its thread continues."""
+
+    def resolved(host: str, port: int, **how: Any) -> Any:
+        if not _lookups.acquire(timeout=timeout_s):
+            raise TimeoutError("too many DNS look-ups are running")
+        answer: Future[Any] = Future()
+
+        def look_up() -> None:
+            try:
+                answer.set_result(resolve(host, port, **how))
+            except BaseException as error:  # noqa: BLE001 - raised in the waiting thread
+                answer.set_exception(error)
+            finally:
+                _lookups.release()
+
+        Thread(target=look_up, name="lookup", daemon=True).start()
+        try:
+            return answer.result(timeout_s)
+        except TimeoutError:
+            raise TimeoutError(f"no answer within {timeout_s:g} s") from None
+
+    return resolved
+
+
+def resolve_checked(
+    host: str, port: int, *, networks: Sequence[Network], is_encrypted: bool, resolve: Resolve
+) -> list[tuple[str, int]]:
+    """Return the addresses of a host if all of them may be called.
+
+    Raises:
+        AgentFailed: One of them may not be called (permanent), or the DNS look-up failed (transient).
+    """
+    try:
+        found = resolve(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError) as error:
+        raise AgentFailed(f"DNS look-up of {host} failed: {error}") from None
+    addresses = [ip_address(str(entry[4][0]).partition("%")[0]) for entry in found]
+    for address in addresses:
+        is_allowed = any(address in network for network in networks)
+        if not (is_allowed or is_public(address)):
+            raise AgentFailed(
+                f"{host} resolves to {address}, which is neither public nor in the allowed networks",
+                retryable=False,
+            )
+        if not (is_allowed or is_encrypted):
+            raise AgentFailed(f"{host} must be called with https", retryable=False)
+    if not addresses:
+        raise AgentFailed(f"{host} resolves to no address")
+    return [(str(address), port) for address in addresses]
+
 
 #: Status codes of transient failures; all other failures are permanent.
 _TRANSIENT_STATUSES = frozenset({408, 425, 429})

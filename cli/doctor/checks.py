@@ -27,7 +27,7 @@ from ...models.errors import (
     UnsuitableRedis,
 )
 from ...models.text.redact import without_password
-from ...models.text.server_sources import source_of
+from ...models.text.redis_address import source_of
 from ...models.text.words import count_of
 from ...reviews.state.queues import DeliveryQueue
 from ...schedules.store import ScheduleStore

@@ -25,7 +25,7 @@ from ...config.celery import QUEUE
 from ...config.settings import Settings
 from ...models.errors import NoRedis, StateError, UnsuitableRedis
 from ...models.text.redact import without_password
-from ...models.text.server_sources import source_of
+from ...models.text.redis_address import source_of
 from ...models.text.words import count_of
 from ...state.presence import WorkerEntry, WorkerPresence
 from ...state.redis.cluster import info_by_server

@@ -14,9 +14,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TextColu
 from rich.progress import Progress as Bars
 from rich.text import Text
 
-from ...agents.llm.factory import LOCAL_MODEL
+from ...agents.kinds.session import SessionFiles
 from ...agents.registry.registry import Registry
-from ...agents.sessions import SessionFiles
+from ...agents.tables import LOCAL_MODEL
 from ...client import installation_of
 from ...client.building.storage import open_archive
 from ...config.settings import Settings, load_settings, read_variable

@@ -17,8 +17,7 @@ from ...models.protocol.collab import Collab
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.sessions.spec import SessionSpec
 from ...models.text.words import count_of
-from ...models.turns.deltas import Delta, Drafts
-from ...models.turns.tool_events import ToolEvent, ToolStatus
+from ...models.turns.streaming import Delta, Drafts, ToolEvent, ToolStatus
 from ...state.following import SessionUpdate
 from ...tasks.sessions.task_tree import GrantEnd, GrantOutcome
 from ..common.dialog_lines import TO_ALL, ParticipantNames, dialog_line, hanging

@@ -13,10 +13,8 @@ from rich.text import Text
 from ...models.modes import mode_of
 from ...models.protocol.collab import Collab
 from ...models.protocol.events import MapEvent, MAPEventType
-from ...models.sessions.plan import Totals
 from ...models.sessions.spec import SessionSpec
-from ...models.sessions.stop_conditions import AllOf, AnyOf, MaxRounds, StopCondition
-from ...models.turns.deltas import Drafts, LiveDraft
+from ...models.turns.streaming import Drafts, LiveDraft
 from ...tasks.sessions.task_tree import GrantEnd
 from ..common.dialog_lines import ParticipantNames, dialog_line
 from ..common.screen import printable
@@ -48,25 +46,13 @@ class ProgressCounter:
 
 def expected_turns(collab: Collab, spec: SessionSpec) -> int | None:
     """Return the number of turns if nothing ends the session early; None if unknown."""
-    length = _length(spec.stop, _turns_a_round(collab))
+    length = spec.stop.expected_turns(_turns_a_round(collab))
     return length if length is not None and length <= _NO_LENGTH else None
 
 
 def _turns_a_round(collab: Collab) -> int | None:
     """Return the turns per round in modes with equal rounds, else None."""
     return len(collab.participants) if mode_of(collab.mode).one_turn_each else None
-
-
-def _length(stop: StopCondition, a_round: int | None) -> int | None:
-    if isinstance(stop, AnyOf | AllOf):
-        lengths = [_length(part, a_round) for part in stop.conditions]
-        known = [length for length in lengths if length is not None]
-        if isinstance(stop, AnyOf):
-            return min(known, default=None)
-        return max(known) if len(known) == len(lengths) else None
-    if isinstance(stop, MaxRounds):
-        return None if a_round is None else stop.rounds * a_round
-    return stop.remaining(Totals()).turns
 
 
 #: Maximum number of lines shown per draft, counted from the newest.

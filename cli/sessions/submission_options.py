@@ -68,7 +68,7 @@ class SubmissionOptions:
 
     def _extend(self, submission: Submission, *, max_bytes: int) -> Submission:
         """Return a submission with further attachments, whose sizes are checked, and further people without turns."""
-        from ...models.attachments.given import check_attachments, read_given
+        from ...models.attachments import check_attachments, read_given
         from ...models.turns.asked_people import read_names
 
         attachments = (*submission.attachments, *read_given(self.attach, max_bytes=max_bytes))

@@ -22,7 +22,7 @@ from ...models.protocol.events import MapEvent
 from ...models.sessions.options import AgentBinding
 from ...models.sessions.spec import SessionSpec
 from ...models.sessions.subsessions import ParentRef
-from ...models.turns.deltas import Delta
+from ...models.turns.streaming import Delta
 from ...models.turns.waiting import Pending
 from ...reviews.job import ReviewJob
 from ...reviews.state.records import BatchView

@@ -17,7 +17,7 @@ from ...config.field_types import is_redis
 from ...config.secrets import KnownSecrets
 from ...config.settings import Settings
 from ...models.errors import BrokerUnavailable, InvalidInput, StateError, UnsuitableQueue, UnsuitableRedis
-from ...models.text.server_sources import source_of
+from ...models.text.redis_address import source_of
 from ...state.redis.connect import check_reachable, connect
 from .connection import redis_url_in_use, resolve_redis_url
 

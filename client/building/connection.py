@@ -21,7 +21,7 @@ from redis.retry import Retry
 from ...config.project import describe_owner
 from ...config.settings import Settings
 from ...models.errors import NoRedis
-from ...models.text.server_sources import ServerSource, record_source
+from ...models.text.redis_address import ServerSource, record_source
 from ...state.redis.connect import RETRIES, SOCKET_TIMEOUT_S, connect, connect_later
 
 #: Timeout of a PING on loopback in seconds; the listening program may not be a Redis.

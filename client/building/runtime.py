@@ -16,10 +16,10 @@ from pydantic import SecretStr
 
 from ...agents.execution.runner import AgentRunner
 from ...agents.execution.threads import DaemonThreadPool
+from ...agents.kinds.session import SessionFiles
 from ...agents.local_model.server import recorded_local_model
 from ...agents.registry.registry import DEFAULT_FILE, Registry
 from ...agents.registry.source import FileKind, FileSource, OnRead
-from ...agents.sessions import SessionFiles
 from ...config.settings import Settings, read_variable
 from ...jobs.session_file import ignore_path, read_session_document
 from ...models.errors import RegistryError

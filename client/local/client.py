@@ -47,7 +47,7 @@ class LocalClient(Client):
     Registered agents (`agents.toml`, and built-in ones) can be used, too.
 
     Args:
-        agents: Agents by name: functions, or agents of other libraries (`agents/objects.py`).
+        agents: Agents by name: functions, or agents of other libraries (`agents/kinds/object.py`).
         threads: Maximum number of turns that run side by side.
         settings: Settings by name in the place of those of this process, such as `turn_timeout_s`.
 

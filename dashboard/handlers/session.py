@@ -11,7 +11,7 @@ from ...client.aio.jobs import blocking_job
 from ...jobs.attachments import find_attachment
 from ...jobs.collab import CollabJob
 from ...jobs.reading import facts_of
-from ...models.attachments.attachment import UNKNOWN_TYPE, Attachment
+from ...models.attachments import UNKNOWN_TYPE, Attachment
 from ...models.errors import SessionNotFound
 from ...models.text.redact import json_text
 from ..live.load_limits import SharedReads

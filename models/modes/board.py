@@ -19,8 +19,7 @@ from ..sessions.options import ModeOptions
 from ..sessions.plan import BoardEntry
 from ..turns.items import NewItem, WorkItem
 from ..turns.turn import TurnResult
-from .board_state import BoardItem, BoardState
-from .number_ranges import add, contains, numbers_in, remove
+from .board_state import BoardItem, BoardState, add, contains, numbers_in, remove
 
 #: Maximum number of times an item is put back because its participant passed or was skipped.
 MAX_SKIPS = 3

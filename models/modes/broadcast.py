@@ -16,13 +16,13 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from ..errors import InvalidInput
-from ..protocol.collab import Participant
+from ..protocol.collab import Collab, Participant
 from ..sessions.options import ModeOptions
-from ..sessions.plan import Plan, PlannedTurn, SessionView, Step, Wait
+from ..sessions.plan import ParticipantRoles, Plan, PlannedTurn, SessionView, Step, Wait
 from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import OutcomeKind
-from .mode import Demo, Mode
+from .mode import Demo, Mode, all_but
 
 _DEFAULT_STOP: StopCondition = MaxRounds(1)
 
@@ -132,6 +132,16 @@ def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
         )
 
 
+def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
+    """Return the roles; without an aggregator, the last participant who answers gives the output."""
+    sender = options.broadcaster_among(collab.participants)
+    answering = all_but(collab, sender)
+    return ParticipantRoles(
+        output_by=options.aggregator or (answering[-1] if answering else None),
+        experts=all_but(collab, options.aggregator, sender),
+    )
+
+
 MODE = Mode(
     name="broadcast",
     summary="All answer the same message side by side; an aggregator may sum up.",
@@ -139,6 +149,8 @@ MODE = Mode(
     plan=plan,
     default_stop=_DEFAULT_STOP,
     one_turn_each=True,
+    judge_title="Aggregator",
+    roles=_roles,
     check=_check,
     demo=Demo(
         title="One question to all",

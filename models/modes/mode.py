@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..protocol.collab import Participant, find_participants
+from ..protocol.collab import Collab, Participant
 from ..sessions.options import ModeOptions
-from ..sessions.plan import BoardEntry, Plan, RefusedHandOff, SessionView
+from ..sessions.plan import BoardEntry, ParticipantRoles, Plan, SessionView
 from ..sessions.stop_conditions import StopCondition
 from ..text.redact import excerpt
 from ..turns.decision_ledger import DecisionLedger
@@ -33,36 +33,14 @@ def refuse_unless_one_other(_view: SessionView, result: TurnResult, to: tuple[st
     return "a participant cannot hand off to itself" if to[0] == result.participant else ""
 
 
-def apply_check(
-    view: SessionView, refuses: HandOffCheck
-) -> tuple[tuple[TurnResult, ...], tuple[RefusedHandOff, ...]]:
-    """Return the results with the accepted hand-offs (by participant id), and the refused hand-offs."""
-    results, refused = [], []
-    for result in view.results:
-        if result.hand_off is None:
-            results.append(result)
-            continue
-        to = find_participants(result.hand_off, view.roster)
-        reason = refuses(view, result, to)
-        results.append(result.model_copy(update={"hand_off": None if reason else to[0]}))
-        if reason:
-            shown = excerpt(result.hand_off)
-            refused.append(
-                RefusedHandOff(number=result.number, participant=result.participant, to=shown, reason=reason)
-            )
-    return tuple(results), tuple(refused)
+def all_but(collab: Collab, *others: str | None) -> tuple[str, ...]:
+    """Return the ids of the participants without some of them."""
+    return tuple(p.participant_id for p in collab.participants if p.participant_id not in others)
 
 
-Planner = Callable[[SessionView], Plan]
-#: Function that raises InvalidInput for options that do not fit the participants.
-OptionCheck = Callable[[Sequence[Participant], ModeOptions], None]
-#: Function that returns the remaining work items when the session is ended by something other than the
-#: planner.
-BoardAtEnd = Callable[[SessionView, str], tuple[BoardEntry, ...]]
-
-
-#: Function that returns the ledger for the open turn of an orchestrator.
-LedgerOfTurn = Callable[[SessionView], DecisionLedger]
+def equal_roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
+    """Return the roles in a mode in which all participants are alike."""
+    return ParticipantRoles(experts=all_but(collab, options.aggregator))
 
 
 def _accept(_roster: Sequence[Participant], _options: ModeOptions) -> None:
@@ -102,7 +80,7 @@ class Mode:
     summary: str
     #: Description of the turn order for models, one line.
     prompt: str
-    plan: Planner
+    plan: Callable[[SessionView], Plan]
     default_stop: StopCondition
     #: Check of hand-offs; None: the planner accepts all of them unchanged.
     refuses: HandOffCheck | None = refuse_all
@@ -111,8 +89,20 @@ class Mode:
     has_rounds: bool = True
     #: True if every participant has one turn per round.
     one_turn_each: bool = False
-    check: OptionCheck = _accept
-    board_at_end: BoardAtEnd = _no_board
-    #: Ledger for the turn of an orchestrator; None: the mode has none.
-    ledger: LedgerOfTurn | None = None
+    #: True if the participants work on the items of a board, and may add items and hand them off.
+    has_board: bool = False
+    #: True if an orchestrator decides who speaks; in a panel of reviewers, that is the first seat.
+    has_orchestrator: bool = False
+    #: True if the last participant reviews the work, and its verdict ends the session.
+    has_navigator: bool = False
+    #: Role of the judge of an alignment session, if the participant has none; None: the usual one.
+    judge_title: str | None = None
+    #: Returns who has which role in a session.
+    roles: Callable[[Collab, ModeOptions], ParticipantRoles] = equal_roles
+    #: Raises InvalidInput for options that do not fit the participants.
+    check: Callable[[Sequence[Participant], ModeOptions], None] = _accept
+    #: Returns the remaining work items when the session is ended by something other than the planner.
+    board_at_end: Callable[[SessionView, str], tuple[BoardEntry, ...]] = _no_board
+    #: Returns the ledger for the open turn of an orchestrator; None: the mode has none.
+    ledger: Callable[[SessionView], DecisionLedger] | None = None
     demo: Demo | None = None

@@ -9,14 +9,15 @@ import hashlib
 
 from pydantic import JsonValue
 
-from ..sessions.plan import FLOOR_SCOPE, Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ..protocol.collab import Collab, orchestrator_of
+from ..sessions.options import ModeOptions
+from ..sessions.plan import FLOOR_SCOPE, Finish, ParticipantRoles, Plan, PlannedTurn, SessionView, Step, Wait
 from ..sessions.stop_conditions import MaxRounds, StopCondition
-from ..turns.decision_check import check_decision
 from ..turns.decision_ledger import DecisionLedger
 from ..turns.frozen import Frozen
 from ..turns.turn import Decision, Expects, TurnResult
-from .decision_log import DecisionLog
-from .mode import Demo, Mode, refuse_unless_one_other
+from .decisions import DecisionLog, check_decision
+from .mode import Demo, Mode, all_but, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(10)
 
@@ -150,6 +151,11 @@ def _dump_state(memory: _PlannerState, *, asked: bool, choice: Decision | None) 
     return changed.model_dump(mode="json", exclude_defaults=True)
 
 
+def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
+    orchestrator = orchestrator_of(collab, options.orchestrator)
+    return ParticipantRoles(orchestrator, orchestrator, all_but(collab, orchestrator))
+
+
 MODE = Mode(
     name="orchestrated",
     summary="An orchestrator names who speaks next, and decides again after each turn.",
@@ -158,6 +164,9 @@ MODE = Mode(
     default_stop=_DEFAULT_STOP,
     refuses=refuse_hand_off,
     ledger=ledger_of_turn,
+    has_orchestrator=True,
+    judge_title="Orchestrator",
+    roles=_roles,
     demo=Demo(
         title="The host asks",
         purpose="Find out what the new library needs most.",

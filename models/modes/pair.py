@@ -12,11 +12,13 @@ from collections.abc import Sequence
 
 from pydantic import JsonValue
 
-from ..sessions.plan import Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ..protocol.collab import Collab
+from ..sessions.options import ModeOptions
+from ..sessions.plan import Finish, ParticipantRoles, Plan, PlannedTurn, SessionView, Step, Wait
 from ..sessions.stop_conditions import MaxRounds, StopCondition
 from ..turns.frozen import Frozen
 from ..turns.turn import Expects, TurnResult
-from .mode import Demo, Mode, refuse_unless_one_other
+from .mode import Demo, Mode, equal_roles, refuse_unless_one_other
 
 _DEFAULT_STOP: StopCondition = MaxRounds(5)
 
@@ -71,6 +73,10 @@ def refuse_hand_off(view: SessionView, result: TurnResult, to: tuple[str, ...]) 
     return "the work was handed off before, and must be reviewed first" if memory.handed_off else ""
 
 
+def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
+    return equal_roles(collab, options)._replace(output_by=collab.participants[-1].participant_id)
+
+
 MODE = Mode(
     name="pair",
     summary="A driver works and a navigator reviews, until the navigator approves.",
@@ -79,6 +85,8 @@ MODE = Mode(
     default_stop=_DEFAULT_STOP,
     refuses=refuse_hand_off,
     one_turn_each=True,
+    has_navigator=True,
+    roles=_roles,
     demo=Demo(
         title="A line above the door",
         purpose="Write one line that stands above the library's door.",

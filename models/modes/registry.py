@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from ..errors import InvalidInput
-from ..protocol.collab import CollabMode, Participant, add_mode_name
+from ..protocol.collab import CollabMode, Participant, add_mode_name, find_participants
 from ..sessions.options import ModeOptions
 from ..sessions.plan import FLOOR_SCOPE, RefusedHandOff, SessionView, Step
-from ..sessions.stop_conditions import MaxRounds, RoundOfPasses, StopCondition, TextSeen
+from ..sessions.stop_conditions import RoundOfPasses, StopCondition
+from ..text.redact import excerpt
 from . import broadcast, orchestrated, pair, round_robin, swarm
-from .mode import Mode, apply_check
+from .mode import Mode
 
 _MODES: dict[str, Mode] = {
     module.MODE.name: module.MODE for module in (round_robin, orchestrated, pair, broadcast, swarm)
@@ -52,8 +52,20 @@ def judge_hand_offs(view: SessionView) -> tuple[SessionView, tuple[RefusedHandOf
     refuses = mode_of(view.mode).refuses
     if refuses is None or all(result.hand_off is None for result in view.results):
         return view, ()
-    results, refused = apply_check(view, refuses)
-    return replace(view, results=results), refused
+    results, refused = [], []
+    for result in view.results:
+        if result.hand_off is None:
+            results.append(result)
+            continue
+        to = find_participants(result.hand_off, view.roster)
+        reason = refuses(view, result, to)
+        results.append(result.model_copy(update={"hand_off": None if reason else to[0]}))
+        if reason:
+            shown = excerpt(result.hand_off)
+            refused.append(
+                RefusedHandOff(number=result.number, participant=result.participant, to=shown, reason=reason)
+            )
+    return replace(view, results=tuple(results)), tuple(refused)
 
 
 def effective_stop(name: CollabMode, stop: StopCondition | None) -> StopCondition:
@@ -82,11 +94,7 @@ def check_mode_options(
     chosen = mode_of(mode)
     ids = [p.participant_id for p in roster]
     for leaf in stop.leaves() if stop else ():
-        if isinstance(leaf, TextSeen) and leaf.by not in (None, *ids):
-            raise InvalidInput("stop.text.by", leaf.by, f"must be the id of a participant: {', '.join(ids)}")
-        if isinstance(leaf, MaxRounds) and not chosen.has_rounds:
-            rule = f"must not be set for a {chosen.name}, which has no rounds"
-            raise InvalidInput("stop.max_rounds", leaf.rounds, rule)
+        leaf.check(ids, chosen.name, has_rounds=chosen.has_rounds)
     chosen.check(roster, options)
 
 

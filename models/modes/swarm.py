@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from ..errors import InvalidInput
-from ..protocol.collab import Participant, find_participant_or_role
+from ..protocol.collab import Collab, Participant, find_participant_or_role
 from ..sessions.item_links import ItemLinks, link_faults
 from ..sessions.options import ModeOptions
-from ..sessions.plan import BoardEntry, Finish, Plan, PlannedTurn, SessionView, Step, Wait
+from ..sessions.plan import BoardEntry, Finish, ParticipantRoles, Plan, PlannedTurn, SessionView, Step, Wait
 from ..sessions.stop_conditions import MaxTurns, StopCondition
 from ..text.words import count_of
 from ..turns.frozen import Frozen
@@ -26,7 +26,7 @@ from ..turns.items import NewItem
 from ..turns.turn import OutcomeKind
 from .board import Board
 from .board_state import BoardItem, BoardState
-from .mode import Demo, Mode
+from .mode import Demo, Mode, equal_roles
 
 #: Default stop condition: more turns than the limits of the board allow with the default options.
 _DEFAULT_STOP: StopCondition = MaxTurns(10_000)
@@ -165,6 +165,10 @@ def _check(roster: Sequence[Participant], options: ModeOptions) -> None:
         )
 
 
+def _roles(collab: Collab, options: ModeOptions) -> ParticipantRoles:
+    return equal_roles(collab, options)._replace(output_by=options.reducer)
+
+
 MODE = Mode(
     name="swarm",
     summary="Free participants take the oldest work item that is for them.",
@@ -175,6 +179,8 @@ MODE = Mode(
     has_rounds=False,
     check=_check,
     board_at_end=board_at_end,
+    has_board=True,
+    roles=_roles,
     demo=Demo(
         title="Opening day",
         purpose="Get the library ready for its opening.",

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import Field, JsonValue
 
-from ..attachments.attachment import ATTACHMENTS, Attachment, read_references
+from ..attachments import ATTACHMENTS, Attachment, read_references
 from ..errors import DialogNotActive, Locked
 from ..rows import Rows
 from ..text.ids import Id, Timestamp, new_id, utcnow
-from ..text.named_texts import named_texts_html
+from ..text.words import named_texts_html
 from .base import Event, Governance, Many, Meta, ProtocolObject, Text, Trace
 
 T = TypeVar("T")

@@ -13,11 +13,10 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from ..attachments.attachment import ATTACHMENTS, Attachment
-from ..attachments.given import read_given
+from ..attachments import ATTACHMENTS, Attachment, read_given
 from ..errors import InvalidInput, check_known, invalid_input, within
 from ..memory.learned import MemoryChoices, memory_options
-from ..outputs.schema import read_schema
+from ..outputs import read_schema
 from ..protocol.collab import Collab, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role
 from ..turns.asked_people import read_names

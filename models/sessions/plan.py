@@ -9,7 +9,7 @@ changes nothing, and what had closed by then is seen again.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 from pydantic import Field, JsonValue, SkipValidation
 
@@ -41,6 +41,17 @@ class PlannedTurn(Frozen):
     snapshot: bool = False
     #: An answer to a broadcast: closing it is recorded as received.
     broadcast: bool = False
+
+
+class ParticipantRoles(NamedTuple):
+    """Who has which role in a session; each by participant id."""
+
+    #: Who decides who speaks next; None: there is no orchestrator.
+    orchestrator: str | None = None
+    #: Speaker of the output, unless the session names one; None: the speaker of the last turn.
+    output_by: str | None = None
+    #: All but the judge of an alignment session (the orchestrator or the aggregator) and the broadcaster.
+    experts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import Annotated
 from pydantic import Field, JsonValue
 
 from ..memory.learned import MemoryOptions
-from ..outputs.required import RequiredOutput
+from ..outputs import RequiredOutput
 from ..text.ids import Id, new_id
 from ..turns.frozen import Frozen, ShortText
 from .inputs import InputValue

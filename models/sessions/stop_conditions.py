@@ -7,14 +7,14 @@ restart neither resets nor repeats anything. Texts are examined once, when their
 (`marks`); later decisions use counters only.
 """
 
-# ruff: noqa: D102 - `Condition` documents the methods of each condition
+# ruff: noqa: ARG002, D102 - `Condition` documents the methods of each condition, which uses what it needs
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from itertools import count
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypedDict, cast
 
 from pydantic import (
     BeforeValidator,
@@ -28,7 +28,8 @@ from pydantic import (
 from pydantic.dataclasses import dataclass
 
 from ..alignment.ledger import Ledger
-from ..outputs.required import OutputProgress
+from ..errors import InvalidInput
+from ..outputs import OutputProgress
 from ..text.durations import read_duration
 from ..text.words import count_of
 from ..turns.frozen import Frozen
@@ -87,6 +88,24 @@ class _Limits(TypedDict, total=False):
 
 class Condition:
     """Base of the stop conditions."""
+
+    #: Name of the short form, such as `max_rounds`; empty: there is none.
+    key: ClassVar[str] = ""
+
+    def check(self, participants: Sequence[str], mode: str, *, has_rounds: bool) -> None:
+        """Check that the condition can be met in a mode with these participants.
+
+        Raises:
+            InvalidInput: It cannot.
+        """
+
+    def depth(self) -> int:
+        """Return how many levels of conditions with parts there are."""
+        return 0
+
+    def expected_turns(self, turns_a_round: int | None) -> int | None:
+        """Return the number of turns if nothing else ends the session; None: unknown."""
+        return self.turns_left(Totals())
 
     def __and__(self, other: StopCondition) -> AllOf:
         """Return the condition that both are met."""
@@ -151,7 +170,7 @@ class Condition:
         """Return the JSON form, which `read_stop` reads."""
         return cast("dict[str, JsonValue]", STOP_CONDITION.dump_python(self, mode="json"))  # type: ignore[arg-type]
 
-    def limits(self, totals: Totals) -> _Limits:  # noqa: ARG002 - only limits use it
+    def limits(self, totals: Totals) -> _Limits:
         """Return the limits for `remaining` of this node of the tree."""
         return {}
 
@@ -163,6 +182,8 @@ class Condition:
 @dataclass(frozen=True, config=_CLOSED)
 class MaxTurns(Condition):
     """Stop after n closed turns, including passes and skipped turns. No more are planned."""
+
+    key: ClassVar[str] = "max_turns"
 
     turns: _Count
     kind: Literal["max_turns"] = field(default="max_turns", kw_only=True, repr=False)
@@ -178,8 +199,18 @@ class MaxTurns(Condition):
 class MaxRounds(Condition):
     """Stop after n rounds; the mode defines a round."""
 
+    key: ClassVar[str] = "max_rounds"
+
     rounds: _Count
     kind: Literal["max_rounds"] = field(default="max_rounds", kw_only=True, repr=False)
+
+    def check(self, participants: Sequence[str], mode: str, *, has_rounds: bool) -> None:
+        if not has_rounds:
+            rule = f"must not be set for a {mode}, which has no rounds"
+            raise InvalidInput("stop.max_rounds", self.rounds, rule)
+
+    def expected_turns(self, turns_a_round: int | None) -> int | None:
+        return None if turns_a_round is None else self.rounds * turns_a_round
 
     def limits(self, totals: Totals) -> _Limits:
         return _Limits(rounds=max(0, self.rounds - totals.rounds))
@@ -191,6 +222,8 @@ class MaxRounds(Condition):
 @dataclass(frozen=True, config=_CLOSED)
 class TokenBudget(Condition):
     """Stop after n input and output tokens. The turn that spends the last of them is kept."""
+
+    key: ClassVar[str] = "max_tokens"
 
     tokens: _Count
     kind: Literal["token_budget"] = field(default="token_budget", kw_only=True, repr=False)
@@ -205,6 +238,8 @@ class TokenBudget(Condition):
 @dataclass(frozen=True, config=_CLOSED)
 class CostBudget(Condition):
     """Stop after n US dollars. The turn that spends the last of them is kept."""
+
+    key: ClassVar[str] = "max_cost_usd"
 
     usd: _Amount
     kind: Literal["cost_budget"] = field(default="cost_budget", kw_only=True, repr=False)
@@ -221,6 +256,8 @@ class CostBudget(Condition):
 class Deadline(Condition):
     """Stop n seconds (or `10m`) after the session began, without waiting for open turns."""
 
+    key: ClassVar[str] = "deadline_s"
+
     seconds: Annotated[_Amount, BeforeValidator(read_duration)]
     kind: Literal["deadline"] = field(default="deadline", kw_only=True, repr=False)
 
@@ -235,10 +272,17 @@ class Deadline(Condition):
 class TextSeen(Condition):
     """Stop after a text (a marker, a phrase) from any or one participant. Once met, it stays met."""
 
+    key: ClassVar[str] = "text"
+
     text: Annotated[str, Field(min_length=1, max_length=1_000)]
     by: str | None = None
     ignore_case: bool = True
     kind: Literal["text_seen"] = field(default="text_seen", kw_only=True, repr=False)
+
+    def check(self, participants: Sequence[str], mode: str, *, has_rounds: bool) -> None:
+        if self.by not in (None, *participants):
+            rule = f"must be the id of a participant: {', '.join(participants)}"
+            raise InvalidInput("stop.text.by", self.by, rule)
 
     def seen_in(self, texts: Sequence[str], participant: str) -> bool:
         """Return whether `texts` of `participant` meet this condition."""
@@ -257,6 +301,8 @@ class TextSeen(Condition):
 @dataclass(frozen=True, config=_CLOSED)
 class RoundOfPasses(Condition):
     """Stop when all participants passed: every one had a turn since the last message."""
+
+    key: ClassVar[str] = "round_of_passes"
 
     kind: Literal["round_of_passes"] = field(default="round_of_passes", kw_only=True, repr=False)
 
@@ -287,17 +333,32 @@ _Parts = Annotated["tuple[StopCondition, ...]", Field(min_length=1)]
 
 
 @dataclass(frozen=True, config=_CLOSED)
-class AnyOf(Condition):
-    """Stop when at least one of the conditions is met."""
+class _WithParts(Condition):
+    """Base of the conditions that have parts."""
 
     conditions: _Parts
-    kind: Literal["any"] = field(default="any", kw_only=True, repr=False)
 
     def leaves(self) -> Iterator[Condition]:
         return (leaf for part in self.conditions for leaf in part.leaves())
 
+    def depth(self) -> int:
+        return 1 + max(part.depth() for part in self.conditions)
+
+
+@dataclass(frozen=True, config=_CLOSED)
+class AnyOf(_WithParts):
+    """Stop when at least one of the conditions is met."""
+
+    key: ClassVar[str] = "any"
+
+    kind: Literal["any"] = field(default="any", kw_only=True, repr=False)
+
     def limits(self, totals: Totals) -> _Limits:
         return _combined(self.conditions, totals, tightest=True)
+
+    def expected_turns(self, turns_a_round: int | None) -> int | None:
+        lengths = [part.expected_turns(turns_a_round) for part in self.conditions]
+        return min((length for length in lengths if length is not None), default=None)
 
     def evaluate(self, facts: _Evaluation) -> StopReason | None:
         met = _reasons_met(self.conditions, facts)
@@ -305,17 +366,20 @@ class AnyOf(Condition):
 
 
 @dataclass(frozen=True, config=_CLOSED)
-class AllOf(Condition):
+class AllOf(_WithParts):
     """Stop when all of the conditions are met."""
 
-    conditions: _Parts
-    kind: Literal["all"] = field(default="all", kw_only=True, repr=False)
+    key: ClassVar[str] = "all"
 
-    def leaves(self) -> Iterator[Condition]:
-        return (leaf for part in self.conditions for leaf in part.leaves())
+    kind: Literal["all"] = field(default="all", kw_only=True, repr=False)
 
     def limits(self, totals: Totals) -> _Limits:
         return _combined(self.conditions, totals, tightest=False)
+
+    def expected_turns(self, turns_a_round: int | None) -> int | None:
+        lengths = [part.expected_turns(turns_a_round) for part in self.conditions]
+        known = [length for length in lengths if length is not None]
+        return max(known) if len(known) == len(lengths) else None
 
     def evaluate(self, facts: _Evaluation) -> StopReason | None:
         met = _reasons_met(self.conditions, facts)

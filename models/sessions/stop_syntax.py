@@ -9,44 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 
 from ..errors import InvalidInput, invalid_input
 from ..text.nearest import did_you_mean
-from .stop_conditions import (
-    STOP_CONDITION,
-    AllOf,
-    AnyOf,
-    CostBudget,
-    Deadline,
-    MaxRounds,
-    MaxTurns,
-    RoundOfPasses,
-    StopCondition,
-    TextSeen,
-    TokenBudget,
-)
+from .stop_conditions import STOP_CONDITION, AllOf, AnyOf, RoundOfPasses, StopCondition, TextSeen
 
 MAX_LEAVES = 64
 MAX_DEPTH = 8
 
-_SCALARS: dict[str, Callable[[Any], StopCondition]] = {
-    "max_turns": MaxTurns,
-    "max_rounds": MaxRounds,
-    "max_tokens": TokenBudget,
-    "max_cost_usd": CostBudget,
-    "deadline_s": Deadline,
-}
-_COMPOSITES: dict[str, type[AnyOf] | type[AllOf]] = {"any": AnyOf, "all": AllOf}
-#: Names of the fields of all conditions.
-_FIELDS = {
-    it.name
-    for kind in (MaxTurns, MaxRounds, TokenBudget, CostBudget, Deadline, TextSeen)
-    for it in fields(kind)
-}
-_KEYS = (*_SCALARS, "text", "round_of_passes", *_COMPOSITES)
+#: Conditions by the names of their short forms.
+_KINDS: dict[str, type[Any]] = {it.key: it for it in get_args(get_args(StopCondition)[0]) if it.key}
+#: Names of the fields of all conditions without parts.
+_FIELDS = {it.name for kind in _KINDS.values() if not issubclass(kind, AnyOf | AllOf) for it in fields(kind)}
 
 
 def read_stop(data: object, *, field: str = "stop") -> StopCondition:
@@ -65,12 +42,8 @@ def check_size(condition: StopCondition, *, field: str = "stop") -> None:
     leaves = sum(1 for _ in condition.leaves())
     if leaves > MAX_LEAVES:
         raise InvalidInput(field, f"{leaves} conditions", f"must have at most {MAX_LEAVES} conditions")
-    if (depth := _depth(condition)) > MAX_DEPTH:
+    if (depth := condition.depth()) > MAX_DEPTH:
         raise InvalidInput(field, f"{depth} levels", f"must nest at most {MAX_DEPTH} levels deep")
-
-
-def _depth(condition: StopCondition) -> int:
-    return 1 + max(map(_depth, condition.conditions)) if isinstance(condition, AnyOf | AllOf) else 0
 
 
 def _read(data: object, field: str, depth: int) -> StopCondition:
@@ -85,22 +58,22 @@ def _read(data: object, field: str, depth: int) -> StopCondition:
 
 
 def _entry(key: str, value: object, field: str, depth: int) -> StopCondition:
-    if key in _SCALARS:
-        return _checked(field, lambda: _SCALARS[key](value))
-    if key == "text":
+    kind = _KINDS.get(key)
+    if kind is None:
+        near, known = did_you_mean(key, _KINDS), ", ".join(_KINDS)
+        raise InvalidInput(field, value, f"is not a stop condition{near}; known: {known}")
+    if kind is TextSeen:
         return _text(value, field)
-    if key == "round_of_passes":
+    if kind is RoundOfPasses:
         if value is not True:
             raise InvalidInput(field, value, "must be true, or omitted")
         return RoundOfPasses()
-    if key in _COMPOSITES:
-        if not isinstance(value, list | tuple) or not value:
-            raise InvalidInput(field, value, "must be a list of conditions")
-        parts = tuple(_read(part, f"{field}[{i}]", depth - 1) for i, part in enumerate(value))
-        return _checked(field, lambda: _COMPOSITES[key](parts))
-    raise InvalidInput(
-        field, value, f"is not a stop condition{did_you_mean(key, _KEYS)}; known: {', '.join(_KEYS)}"
-    )
+    if not issubclass(kind, AnyOf | AllOf):
+        return _checked(field, lambda: kind(value))
+    if not isinstance(value, list | tuple) or not value:
+        raise InvalidInput(field, value, "must be a list of conditions")
+    parts = tuple(_read(part, f"{field}[{i}]", depth - 1) for i, part in enumerate(value))
+    return _checked(field, lambda: kind(parts))
 
 
 def _text(value: object, field: str) -> StopCondition:

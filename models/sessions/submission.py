@@ -11,10 +11,10 @@ from typing import Any, Self, Unpack
 
 from pydantic import BaseModel, JsonValue
 
-from ..attachments.attachment import Attachment
+from ..attachments import Attachment
 from ..errors import InvalidInput, Locked, UnknownAgent, within
-from ..outputs.required import RequiredOutput
-from ..protocol.collab import Collab, CollabMode, CollabStatus, Participant, ParticipantKind, orchestrator_of
+from ..outputs import RequiredOutput
+from ..protocol.collab import Collab, CollabStatus, Participant, ParticipantKind
 from ..protocol.dialog import Message, Role
 from ..protocol.invariants import check_collab
 from ..turns.asked_people import check_people
@@ -23,6 +23,7 @@ from .how_to_run import HUMAN_AGENT, HowToRun, read_document, read_options, read
 from .known_agents import KnownAgents
 from .limits import check_sizes
 from .options import AgentBinding
+from .plan import ParticipantRoles
 from .spec import SessionOptions, SessionSpec
 from .stop_conditions import Converged, StopCondition
 from .stop_syntax import check_size
@@ -143,58 +144,30 @@ class Submission(SessionOptions):
         first, *rest = self.messages or (Message(role=Role.USER, content=_NO_TEXT),)
         return (first.with_attachments((*first.attachments, *self.attachments)), *rest)
 
-    def spec(self, stop: StopCondition) -> SessionSpec:
-        """Return the specification for the workers. Call `prepare` first."""
-        is_orchestrated = self.collab.mode is CollabMode.ORCHESTRATED
+    def spec(self, stop: StopCondition, roles: ParticipantRoles) -> SessionSpec:
+        """Return the specification for the workers. Call `prepare` first.
+
+        Without `output_by`, the speaker of the output is the aggregator, the orchestrator or the navigator, or in a
+        broadcast without aggregator the last participant; in a swarm the reducer. Without one, and in a round robin,
+        it is the speaker of the last turn.
+
+        Args:
+            stop: The stop condition, with those of the mode.
+            roles: The roles in the session's mode.
+        """
+        output = None
+        if self.output is not None:
+            speaker = roles.output_by if self.output_by is None else self.output_by
+            output = RequiredOutput(json_schema=dict(self.output), by=speaker)
         own = {
-            "stop": stop if self.protocol is None else stop | Converged(self.experts),
-            "orchestrator": orchestrator_of(self.collab, self.options.orchestrator)
-            if is_orchestrated
-            else None,
-            "output": self._required_output(),
+            "stop": stop if self.protocol is None else stop | Converged(roles.experts),
+            "orchestrator": roles.orchestrator,
+            "output": output,
             "record": bool(self.record),
         }
         return read_part(
             SessionSpec, {**{it: getattr(self, it) for it in SessionOptions.model_fields}, **own}, ""
         )
-
-    @property
-    def output_speaker(self) -> str | None:
-        """Participant id of the speaker of the output; None: the speaker of the last turn.
-
-        Without `output_by`, that is the aggregator, the orchestrator or the navigator, or in a broadcast without
-        aggregator the last participant; in a swarm the reducer. Without one, and in a round robin, it is the speaker of the last turn.
-        """
-        if self.output_by is not None:
-            return self.output_by
-        match self.collab.mode:
-            case CollabMode.BROADCAST:
-                sender = self.options.broadcaster_among(self.collab.participants)
-                ids = [p.participant_id for p in self.collab.participants if p.participant_id != sender]
-                return self.options.aggregator or ids[-1]
-            case CollabMode.ORCHESTRATED:
-                return orchestrator_of(self.collab, self.options.orchestrator)
-            case CollabMode.PAIR:
-                return self.collab.participants[-1].participant_id
-            case CollabMode.SWARM:
-                return self.options.reducer
-            case _:
-                return None
-
-    def _required_output(self) -> RequiredOutput | None:
-        if self.output is None:
-            return None
-        return RequiredOutput(json_schema=dict(self.output), by=self.output_speaker)
-
-    @property
-    def experts(self) -> tuple[str, ...]:
-        """Participant ids of all but the judge (the orchestrator or the aggregator) and the broadcaster."""
-        others = {self.options.aggregator}
-        if self.collab.mode is CollabMode.ORCHESTRATED:
-            others = {orchestrator_of(self.collab, self.options.orchestrator)}
-        elif self.collab.mode is CollabMode.BROADCAST:
-            others.add(self.options.broadcaster_among(self.collab.participants))
-        return tuple(p.participant_id for p in self.collab.participants if p.participant_id not in others)
 
     def _binding(self, participant: Participant, known_agents: frozenset[str]) -> AgentBinding:
         name = participant.participant_id

@@ -1,11 +1,12 @@
-"""JSON text of data that a script or a database stores, written and read faster than with `json`; values as data."""
+"""JSON text: written and read faster than with `json`, values as data, and JSON in the text of a turn."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from pydantic import JsonValue
 from pydantic_core import PydanticSerializationError, from_json, to_json, to_jsonable_python
 
 
@@ -67,3 +68,53 @@ def depth_of(data: object) -> int:
 
 def _containers(data: Iterable[object]) -> list[dict[str, object] | list[object]]:
     return [it for it in data if isinstance(it, dict | list)]
+
+
+def read_json(text: str) -> JsonValue:
+    """Return the JSON value of a text.
+
+    Raises:
+        ValueError: Neither the text nor its last block of code is JSON.
+    """
+    plain = text.strip()
+    try:
+        return _parse(plain)
+    except ValueError:
+        block = _last_block(plain)
+        if block is None:
+            raise
+        return _parse(block)
+
+
+def _parse(text: str) -> JsonValue:
+    try:
+        value: JsonValue = parse_json(text)
+        json.dumps(value, allow_nan=False)  # parsers of JSON accept NaN
+    except RecursionError:
+        raise ValueError("is nested too deep") from None
+    return value
+
+
+def _last_block(text: str) -> str | None:
+    """Return the text of the last closed block of code that may hold JSON."""
+    lines, found = text.splitlines(), None
+    for first, last in json_blocks(lines):
+        found = "\n".join(lines[first + 1 : last])
+    return found
+
+
+_FENCE = "```"
+_LABELS = ("", "json")
+
+
+def json_blocks(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Yield the first and last line of closed fenced blocks that are marked as JSON or not marked."""
+    opened: tuple[int, str] | None = None
+    for number, line in enumerate(lines):
+        mark = line.strip()
+        if opened is None and mark.startswith(_FENCE):
+            opened = number, mark.removeprefix(_FENCE).strip().casefold()
+        elif opened is not None and mark == _FENCE:
+            if opened[1] in _LABELS:
+                yield opened[0], number
+            opened = None

@@ -1,9 +1,16 @@
-"""The known names that are nearest to a name: for messages about unknown names."""
+"""The known names that are nearest to an unknown one, and the fields of the model in which pydantic met one.
+
+An error of pydantic has the name of the outermost model and the path of the field. The models on this path are found
+through their annotations, only when there is an error.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from difflib import get_close_matches
+from typing import Any, get_args
+
+from pydantic import BaseModel, RootModel
 
 #: Names that are listed if none is near.
 _LISTED = 10
@@ -21,3 +28,53 @@ def did_you_mean(name: str, known: Collection[str], *, most: int = 1) -> str:
     """Return `, did you mean turn_timeout_s?` with the nearest names, at most `most`; empty if none is near."""
     near = get_close_matches(name, sorted(known), n=most)
     return f", did you mean {' or '.join(near)}?" if near else ""
+
+
+Models = list[type[BaseModel]]
+
+
+def known_fields(title: str, path: Sequence[int | str]) -> list[str]:
+    """Return the names of the fields beside an unknown one.
+
+    Args:
+        title: Name of the outermost model.
+        path: Path of the unknown field.
+    """
+    models = _without_roots(it for it in _subclasses(BaseModel) if it.__name__ == title)
+    for part in path[:-1]:
+        inner = [it for model in models for it in _models_of(model, part)]
+        # An index, the key of a table, or the tag of a union, which pydantic adds.
+        models = _without_roots(inner) or [it for it in models if part in _tags(it)] or models
+    return sorted({field.alias or name for it in models for name, field in it.model_fields.items()})
+
+
+def _subclasses(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for it in model.__subclasses__():
+        yield it
+        yield from _subclasses(it)
+
+
+def _without_roots(models: Iterable[type[BaseModel]]) -> Models:
+    """Return the models, and in the place of a table or list those of its values."""
+    found: Models = []
+    for it in models:
+        found += _models_in(it.model_fields["root"].annotation) if issubclass(it, RootModel) else [it]
+    return found
+
+
+def _models_of(model: type[BaseModel], part: int | str) -> Iterator[type[BaseModel]]:
+    for name, field in model.model_fields.items():
+        if part in (name, field.alias):
+            yield from _models_in(field.annotation)
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _models_in(inner)
+
+
+def _tags(model: type[BaseModel]) -> set[object]:
+    kind = model.model_fields.get("kind")
+    return {model.__name__, *(get_args(kind.annotation) if kind is not None else ())}

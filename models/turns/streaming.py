@@ -1,17 +1,27 @@
-"""Text that an agent writes while it takes its turn: followers see it at once.
+"""Live output of a running turn: what its agent writes, the deltas that followers read, and events of its tool calls.
 
-A context variable holds it, so that it reaches every kind of agent, blocking callables too. Threads that an agent starts
-itself do not have it, unless it runs them in a copy of its context (`contextvars.copy_context`).
+All of it is for live display only; the message at the end of the turn is the result. A context variable holds the
+output, so that it reaches every kind of agent, blocking callables too. Threads that an agent starts itself do not have
+it, unless it runs them in a copy of its context (`contextvars.copy_context`). Each delta contains its position, so a
+reader that connects late or was disconnected never mixes two attempts, and marks missing text. Arguments of tool calls
+are shortened, and without secrets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol
 
+from pydantic import Field
+
 from ..errors import AgentFailed, BadOutcome
+from ..text.json_text import dump_json
+from ..text.redact import excerpt, names_secret, scrub_secrets
+from .frozen import Frozen
 
 
 class OutputListener(Protocol):
@@ -98,3 +108,137 @@ def writing_to(output: TurnOutput) -> Iterator[None]:
     finally:
         _output.reset(token)
         output.close()
+
+
+#: Placeholder for output that a reader has missed.
+MISSED = "…"
+
+
+class Delta(Frozen):
+    """The next words of a running turn."""
+
+    turn_number: int
+    participant_id: str
+    #: Grant of the turn, from 1; the words of an earlier one will not be written.
+    attempt: int
+    #: Execution token of that grant.
+    token_id: str
+    #: Characters of this attempt's output before these; 0: the output starts, or restarts.
+    offset: int = Field(ge=0)
+    #: Empty, with offset 0: the words of this turn so far will not be written.
+    text: str
+
+
+@dataclass(slots=True)
+class LiveDraft:
+    """Output of one turn so far."""
+
+    turn_number: int
+    participant_id: str
+    attempt: int
+    text: str = ""
+    #: Characters up to which the words are known.
+    end: int = 0
+
+
+class Drafts:
+    """Live texts of the running turns, as one reader knows them.
+
+    drafts = Drafts()
+    for piece in job.stream():
+        if isinstance(piece, Message):
+            drafts.remove(piece.turn_number)
+        else:
+            drafts.add(piece)
+        show(*drafts)
+    """
+
+    def __init__(self) -> None:
+        self._drafts: dict[int, LiveDraft] = {}
+
+    def __iter__(self) -> Iterator[LiveDraft]:
+        """Yield the drafts with text, by the number of their turns."""
+        return iter([draft for _, draft in sorted(self._drafts.items()) if draft.text])
+
+    def add(self, delta: Delta) -> None:
+        """Add the words where they belong; those of a superseded attempt are left out.
+
+        Args:
+            delta: A piece of a running turn.
+        """
+        known = self._drafts.get(delta.turn_number)
+        if known is None or delta.attempt > known.attempt:
+            known = self._drafts[delta.turn_number] = LiveDraft(
+                delta.turn_number, delta.participant_id, delta.attempt
+            )
+        if delta.attempt < known.attempt:
+            return
+        if delta.offset == 0:
+            known.text, known.end = "", 0
+        gap = MISSED if delta.offset > known.end else ""
+        words = delta.text[max(0, known.end - delta.offset) :]
+        known.text += gap + words
+        known.end = max(known.end, delta.offset + len(delta.text))
+
+    def remove(self, turn_number: int | None) -> None:
+        """Remove the draft of a turn, because its message is written.
+
+        Args:
+            turn_number: The number of the turn. None changes nothing.
+        """
+        if turn_number is not None:
+            self._drafts.pop(turn_number, None)
+
+    # Earlier names of the methods.
+    take = add
+    written = remove
+
+
+#: Maximum characters of the arguments in an event.
+MAX_ARGUMENTS = 300
+_HIDDEN = "***"
+
+
+class ToolStatus(StrEnum):
+    """Status of a tool call."""
+
+    RUNNING = "running"
+    OK = "ok"
+    #: The tool asks the model for a corrected call.
+    RETRY = "retry"
+    #: The call waits for a person.
+    WAITING = "waiting"
+    ERROR = "error"
+
+
+class ToolEvent(Frozen):
+    """The begin (`running`) or the end of a tool call in a running turn."""
+
+    turn_number: int
+    participant_id: str
+    #: Grant of the turn, from 1.
+    attempt: int
+    #: Execution token of that grant.
+    token_id: str
+    #: The same in both events of a call.
+    call_id: str
+    #: Name of the tool.
+    name: str
+    #: JSON, shortened and without secrets.
+    arguments: str
+    status: ToolStatus
+    #: Milliseconds that the call took; None while it is running.
+    duration_ms: int | None = None
+
+
+def shorten_arguments(arguments: object, secrets: Iterable[str]) -> str:
+    """Return the arguments of a call as short JSON text without secrets."""
+    return excerpt(dump_json(_hide(arguments, tuple(secrets))), MAX_ARGUMENTS)
+
+
+def _hide(value: object, secrets: tuple[str, ...]) -> object:
+    if isinstance(value, Mapping):
+        return {key: _HIDDEN if names_secret(str(key)) else _hide(it, secrets) for key, it in value.items()}
+    if isinstance(value, list | tuple):
+        return [_hide(it, secrets) for it in value]
+    return scrub_secrets(value, secrets) if isinstance(value, str) else value

@@ -15,15 +15,14 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
 
 from ..alignment.marks import Scores, TurnMarks
-from ..attachments.attachment import Attachment
-from ..attachments.limits import MOST_PER_MESSAGE
+from ..attachments import MOST_PER_MESSAGE, Attachment
 from ..memory.learned import Learned, MemoryUpdate
 from ..memory.recall import MemoryView
 from ..protocol.collab import CollabMode, Participant
 from ..protocol.dialog import CutReason, Message, Role
-from ..text.clean import CleanText
 from ..text.ids import format_timestamp, utcnow
 from ..text.json_text import to_json_data
+from ..text.redact import CleanText
 from ..text.words import count_of
 from .asked_people import people_of
 from .decision_ledger import DecisionLedger

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from ...models.protocol.collab import CollabMode, CollabStatus
+from ...models.modes import mode_of
+from ...models.protocol.collab import CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.protocol.events import MapEvent, MAPEventType
 from ...models.sessions.stop_conditions import CostBudget, StopCondition, TokenBudget
@@ -210,7 +211,7 @@ def _summary(said: Sequence[ReviewerAnswer]) -> str:
 def _form_error(head: BatchHead, said: Iterable[tuple[str, ReviewerAnswer]]) -> str:
     """Return which models answered without a list of findings; empty: none. Leading models report none."""
     seats = head.panel.seats
-    navigators = seats[1:] if head.panel.mode is CollabMode.PAIR else ()
+    navigators = seats[1:] if mode_of(head.panel.mode).has_navigator else ()
     leading = {it.name for it in (*navigators, *(it for it in seats if it.role == ORCHESTRATOR))}
     has_list: dict[str, bool] = {}
     for speaker, answer in said:

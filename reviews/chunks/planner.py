@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from ...models.protocol.collab import CollabMode
+from ...models.modes import mode_of
 from ...models.sessions.known_agents import ReaderModel
 from ...models.text.numbered_lines import format_ranges, line_ranges, split_lines
 from ..values.panels import Panel, Seat, smallest_window
@@ -125,7 +125,7 @@ def program_seats(panel: Panel, readers: Mapping[str, ReaderModel]) -> tuple[Sea
     """
     programs = tuple(seat for seat in panel.seats if seat.name not in readers)
     led_by_model = any(seat.role == ORCHESTRATOR and seat.name in readers for seat in panel.seats)
-    if panel.mode is CollabMode.PAIR or led_by_model or all(map(_leads, programs)):
+    if mode_of(panel.mode).has_navigator or led_by_model or all(map(_leads, programs)):
         return ()
     return programs
 

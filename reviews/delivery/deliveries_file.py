@@ -42,7 +42,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, IPvAnyNetwork, RootModel, StringConstraints, model_validator
 
-from ...agents.entry_base import EntryBase, HttpUrl, VariableName
+from ...agents.tables import EntryBase, HttpUrl, VariableName
 from ...models.severity import Severity
 from ...models.text.durations import Duration
 from ...models.text.ids import ResourceName

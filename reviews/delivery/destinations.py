@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ...models.errors import DeliveryFailed, InvalidInput, first_problem, invalid_input
 from ...models.text.nearest import nearest_names
-from ...models.text.toml_file import TomlFileError, read_toml
+from ...models.text.paths import TomlFileError, read_toml
 from . import senders
 from .deliveries_file import (
     DeliveriesFile,

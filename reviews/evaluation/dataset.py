@@ -10,7 +10,7 @@ from typing import TypedDict, Unpack
 from pydantic import ValidationError
 
 from ...models.errors import InvalidInput, invalid_input
-from ...models.text.toml_file import TomlFileError, read_toml
+from ...models.text.paths import TomlFileError, read_toml
 from ..batches.request import ReviewRequest
 from ..panels import project_settings, resolve_panel
 from ..requests.roots import root_identity

@@ -21,7 +21,7 @@ from pydantic import ValidationError
 from pydantic_core import from_json
 
 from ...models.severity import Severity
-from ...models.text.code_blocks import json_blocks
+from ...models.text.json_text import json_blocks
 from .findings import MAX_LINE, MAX_MESSAGE, MAX_QUOTE, MAX_RULE, MAX_SUGGESTION, Finding
 from .tool_outputs import read_tool_output
 

@@ -33,6 +33,7 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from ...models.errors import InvalidInput
+from ...models.modes import mode_of
 from ...models.protocol.base import NonBlank, Text
 from ...models.protocol.collab import CollabMode
 from ...models.sessions.known_agents import ReaderModel
@@ -212,7 +213,7 @@ class Panel(Frozen):
         The orchestrator stays the first.
         """
         tools = (Seat(name=tool.agent, agent=tool.agent) for tool in self.tools_for(path))
-        first = self.seats[:1] if self.mode is CollabMode.ORCHESTRATED else ()
+        first = self.seats[:1] if mode_of(self.mode).has_orchestrator else ()
         return self.model_copy(update={"seats": (*first, *tools, *self.seats[len(first) :]), "tools": ()})
 
     def without_tools(self, agents: Container[str]) -> Self:

@@ -12,8 +12,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 
 from ...models.errors import RedisUnavailable, UnsuitableRedis
-from ...models.text.redis_address import RedisAddress, RedisKind
-from ...models.text.server_sources import source_of
+from ...models.text.redis_address import RedisAddress, RedisKind, source_of
 
 #: Exceptions of a lost server: those of a single-server client, and the further ones of a cluster client.
 LOST_CONNECTION_ERRORS = (RedisConnectionError, RedisTimeoutError)

@@ -11,8 +11,7 @@ from typing import Any, cast
 from redis import Redis
 from redis.client import NEVER_DECODE
 
-from ...models.attachments.attachment import Attachment
-from ...models.attachments.limits import MOST_BYTES, MOST_PER_SESSION
+from ...models.attachments import MOST_BYTES, MOST_PER_SESSION, Attachment
 from ..redis.keys import attachments_key
 from ..redis.scripts import call_on_session
 

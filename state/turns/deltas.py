@@ -26,8 +26,7 @@ from redis.exceptions import RedisError
 
 from ...models.errors import StateError
 from ...models.text.redact import scrub_secrets
-from ...models.turns.deltas import Delta
-from ...models.turns.tool_events import ToolEvent, ToolStatus
+from ...models.turns.streaming import Delta, ToolEvent, ToolStatus
 from ..redis.keys import session_key
 from ..sessions.records import Grant
 

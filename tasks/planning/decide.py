@@ -13,7 +13,7 @@ from functools import partial
 from pydantic import JsonValue
 
 from ...models.modes import check_step, judge_hand_offs, mode_of
-from ...models.outputs.required import OutputProgress, RequiredOutput, SessionEnd
+from ...models.outputs import OutputProgress, RequiredOutput, SessionEnd
 from ...models.sessions.plan import (
     Finish,
     OpenTurn,

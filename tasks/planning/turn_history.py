@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from ...models.errors import InvalidInput
 from ...models.modes.registry import mode_of
-from ...models.outputs.required import RequiredOutput
+from ...models.outputs import RequiredOutput
 from ...models.sessions.plan import PlannedTurn, SessionView, Step
 from ...models.sessions.stop_conditions import StopCondition
 from ...models.turns.turn import OutcomeKind, TurnResult, Usage

@@ -18,7 +18,7 @@ from celery import Celery
 
 from ...agents.execution.runner import AgentRunner
 from ...agents.registry.registry import Registry
-from ...models.attachments.limits import DEFAULT_BYTES
+from ...models.attachments import DEFAULT_BYTES
 from ...models.sessions.limits import DailyLimits
 from ...models.sessions.submission import Submission
 from ...models.sessions.subsession_limits import MAX_DEPTH, MAX_SUBSESSIONS

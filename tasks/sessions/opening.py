@@ -12,9 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...models.attachments.attachment import ATTACHMENTS, Attachment
-from ...models.attachments.given import check_attachments
-from ...models.attachments.limits import DEFAULT_BYTES, FULL
+from ...models.attachments import ATTACHMENTS, DEFAULT_BYTES, FULL, Attachment, check_attachments
 from ...models.errors import (
     ConversationError,
     InvalidInput,
@@ -23,7 +21,7 @@ from ...models.errors import (
     SessionNotFound,
     within,
 )
-from ...models.modes import check_mode_options, effective_stop
+from ...models.modes import check_mode_options, effective_stop, mode_of
 from ...models.protocol.base import Trace
 from ...models.protocol.collab import CollabStatus
 from ...models.sessions.known_agents import KnownAgents
@@ -186,7 +184,8 @@ class SessionOpener:
         stop = effective_stop(collab.mode, prepared.stop) | MaxTurns(self.max_turns)
         if stop.remaining(Totals()).cost_micros is not None:
             _warn_of_unpriced(prepared, known_agents)
-        spec = prepared.spec(stop).model_copy(update={"submitted_in": submitted_in or active_span()})
+        roles = mode_of(collab.mode).roles(collab, prepared.options)
+        spec = prepared.spec(stop, roles).model_copy(update={"submitted_in": submitted_in or active_span()})
         opening = Opening(
             collab=collab if collab.trace else collab.changed(trace=_session_trace(collab.collab_id)),
             spec=_format_spec(spec, limit_bytes=self.max_message_bytes),

@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 from redis import Redis
 
-from ...models.attachments.attachment import ATTACHMENTS, Attachment
-from ...models.attachments.limits import FULL
+from ...models.attachments import ATTACHMENTS, FULL, Attachment
 from ...models.errors import InvalidInput, MessageTooLarge, SessionEnded, SessionNotFound
 from ...models.modes import check_mode_options
 from ...models.protocol.collab import Collab, Participant

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Literal
 
 from ...alignment.turn_format import read_marks
-from ...models.outputs.required import RequiredOutput
+from ...models.outputs import RequiredOutput
 from ...models.protocol.dialog import Message, build_turn_message
 from ...models.sessions.plan import PlannedTurn
 from ...models.sessions.stop_conditions import StopReason

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 
-from ...agents.deferred import ExternalAgent
+from ...agents.kinds.external import ExternalAgent
 from ...models.errors import AgentError, InvalidInput
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt

@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
+from ...models.directives import read_directives
 from ...models.protocol.collab import ParticipantKind
 from ...models.protocol.dialog import Role
 from ...models.sessions.plan import PlannedTurn
 from ...models.text.ids import moment_from_ms, new_id
-from ...models.turns.directives import read_directives
-from ...models.turns.guard_holds import Verdict
 from ...models.turns.turn import DraftMessage, GivenAnswer, OutcomeKind, TurnContext, TurnOutcome
-from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending
+from ...models.turns.waiting import AddedMessage, ParkedQuestion, Pending, Verdict
 from ...state.sessions.records import Grant, SessionState
 from ...state.sessions.turn_records import Accounts, Parking, TurnRecord, sum_usage
 from ...state.turns.parked import InboxEntry, Reply, ReplyRule

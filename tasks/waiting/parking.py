@@ -12,19 +12,20 @@ from functools import partial
 from pydantic import JsonValue
 
 from ...agents.agent import AnyAgent
-from ...agents.deferred import DeferredAgent, ExternalAgent, HumanAgent
-from ...agents.sessions import SessionAgent
+from ...agents.kinds.external import DeferredAgent, ExternalAgent
+from ...agents.kinds.human import HumanAgent
+from ...agents.kinds.session import SessionAgent
 from ...models.errors import AgentError, BadOutcome, InvalidInput
 from ...models.metrics import TurnOutcomeLabel
 from ...models.sessions.options import AgentBinding
 from ...models.text.ids import new_id
 from ...models.text.redact import excerpt, scrub_secrets
-from ...models.turns.guard_holds import GuardHold
 from ...models.turns.turn import Question, TurnContext, TurnOutcome
 from ...models.turns.waiting import (
     AddedMessage,
     Awaits,
     ChildSession,
+    GuardHold,
     ParkedQuestion,
     RemoteDelivery,
     WaitPolicy,

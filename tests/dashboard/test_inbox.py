@@ -11,7 +11,7 @@ from servers.flower import action_headers, basic
 from symposia.dashboard.views.questions import question_id
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.models.text.clean import clean_text
+from symposia.models.text.redact import clean_text
 
 #: They start servers of their own.
 pytestmark = pytest.mark.long

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from documents.hammer import JSON, TEXTS, as_json, depths, garbled, hammer, nearly
 from symposia.agents.registry.registry import Registry
 from symposia.jobs.session_file import SessionFile
-from symposia.models.modes import effective_stop
+from symposia.models.modes import effective_stop, mode_of
 from symposia.models.protocol.reading import read_collab, read_dialog, read_map_event, read_message
 from symposia.models.sessions.stop_conditions import MaxTurns
 from symposia.models.sessions.stop_syntax import read_stop
@@ -106,7 +106,8 @@ def admitted(submission: Submission) -> None:
     """All that `submit` asks before it writes."""
     prepared = prepare(submission, known_agents=frozenset({"echo", "noop"}), max_message_bytes=100_000)
     stop = effective_stop(prepared.collab.mode, prepared.stop) | MaxTurns(10)
-    prepared.spec(stop).model_dump_json(exclude_defaults=True)
+    roles = mode_of(prepared.collab.mode).roles(prepared.collab, prepared.options)
+    prepared.spec(stop, roles).model_dump_json(exclude_defaults=True)
 
 
 @depths

@@ -54,7 +54,7 @@ MODELS = TALK.format(entry="run_local_sync") + (
     "result = run_local_sync(collab, agents={'ada': 'local', 'ben': ben}, stop={'max_turns': 3})\n"
     "sys.exit(result.detail)\n"
 )
-SCHEMA = "from symposia.models.outputs.schema import read_schema; read_schema({'type': 'object'})"
+SCHEMA = "from symposia.models.outputs import read_schema; read_schema({'type': 'object'})"
 ARCHIVE = "import symposia; symposia.Client().archived()"
 COMMAND = "from symposia.cli import main; main(['doctor'])"
 TESTING = "from symposia.testing import ScriptedModel"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from symposia.agents.programs.agent import CommandEntry
+from symposia.agents.kinds.command import CommandEntry
 from symposia.agents.registry.agents_file import AgentsFile
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import InvalidInput

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from symposia import Attachment, Client, Decision, NewItem, Question, Usage
-from symposia.agents.programs.identity import program_identity
+from symposia.agents.kinds.command import program_identity
 from symposia.agents.registry.built_in import BUILT_IN
 from symposia.config.settings import load_settings
 from symposia.models.sessions.options import AgentBinding

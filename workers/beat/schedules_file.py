@@ -20,7 +20,7 @@ from pathlib import Path
 
 from ...config.settings import Settings
 from ...models.errors import InvalidInput
-from ...models.text.toml_file import TomlFileError, read_toml
+from ...models.text.paths import TomlFileError, read_toml
 from ...schedules.schedule import Schedule
 from ...schedules.schedules import read_schedules
 

@@ -22,7 +22,7 @@ from ...config.settings import Settings, child_environment
 from ...models.errors import InvalidInput, RedisUnavailable
 from ...models.extras import check_installed
 from ...models.text.redact import without_password
-from ...models.text.server_sources import source_of
+from ...models.text.redis_address import source_of
 from ...state.presence import WorkerPresence
 from ...state.redis.connect import connect
 from .code_check import CodeReloader, check_code

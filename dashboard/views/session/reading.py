@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from ....jobs.collab import CollabJob
 from ....jobs.reading import connections_of, facts_of
-from ....models.modes.decision_log import DecisionLog
-from ....models.protocol.collab import CollabMode
+from ....models.modes import mode_of
+from ....models.modes.decisions import DecisionLog
 from ....state.redis.keys import lock_key
 from ....state.redis.readers import converting_to_corrupt, read_object
 from ....state.sessions.records import SessionState
@@ -28,7 +28,7 @@ def read_session(job: CollabJob, usage: UsageTotals) -> SessionParts:
     """
     state = job.state()
     facts = facts_of(job)
-    is_swarm = facts.collab.mode is CollabMode.SWARM
+    mode = mode_of(facts.collab.mode)
     return SessionParts(
         facts=facts,
         state=state,
@@ -36,10 +36,10 @@ def read_session(job: CollabJob, usage: UsageTotals) -> SessionParts:
         is_live=job.is_live,
         leases_ms=_read_leases(job, state) if job.is_live else {},
         questions=job.pending() if job.is_live else (),
-        board=job.board() if is_swarm else (),
+        board=job.board() if mode.has_board else (),
         ledger=ledger_of(state),
         children=job.descendants(),
-        decisions=_read_decisions(state) if facts.collab.mode is CollabMode.ORCHESTRATED else None,
+        decisions=_read_decisions(state) if mode.has_orchestrator else None,
     )
 
 

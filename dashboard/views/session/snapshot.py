@@ -12,7 +12,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from ....models.alignment.ledger import Ledger
-from ....models.modes.decision_log import DecisionLog
+from ....models.modes.decisions import DecisionLog
 from ....models.protocol.collab import CollabStatus
 from ....models.sessions.plan import BoardEntry, Totals
 from ....models.turns.turn import Usage

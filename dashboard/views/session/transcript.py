@@ -14,13 +14,13 @@ from typing import TypeAlias
 
 from pydantic import JsonValue
 
-from ....models.attachments.attachment import Attachment
+from ....models.attachments import Attachment
 from ....models.errors import CorruptSession
 from ....models.protocol.base import Event
 from ....models.protocol.dialog import Message
 from ....models.protocol.events import MapEvent
 from ....models.text.redact import json_text, without_password
-from ....models.turns.deltas import Delta
+from ....models.turns.streaming import Delta
 from ....state.redis.readers import read_stored
 from ..visible import make_fields_visible, make_visible
 from .bounded_cache import BoundedCache

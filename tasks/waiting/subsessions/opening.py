@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 
-from ....agents.sessions import SessionAgent
+from ....agents.kinds.session import SessionAgent
 from ....models.errors import (
     AgentFailed,
     ArchiveUnavailable,

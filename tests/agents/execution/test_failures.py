@@ -10,7 +10,7 @@ import pytest
 from scaling import patient
 from symposia.agents.execution.failures import MAX_TRACEBACK
 from symposia.agents.execution.threads import DaemonThreadPool
-from symposia.agents.python import PythonAgent, load_callable
+from symposia.agents.kinds.python import PythonAgent, load_callable
 from symposia.models.errors import AgentError, AgentFailed
 
 CODE = """

@@ -13,7 +13,7 @@ from scaling import patient
 from servers.model_stub import Answer, completion, refusal
 from symposia.agents.llm.agent import LLMAgent
 from symposia.agents.llm.clients import Endpoint
-from symposia.agents.llm.settings import LLMSettings, ModelSource, Price
+from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.models.errors import AgentFailed, AgentTimeout
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.turns.items import WorkItem
@@ -74,8 +74,8 @@ def test_model_request_stays_within_the_reservation(speak, model, turn, message)
     assert 50 in (model.asked[-1].body.get("max_tokens"), model.asked[-1].body.get("max_completion_tokens"))
 
 
-def test_system_prompt_names_roles_purpose_and_rules(speak, model):
-    speak(instructions="You write haiku.")
+def test_system_prompt_names_roles_purpose_and_rules(speak, model, turn):
+    speak(turn(approvers=("dan",), observers=("eve",)), instructions="You write haiku.")
     role, system = model.asked[0].messages[0]
     assert role == "system"
     assert system.startswith(
@@ -83,44 +83,39 @@ def test_system_prompt_names_roles_purpose_and_rules(speak, model):
     )
     assert "one after the other" in system
     assert "PASS" in system
+    assert "an answer from a person (dan, eve)" in system
 
 
-def test_system_prompt_names_the_people_who_may_be_asked(speak, model, turn):
-    speak(turn(approvers=("dan",), observers=("eve",)))
-    assert "an answer from a person (dan, eve)" in model.asked[0].messages[0][1]
-
-
-def test_only_own_messages_have_the_assistant_role(speak, model, turn, message):
-    said = [
-        message("bob", "hi", 1),
-        message("cleo", "hey", 2),
-        message("ann", "hello", 3),
-        message("bob", "well", 4),
-    ]
-    speak(turn(messages=said, turn_number=5, instruction="Be bold."))
-    assert model.asked[0].messages[1:] == [
-        ("user", "Bob: hi\n\ncleo: hey"),
-        ("assistant", "hello"),
-        ("user", "Bob: well\n\nBe bold.\nYour turn, Ann."),
-    ]
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ((), [("user", "Begin: Find a name\nYour turn, Ann.")]),
+        (
+            (("bob", "hi"), ("cleo", "hey"), ("ann", "hello"), ("bob", "well")),
+            [
+                ("user", "Bob: hi\n\ncleo: hey"),
+                ("assistant", "hello"),
+                ("user", "Bob: well\n\nYour turn, Ann."),
+            ],
+        ),
+        (
+            (("ann", "hello"),),
+            [("user", "Begin: Find a name"), ("assistant", "hello"), ("user", "Your turn, Ann.")],
+        ),
+    ],
+)
+def test_only_own_messages_have_the_assistant_role(speak, model, turn, message, said, shown):
+    messages = [message(who, text, number) for number, (who, text) in enumerate(said, 1)]
+    speak(turn(messages=messages, turn_number=len(said) + 1))
+    assert model.asked[0].messages[1:] == shown
 
 
 def test_messages_of_another_dialog_are_marked_earlier(speak, model, turn, message):
     said = [message("ann", "hello", 1).as_history(), message("bob", "hi", 2).as_history()]
-    speak(turn(messages=said))
+    speak(turn(messages=said, instruction="Be bold."))
     assert model.asked[0].messages[1:] == [
-        ("user", "Ann (earlier): hello\n\nBob (earlier): hi\n\nYour turn, Ann.")
+        ("user", "Ann (earlier): hello\n\nBob (earlier): hi\n\nBe bold.\nYour turn, Ann.")
     ]
-
-
-def test_prompt_always_begins_with_the_user(speak, model, turn, message):
-    speak(turn(messages=[message("ann", "hello")], turn_number=4))
-    assert [role for role, _ in model.asked[0].messages] == ["system", "user", "assistant", "user"]
-
-
-def test_the_first_turn_begins_with_the_purpose(speak, model):
-    speak()
-    assert model.asked[0].messages[-1] == ("user", "Begin: Find a name\nYour turn, Ann.")
 
 
 def test_dialog_that_does_not_fit_is_cut_to_its_newer_half(speak, model, turn, message):
@@ -248,25 +243,6 @@ def test_temporary_error_is_retryable(speak, model, status):
     assert error.value.retryable
 
 
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [
-        (400, None),
-        (401, None),
-        (403, None),
-        (404, None),
-        (422, None),
-        (429, "insufficient_quota"),
-        (402, None),
-    ],
-)
-def test_refusal_is_not_retryable(speak, model, status, code):
-    model.answers(refusal(status, "never", code=code))
-    with pytest.raises(AgentFailed, match="never") as error:
-        speak()
-    assert not error.value.retryable
-
-
 def test_api_key_is_in_no_provider_error(speak, model):
     model.answers(refusal(401, f"Incorrect API key provided: {KEY}. Or was it hunter2?"))
     with pytest.raises(AgentFailed) as error:
@@ -299,21 +275,6 @@ def test_html_error_page_becomes_one_short_line(speak, model):
         speak()
     assert len(str(error.value)) < 400
     assert "\n" not in str(error.value)
-
-
-def test_http_client_retries_up_to_the_limit(speak, model):
-    model.answers(
-        refusal(503, "wait", retry_after_ms="1"), refusal(503, "wait", retry_after_ms="1"), completion("now")
-    )
-    assert speak(retries=2).messages[0].content == "now"
-    assert len(model.asked) == 3
-
-
-def test_http_client_gives_up_after_the_limit(speak, model):
-    model.answers(refusal(503, "wait", retry_after_ms="1"))
-    with pytest.raises(AgentFailed, match="HTTP 503"):
-        speak(retries=1)
-    assert len(model.asked) == 2
 
 
 def test_model_timeout_ends_the_turn(speak, model, turn):
@@ -387,11 +348,6 @@ def test_turns_call_the_model_in_parallel(runner, turn, agent, model):
     until(lambda: len(model.asked) == 8, timeout_s=25, what="eight requests are under way")
     gate.set()
     assert [each.result().messages[0].content for each in speaking] == ["together"] * 8
-
-
-def test_registry_price_gives_the_cost(speak):
-    outcome = speak(price=Price(input=3, output=15))
-    assert outcome.usage.cost_micros == 11 * 3 + 7 * 15
 
 
 def test_unknown_price_costs_nothing(speak):

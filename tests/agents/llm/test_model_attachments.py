@@ -13,7 +13,7 @@ from symposia.agents.llm.attachments import MOST_TEXT_BYTES, takes
 from symposia.agents.llm.clients import Endpoint
 from symposia.agents.llm.context import LEFT_OUT
 from symposia.agents.llm.settings import LLMSettings, ModelSource
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.models.errors import AttachmentUnavailable
 from symposia.models.protocol.dialog import Message, Role
 

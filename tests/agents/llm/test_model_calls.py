@@ -70,7 +70,7 @@ def test_model_retries_are_limited(speak, model):
 
 
 @pytest.mark.parametrize(
-    ("status", "code"), [(400, None), (401, None), (403, None), (404, None), (422, None), (429, "insufficient_quota")]
+    ("status", "code"), [(it, None) for it in (400, 401, 402, 403, 404, 422)] + [(429, "insufficient_quota")]
 )  # fmt: skip
 def test_permanent_error_is_not_retried(speak, model, status, code):
     model.answers(refusal(status, "never", code=code, **AGAIN))

@@ -16,7 +16,7 @@ from symposia.agents.agent import InMemoryCallJournal, TurnServices
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed
 from symposia.models.sessions.options import AgentBinding
-from symposia.models.turns.tool_events import shorten_arguments
+from symposia.models.turns.streaming import shorten_arguments
 
 pytestmark = pytest.mark.real_models
 

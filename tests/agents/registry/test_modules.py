@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from functools import partial
 
 import pytest
 
@@ -43,13 +44,8 @@ symposia.agent("eve")(Agent(TestModel(custom_output_text="A door.")))
 
 
 @pytest.fixture
-def load(tmp_path):
-    def loaded(text, **options):
-        path = tmp_path / "agents.toml"
-        path.write_text(text)
-        return Registry.load(path, **{"import_modules": True, **options})
-
-    return loaded
+def load(load):
+    return partial(load, import_modules=True)
 
 
 def say(registry, name, turn):
@@ -170,15 +166,15 @@ def test_repaired_module_can_be_loaded(load, write_module):
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        ('modules = ["a b"]', "modules[0]: must be the name of a module, such as my_project.agents"),
-        ('modules = ["../x"]', "modules[0]: must be the name of a module, such as my_project.agents"),
-        ('modules = "team"', "modules: must be a list"),
+        ('modules = ["a b"]', "modules[0]: must be the name of a module, such as my_project.agents (got 'a b')"),
+        ('modules = ["../x"]', "modules[0]: must be the name of a module, such as my_project.agents (got '../x')"),
+        ('modules = "team"', "modules: must be a list (got 'team')"),
     ],
 )  # fmt: skip
 def test_wrong_module_name_is_refused(load, tmp_path, text, rule):
     with pytest.raises(RegistryError) as refused:
         load(text)
-    assert str(refused.value).startswith(f"{tmp_path / 'agents.toml'}: {rule} (got")
+    assert str(refused.value) == f"{tmp_path / 'agents.toml'}: {rule}"
 
 
 @pytest.mark.parametrize(
@@ -200,12 +196,6 @@ def test_marked_object_is_returned_unchanged():
         return ""
 
     assert symposia.agent("ada")(ada) is ada
-
-
-def test_wrong_value_is_shown_once_as_it_was_given(load):
-    with pytest.raises(RegistryError) as error:
-        load('modules = "team_one"')
-    assert str(error.value).endswith("agents.toml: modules: must be a list (got 'team_one')")
 
 
 GUARDS = """

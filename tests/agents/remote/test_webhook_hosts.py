@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from symposia.agents.remote.entry import Webhooks
+from symposia.agents.tables import Webhooks
 
 LONGEST = "a" * 253
 

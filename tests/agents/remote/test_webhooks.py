@@ -11,8 +11,7 @@ import pytest
 
 from scaling import patient
 from servers.remote_system import RemoteSystem
-from symposia.agents.remote.entry import is_public
-from symposia.agents.remote.http_call import HttpTarget
+from symposia.agents.remote.http_call import HttpTarget, is_public
 from symposia.agents.remote.webhook import post_webhook
 from symposia.models.errors import AgentFailed
 

@@ -10,7 +10,7 @@ import pytest
 from sessions.inline_runtime import InlineRuntime
 from stub_agents.files import PICTURE
 from symposia.client.pruning import prune
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.models.sessions.archived import ArchiveProgress
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.redis.keys import attachments_key

@@ -20,7 +20,7 @@ from symposia.models.sessions.options import AgentBinding
 from symposia.models.sessions.spec import SessionSpec
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, TextSeen, TokenBudget
 from symposia.models.text.ids import new_id, role_uuid, utcnow
-from symposia.models.turns.deltas import Delta
+from symposia.models.turns.streaming import Delta
 from symposia.state.following import SessionUpdate
 
 

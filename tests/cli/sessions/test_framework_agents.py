@@ -62,7 +62,7 @@ NAMES = ["ann", "ben", "cyd", "dan", "eve", "fay", "gus", "hal", "ivy", "jan"]
 PROGRAM = f"""
 import json, sys
 import my_agents, symposia
-from symposia.agents.marked import marked_in
+from symposia.agents.kinds.object import marked_in
 
 collab = {{"title": "Rooms", "purpose": "Choose a room.", "mode": "round_robin"}}
 stop = {{"max_rounds": 1}}
@@ -80,7 +80,7 @@ print(json.dumps({{"ok": result.ok, "said": said, "usage": [result.usage.request
 LIVE_PROGRAM = f"""
 import json, threading, time
 import my_agents, symposia
-from symposia.agents.marked import marked_in
+from symposia.agents.kinds.object import marked_in
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 

@@ -9,9 +9,9 @@ from scaling import patient
 from stub_agents.approvals import payments
 from symposia import LocalClient, run_local_sync
 from symposia.agents.llm.agent import LLMAgent
-from symposia.agents.llm.entries import ToolEntry
 from symposia.agents.llm.settings import LLMSettings, ModelSource
 from symposia.agents.llm.tools import Toolbox
+from symposia.agents.tables import ToolEntry
 from symposia.testing import Call, ScriptedModel
 
 COLLAB = {

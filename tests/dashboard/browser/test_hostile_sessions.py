@@ -15,7 +15,7 @@ from symposia.dashboard.views.visible import make_visible
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.models.text.clean import clean_text
+from symposia.models.text.redact import clean_text
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]
 

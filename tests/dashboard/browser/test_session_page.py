@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Locator, Route, expect
 
 from live import result_of
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.models.sessions.stop_conditions import MaxTurns
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(300)]

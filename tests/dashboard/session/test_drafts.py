@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from processes.node import run_module
 from symposia.dashboard.views.session.transcript import delta_json
-from symposia.models.turns.deltas import Delta, Drafts
+from symposia.models.turns.streaming import Delta, Drafts
 
 ADD = """
   const drafts = new module.Drafts();

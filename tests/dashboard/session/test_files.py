@@ -7,7 +7,7 @@ import pytest
 from live import result_of
 from servers.dashboard_place import CREDENTIALS
 from servers.flower import basic
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.models.sessions.stop_conditions import MaxRounds
 
 PAGE = Attachment.of('a "page" \u00e4.html', "<script>alert(1)</script>" * 10_000)

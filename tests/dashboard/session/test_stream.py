@@ -20,7 +20,7 @@ from servers.model_stub import completion
 from symposia.dashboard.live.positions import BEGINNING, PARTS, read_positions
 from symposia.dashboard.live.session_streams import MOST_ENTRIES, read_pages
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns
-from symposia.models.turns.deltas import Delta
+from symposia.models.turns.streaming import Delta
 from symposia.state.redis.connect import aconnect, connect
 from symposia.state.redis.keys import session_key
 

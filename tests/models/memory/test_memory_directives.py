@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.agents.llm.prompts import system_prompt, turn_prompt
+from symposia.models.directives import read_directives
 from symposia.models.memory.learned import Learned, read_remarks
 from symposia.models.memory.recall import MemoryView
 from symposia.models.protocol.collab import CollabMode, Participant
-from symposia.models.turns.directives import read_directives
 from symposia.models.turns.turn import TurnContext, TurnOutcome
 
 ANN = Participant(participant_id="ann")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sessions.simulation import Simulation, people
 from symposia.models.errors import InvalidInput
 from symposia.models.modes import check_mode_options
-from symposia.models.modes.number_ranges import add, contains, numbers_in, remove
+from symposia.models.modes.board_state import add, contains, numbers_in, remove
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxTurns

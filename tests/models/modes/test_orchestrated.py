@@ -89,13 +89,6 @@ def test_round_is_a_decision_and_its_turns():
     assert (team.finish.reason, team.spoken) == ("max_rounds", ["lead", "coder", "tester", "lead", "writer"])
 
 
-def test_ten_rounds_are_the_default_limit():
-    team = session()
-    while team.finish is None:
-        team.decide("coder") if team.next.participant == "lead" else team.say()
-    assert (team.finish.reason, team.rounds) == ("max_rounds", 10)
-
-
 def test_people_may_be_named_by_role_or_display_name():
     roster = (
         Participant(participant_id="lead", role_id="orchestrator"),

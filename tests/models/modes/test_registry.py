@@ -7,38 +7,49 @@ import pytest
 from sessions.simulation import item, people
 from symposia.models.errors import InvalidInput
 from symposia.models.modes import check_mode_options, effective_stop, mode_of
-from symposia.models.protocol.collab import CollabMode
+from symposia.models.protocol.collab import Collab, CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.stop_conditions import MaxRounds, MaxTurns, RoundOfPasses, TextSeen
 
 ROSTER = people("ann", "tess", tess="tester")
 
 
-@pytest.mark.parametrize("mode", CollabMode)
-def test_every_mode_has_a_planner(mode):
-    assert callable(mode_of(mode).plan)
+@pytest.mark.parametrize(
+    ("mode", "stop", "effective"),
+    [
+        ("round_robin", None, MaxRounds(3) | RoundOfPasses()),
+        ("orchestrated", None, MaxRounds(10) | RoundOfPasses()),
+        ("pair", None, MaxRounds(5) | RoundOfPasses()),
+        ("broadcast", None, MaxRounds(1) | RoundOfPasses()),
+        ("swarm", None, MaxTurns(10_000)),
+        ("round_robin", MaxTurns(7), MaxTurns(7) | RoundOfPasses()),
+        ("swarm", TextSeen("DONE"), TextSeen("DONE")),
+    ],
+)
+def test_stop_condition_replaces_the_default_of_its_mode(mode, stop, effective):
+    assert effective_stop(CollabMode(mode), stop) == effective
 
 
 @pytest.mark.parametrize(
-    ("mode", "limit"),
+    ("mode", "options", "roles"),
     [
-        (CollabMode.ROUND_ROBIN, MaxRounds(3)),
-        (CollabMode.ORCHESTRATED, MaxRounds(10)),
-        (CollabMode.PAIR, MaxRounds(5)),
-        (CollabMode.BROADCAST, MaxRounds(1)),
+        ("round_robin", {}, (None, None, ("ann", "ben", "cyd"))),
+        ("round_robin", {"aggregator": "ben"}, (None, None, ("ann", "cyd"))),
+        ("orchestrated", {}, ("cyd", "cyd", ("ann", "ben"))),
+        ("orchestrated", {"orchestrator": "ann", "aggregator": "ben"}, ("ann", "ann", ("ben", "cyd"))),
+        ("pair", {}, (None, "cyd", ("ann", "ben", "cyd"))),
+        ("broadcast", {"broadcaster": "ann"}, (None, "cyd", ("ben", "cyd"))),
+        ("broadcast", {"broadcaster": "cyd"}, (None, "ben", ("ann", "ben"))),
+        ("broadcast", {"broadcaster": "cyd", "aggregator": "ann"}, (None, "ann", ("ben",))),
+        ("swarm", {}, (None, None, ("ann", "ben", "cyd"))),
+        ("swarm", {"reducer": "ben"}, (None, "ben", ("ann", "ben", "cyd"))),
     ],
 )
-def test_mode_with_rounds_has_a_default_limit(mode, limit):
-    assert effective_stop(mode, None) == limit | RoundOfPasses()
-
-
-def test_stop_condition_replaces_the_default_limit():
-    assert effective_stop(CollabMode.ROUND_ROBIN, MaxTurns(7)) == MaxTurns(7) | RoundOfPasses()
-
-
-def test_swarm_without_a_condition_has_a_turn_limit():
-    assert effective_stop(CollabMode.SWARM, None) == MaxTurns(10_000)
-    assert effective_stop(CollabMode.SWARM, TextSeen("DONE")) == TextSeen("DONE")
+def test_mode_says_who_has_which_role(mode, options, roles):
+    collab = Collab(
+        title="t", purpose="p", mode=mode, participants=people("ann", "ben", "cyd", cyd="orchestrator")
+    )
+    assert mode_of(mode).roles(collab, ModeOptions(**options)) == roles
 
 
 def test_swarm_refuses_a_limit_on_rounds():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.text.toml_file import TomlFileError, read_toml
+from symposia.models.text.paths import TomlFileError, read_toml
 
 
 def test_tables_of_a_file_are_returned(tmp_path: Path) -> None:

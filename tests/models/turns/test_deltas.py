@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from symposia.models.turns.deltas import MISSED, Delta, Drafts
+from symposia.models.turns.streaming import MISSED, Delta, Drafts
 
 
 def delta(text, offset, *, attempt=1, turn=1):

@@ -10,7 +10,7 @@ import pytest
 
 from programs import find_node_program, find_program
 from scaling import patient
-from symposia.agents.programs.agent import CommandEntry
+from symposia.agents.kinds.command import CommandEntry
 from symposia.agents.registry.agents_file import AgentsFile
 from symposia.agents.registry.registry import Registry
 from symposia.models.errors import AgentFailed

@@ -13,7 +13,7 @@ from servers.model_stub import completion
 from stub_agents.files import PICTURE
 from symposia.client.aio.client import AsyncClient
 from symposia.config.settings import load_settings
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.state.sessions.archiving import RecordingStore
 

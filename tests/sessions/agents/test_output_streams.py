@@ -10,7 +10,7 @@ from live import result_of, until
 from servers.model_stub import completion
 from sessions.reader import Reader
 from symposia.models.sessions.stop_conditions import MaxTurns
-from symposia.models.turns.tool_events import ToolEvent
+from symposia.models.turns.streaming import ToolEvent
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 

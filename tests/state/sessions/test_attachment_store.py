@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sessions.table import RETENTION_MS, Table
-from symposia.models.attachments.attachment import Attachment
-from symposia.models.attachments.limits import MOST_PER_SESSION
+from symposia.models.attachments import MOST_PER_SESSION, Attachment
 from symposia.models.text.ids import new_id
 from symposia.state.redis.keys import attachments_key
 from symposia.state.sessions.attachments import AttachmentStore

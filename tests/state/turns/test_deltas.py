@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from live import until
-from symposia.models.turns.deltas import Delta, Drafts
+from symposia.models.turns.streaming import Delta, Drafts
 from symposia.state.redis.connect import connect
 from symposia.state.redis.keys import session_key
 from symposia.state.redis.readers import read_entries

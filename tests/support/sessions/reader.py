@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from live import until
 from scaling import patient
 from symposia.models.protocol.dialog import Message
-from symposia.models.turns.deltas import Delta, Drafts
+from symposia.models.turns.streaming import Delta, Drafts
 
 
 class Reader:

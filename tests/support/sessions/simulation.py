@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from symposia.models.modes import effective_stop
-from symposia.models.outputs.required import RequiredOutput
+from symposia.models.outputs import RequiredOutput
 from symposia.models.protocol.collab import CollabMode, Participant
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import (

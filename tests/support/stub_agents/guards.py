@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.models.turns.turn import Decision, DraftMessage, Question, TurnContext, TurnOutcome
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from scaling import scaled_examples
 from sessions.simulation import Simulation, people
-from symposia.models.outputs.required import RequiredOutput
+from symposia.models.outputs import RequiredOutput
 from symposia.models.protocol.collab import CollabMode
 from symposia.models.sessions.options import ModeOptions
 from symposia.models.sessions.plan import OpenTurn

@@ -10,8 +10,7 @@ import pytest
 
 from sessions.inline_runtime import InlineRuntime
 from stub_agents.files import PICTURE
-from symposia.models.attachments.attachment import Attachment
-from symposia.models.attachments.reading import reading_with
+from symposia.models.attachments import Attachment, reading_with
 from symposia.models.errors import AttachmentUnavailable, InvalidInput, SessionConflict
 from symposia.models.sessions.stop_conditions import MaxRounds
 from symposia.models.text.ids import new_id

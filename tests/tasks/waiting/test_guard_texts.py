@@ -6,7 +6,7 @@ import pytest
 
 from live import until
 from servers.model_stub import StubModel, completion
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.state.redis.keys import session_key
 
 GUARDS = """

@@ -17,7 +17,7 @@ from servers.ports import own_port
 from servers.remote_system import SECRET, RemoteSystem, call, post
 from sessions.inline_runtime import InlineRuntime
 from symposia.agents.remote.webhook import refusal
-from symposia.models.attachments.attachment import Attachment
+from symposia.models.attachments import Attachment
 from symposia.workers.callbacks import CallbackServer, FailedAuthLimiter, Receiver
 
 REGISTRY = """
@@ -221,7 +221,7 @@ def test_delivery_of_a_dead_worker_is_repeated(open_office, system, monkeypatch)
         raise SystemExit("killed")
 
     with monkeypatch.context() as patched:
-        patched.setattr("symposia.agents.deferred.post_webhook", die)
+        patched.setattr("symposia.agents.kinds.external.post_webhook", die)
         job = office.submit("pair", {"ann": "noop", "bot": "partner"})
         with pytest.raises(SystemExit):
             office.work()

@@ -15,7 +15,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from scaling import patient
-from symposia.models.attachments.attachment import Attachment
+from symposia import Attachment
 from symposia.models.turns.items import NewItem
 from symposia.models.turns.turn import Decision, DraftMessage, TurnContext, TurnOutcome, Usage
 

@@ -1,0 +1,43 @@
+"""Import of code that an agents file names: `module:name`, with dots allowed on both sides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from pydantic import BaseModel
+
+from ...models.errors import AgentError
+from .failures import to_agent_error
+
+
+def load_callable(path: str) -> Callable[..., Any]:
+    """Import a callable.
+
+    Raises:
+        AgentError: Not retryable; the message says what could not be imported and why.
+    """
+    module, _, name = path.partition(":")
+    try:
+        found: object = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except Exception as error:
+        raise _not_loaded(path, error) from error
+    if not callable(found):
+        raise _not_loaded(path, TypeError(f"{name} is not callable"))
+    return found
+
+
+def load_form(path: str) -> type[BaseModel]:
+    """Import the pydantic model at `module:Class`. Raises AgentError, as `load_callable`."""
+    found = load_callable(path)
+    if not (isinstance(found, type) and issubclass(found, BaseModel)):
+        raise _not_loaded(path, TypeError("is not a pydantic model"))
+    return found
+
+
+def _not_loaded(path: str, error: Exception) -> AgentError:
+    import_error = ImportError(f"{path}: {type(error).__name__}: {error}")
+    return to_agent_error(import_error, retryable=False, cause=error)

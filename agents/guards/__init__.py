@@ -1,1 +1,0 @@
-"""Guards of agents: their tables in the agents file."""

@@ -1,0 +1,323 @@
+"""Tables of an agents file that agents refer to: models, tools, MCP servers, webhooks; and their types of fields.
+
+[models.house]                       # an endpoint that several agents share
+model = "qwen3-8b"
+base_url = "http://localhost:8000/v1"
+api_key_env = "HOUSE_KEY"            # the variable's name, never the key
+
+[tools.rooms]
+callable = "my_project.tools:book_room"
+
+[mcp.files]
+command = ["mcp-server-files", "/srv/files"]
+
+[webhooks]
+hosts = ["hooks.example.com", "*.partner.example"]   # no other host is called
+networks = ["10.20.0.0/16"]                          # private addresses that may be called
+callback_url = "https://symposia.example.com/replies"
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from ipaddress import IPv4Network, IPv6Network
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    IPvAnyNetwork,
+    StringConstraints,
+    model_validator,
+)
+
+from ..models.attachments import check_media_type
+from ..models.text.durations import Duration
+from .local_model.server import CONTEXT_TOKENS, MODEL_NAME
+
+
+def _http_url(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("must be a URL such as http://localhost:8000/v1")
+    if parts.username or parts.password:
+        raise ValueError("must not contain credentials; set a variable name for them instead")
+    return url
+
+
+def _variable(name: str) -> str:
+    if not (name.isascii() and name.isidentifier()):
+        raise ValueError("must be the name of an environment variable, not the key itself")
+    return name
+
+
+def _callable_path(path: str) -> str:
+    sides = path.split(":")
+    if len(sides) != 2 or not all(part.isidentifier() for side in sides for part in side.split(".")):
+        raise ValueError("must be module:name, such as my_project.agents:lint")
+    return path
+
+
+def _module_name(name: str) -> str:
+    if not all(part.isidentifier() for part in name.split(".")):
+        raise ValueError("must be the name of a module, such as my_project.agents")
+    return name
+
+
+HttpUrl = Annotated[str, AfterValidator(_http_url)]
+
+
+VariableName = Annotated[str, AfterValidator(_variable)]
+
+
+CallablePath = Annotated[str, AfterValidator(_callable_path)]
+
+
+ModuleName = Annotated[str, AfterValidator(_module_name)]
+
+
+Tokens = Annotated[int, Field(ge=1, le=10_000_000)]
+
+
+Window = Annotated[int, Field(ge=0, le=10_000)]
+
+
+class EntryBase(BaseModel):
+    """Base of the tables of an agents file."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+#: Pattern of tool names.
+TOOL_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,39}")
+
+
+#: Maximum characters of the name of a person.
+_MAX_NAME = 200
+
+
+def _tool_name(name: str) -> str:
+    if not TOOL_NAME.fullmatch(name):
+        raise ValueError("must be 1 to 40 letters, digits or underscores")
+    return name
+
+
+def _media_types(pattern: str) -> str:
+    try:
+        check_media_type(f"{pattern[:-1]}x" if pattern.endswith("/*") else pattern)
+    except ValueError:
+        raise ValueError("must be a media type such as application/pdf, or image/*") from None
+    return pattern
+
+
+MediaTypes = Annotated[str, AfterValidator(_media_types)]
+
+
+ToolName = Annotated[str, AfterValidator(_tool_name)]
+
+
+def _approval(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and 0 < len(value) <= _MAX_NAME and value == value.strip():
+        return value
+    raise ValueError("must be true, false, or the name of a person, without spaces around it")
+
+
+def _approved_tools(value: object) -> object:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(name, str) and name for name in value):
+        return tuple(value)
+    raise ValueError("must be true, false, or a list of names of tools")
+
+
+Approval = Annotated[bool | str, BeforeValidator(_approval)]
+
+
+ApprovedTools = Annotated[bool | tuple[str, ...], BeforeValidator(_approved_tools)]
+
+
+class ModelEntry(EntryBase):
+    """`[models.NAME]`: a language model and its endpoint."""
+
+    #: `provider:name` as in pydantic-ai; with `base_url`, the model's name at the endpoint.
+    model: str = Field(min_length=1)
+    #: URL of an OpenAI-compatible endpoint.
+    base_url: HttpUrl | None = None
+    #: Name of the variable with the API key. None: the variable of the provider's own client, or no key.
+    api_key_env: VariableName | None = None
+    #: Maximum tokens of the dialog in a request; older messages are left out.
+    context_tokens: Tokens = 16_000
+    #: The same for the dialog of a batch review, which is usually one long message; None: `context_tokens`.
+    review_tokens: Tokens | None = None
+    #: Whether decisions and reviews are requested as structured output.
+    structured: bool = True
+    #: Whether the prompt is short and without answer forms, for a model too small to follow them.
+    plain: bool = False
+    #: Maximum seconds of one request, within the turn's deadline; None: until that deadline.
+    request_timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
+    #: Maximum retries of a request after a transient error, within the turn's deadline.
+    retries: int = Field(default=2, ge=0, le=10)
+    #: Whether the output is streamed to followers of the session.
+    stream: bool = True
+    #: Rate limits of the provider, for all workers together; None: no limit.
+    requests_per_minute: int | None = Field(default=None, ge=1, le=10**6)
+    tokens_per_minute: int | None = Field(default=None, ge=1, le=10**12)
+    #: Media types of the files that the model takes, such as `image/*` or `application/pdf`.
+    attachments: tuple[MediaTypes, ...] = Field(default=(), max_length=50)
+    #: US dollars per million tokens, for a model that is not in the provider's price list.
+    input_usd_per_million: float | None = Field(default=None, ge=0)
+    output_usd_per_million: float | None = Field(default=None, ge=0)
+    #: Price of cached input tokens; None: the price of other input tokens.
+    cached_usd_per_million: float | None = Field(default=None, ge=0)
+
+    @model_validator(mode="after")
+    def _is_reachable(self) -> ModelEntry:
+        if self.base_url is None and ":" not in self.model:
+            raise ValueError("must name a provider (`provider:model`) or have a base_url")
+        return self
+
+    @property
+    def has_price(self) -> bool:
+        """Whether the entry has the price of the model."""
+        return self.input_usd_per_million is not None or self.output_usd_per_million is not None
+
+    def lacks_price(self) -> bool:
+        """Return whether neither the entry nor the price list has the price of the model."""
+        return not self.has_price and not _is_listed(
+            self.model if self.base_url else self.model.partition(":")[2]
+        )
+
+
+#: What to do about a model without a price: its cost counts as 0, and a cost budget would never end its session.
+ADVICE = "set input_usd_per_million and output_usd_per_million in its [models] table, 0 for a free model"
+
+
+@lru_cache(maxsize=1_024)
+def _is_listed(name: str) -> bool:
+    try:
+        from genai_prices import Usage, calc_price
+    except ImportError:  # such a process asks no model
+        return True
+    try:
+        calc_price(Usage(input_tokens=1, output_tokens=1), model_ref=name)
+    except LookupError:
+        return False
+    return True
+
+
+class ToolEntry(EntryBase):
+    """`[tools.NAME]`: a Python function that models may call by this name."""
+
+    #: `module:name`, sync or async; a first parameter `ctx: RunContext[ToolContext]` gets the turn.
+    callable: CallablePath
+    #: Description for the model; None: the docstring of the callable.
+    description: str | None = None
+    #: Maximum seconds of one call; None: until the turn's deadline.
+    timeout_s: Duration | None = Field(default=None, gt=0, le=86_400)
+    #: Whether each call needs the approval of the session's first approver, or the name of the person who decides.
+    approval: Approval = False
+
+
+class McpEntry(EntryBase):
+    """`[mcp.NAME]`: a server of the Model Context Protocol; its tools are called `NAME_tool`."""
+
+    #: URL of a running server (streamable HTTP).
+    url: HttpUrl | None = None
+    #: Name of the variable with the bearer token.
+    token_env: VariableName | None = None
+    #: Program and arguments of a server that is started for each turn (standard streams, no shell).
+    command: tuple[str, ...] = Field(default=(), max_length=100)
+    #: Names of the variables that it gets besides those that any program needs.
+    env: tuple[VariableName, ...] = ()
+    #: Names of the tools to use; None: all.
+    tools: tuple[str, ...] | None = None
+    #: Tools whose calls need the approval of the session's first approver; true: all of them.
+    approval: ApprovedTools = False
+
+    @model_validator(mode="after")
+    def _approval_is_of_tools(self) -> McpEntry:
+        for name in self.approval if isinstance(self.approval, tuple) else ():
+            if self.tools is not None and name not in self.tools:
+                raise ValueError(f"approval: must name tools of `tools` (got {name!r})")
+        return self
+
+    @model_validator(mode="after")
+    def _is_one_server(self) -> McpEntry:
+        if (self.url is None) == (not self.command):
+            raise ValueError("must have exactly one of `url` and `command`")
+        return self
+
+
+Network = IPv4Network | IPv6Network
+
+
+def _short_enough(host: str) -> str:
+    if len(host.removeprefix("*.")) > 253:
+        raise ValueError("must have at most 253 characters, without `*.`")
+    return host
+
+
+# The length is not checked by the pattern: it would take 40 ms to compile, in every process.
+_Host = Annotated[
+    str,
+    StringConstraints(pattern=r"^(\*\.)?[a-zA-Z0-9.:-]+$", to_lower=True),
+    AfterValidator(_short_enough),
+]
+
+
+class Webhooks(EntryBase):
+    """`[webhooks]`: hosts and networks to which turns may be delivered."""
+
+    #: Host names, or `*.` and the end of a host name. Empty: the hosts of the entries.
+    hosts: tuple[_Host, ...] = Field(default=(), max_length=1_000)
+    #: Private networks that may be called, also without TLS.
+    networks: tuple[IPvAnyNetwork, ...] = Field(default=(), max_length=100)
+    #: Public URL of `symposia callbacks`; sent to the remote systems.
+    callback_url: HttpUrl | None = None
+
+    def allows(self, host: str) -> bool:
+        """Return whether this host may be called."""
+        host = host.lower()
+        return not self.hosts or any(
+            host.endswith(it[1:]) if it.startswith("*.") else host == it for it in self.hosts
+        )
+
+
+#: Name of the model that runs on this machine; a [models.local] table replaces it.
+LOCAL_MODEL = "local"
+
+
+# On one core it reads about 150 tokens per second: a long prompt would take more time than the answer.
+THIS_MACHINE = ModelEntry(
+    model=MODEL_NAME,
+    base_url="http://127.0.0.1/v1",
+    context_tokens=CONTEXT_TOKENS // 8,
+    review_tokens=CONTEXT_TOKENS // 4 * 3,
+    plain=True,
+    retries=1,
+)
+
+
+class FileTables(EntryBase):
+    """Tables of an agents file besides its guards and agents."""
+
+    models: dict[str, ModelEntry] = Field(default_factory=dict)
+    tools: dict[ToolName, ToolEntry] = Field(default_factory=dict)
+    mcp: dict[ToolName, McpEntry] = Field(default_factory=dict)
+    #: Modules that mark agents in their code.
+    modules: tuple[ModuleName, ...] = Field(default=(), max_length=1_000)
+    webhooks: Webhooks = Webhooks()
+
+    def find_model(self, name: str) -> ModelEntry:
+        """Return the entry of a model; a name without a table is a model name of pydantic-ai."""
+        known = self.models.get(name)
+        if known is not None:
+            return known
+        return THIS_MACHINE if name == LOCAL_MODEL else ModelEntry(model=name)

@@ -1,1 +1,0 @@
-"""Attachments: files of messages, and the limits for them."""

@@ -1,1 +1,0 @@
-"""Guards: checks before and after a turn, as values and pure functions."""
