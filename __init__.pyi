@@ -15,7 +15,7 @@ from .client.client import (
     submit as submit,
 )
 from .jobs.collab import CollabJob as CollabJob
-from .jobs.completed import as_completed as as_completed
+from .jobs.progress import as_completed as as_completed
 from .evaluation.runner import EvaluationProgress as EvaluationProgress
 from .evaluation.results import (
     EvaluatedRun as EvaluatedRun,
@@ -25,8 +25,8 @@ from .evaluation.results import (
 from .replay.comparing import SessionComparison as SessionComparison
 from .jobs.result import JobResult as JobResult
 from .jobs.result import PairVerdict as PairVerdict
-from .jobs.items import Item as Item
-from .jobs.items import ItemState as ItemState
+from .jobs.result import Item as Item
+from .jobs.result import ItemState as ItemState
 from .models.attachments import Attachment as Attachment
 from .models.errors import (
     AgentError as AgentError,

@@ -103,7 +103,7 @@ def _fresh_name(name: str) -> str:
 
 def _run(cases: CasesFile, *, fresh: bool, verbose: bool) -> EvaluationResult:
     from ..client.building.runtime import load_registry
-    from ..client.evaluations import run_cases
+    from ..client.client import run_cases
     from ..config.settings import load_settings
     from ..workers.local.code_check import registered_names
     from ..workers.local.local_runtime import needs_local_model, start_local_runtime

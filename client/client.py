@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
-from ..config.settings import load_settings
+from ..config.settings import load_settings, read_variable
+from ..models.errors import InvalidInput
 from ..state.usage_limits import TenantAccounts, TenantUsage
 from .building.connection import redis_url_in_use
-from .evaluations import EvaluationMethods
 from .reviews import ReviewMethods
+from .sessions import SessionMethods
 
 if TYPE_CHECKING:
     from ..archive.archive import Archive
     from ..archive.sessions.reader import ArchiveReader
+    from ..evaluation.cases_file import CasesFile
+    from ..evaluation.results import EvaluationResult
+    from ..evaluation.runner import EvaluationProgress
     from ..memory.rooms import DialogMemory
     from ..schedules.schedules import Schedules
     from ..workspace.service import WorkspaceService
     from .building.installation import Installation
 
 
-class Client(EvaluationMethods, ReviewMethods):
+class Client(SessionMethods, ReviewMethods):
     """One Symposia installation: a Redis, a broker, an archive, and the sessions there.
 
     A client connects when it is first used. `close`, or the end of a `with` block, closes the connections that it
@@ -98,10 +103,76 @@ class Client(EvaluationMethods, ReviewMethods):
         """
         return self._parts.sessions.workers.known_agents()
 
+    def evaluate(
+        self,
+        cases: str | Path | Mapping[str, Any],
+        *,
+        name: str | None = None,
+        on_progress: Callable[[EvaluationProgress], None] | None = None,
+    ) -> EvaluationResult:
+        """Run an evaluation, and wait for its end. Its programs run in this process's folder and user.
+
+        No run runs twice: the same evaluation again reads the sessions that exist, and submits those that are
+        missing.
+
+        Args:
+            cases: Path of a cases file, or a table of its fields. Files that a table names are relative to the
+                working folder.
+            name: Name of the evaluation. Under another name, all runs run again. Default: as in the file.
+            on_progress: Called after each run.
+
+        Returns:
+            The scores of each run and the figures of each variant.
+
+        Raises:
+            InvalidInput: One line with field, value and rule; nothing was submitted.
+            ArchiveUnavailable: A session is not live, and the archive does not answer.
+            RedisUnavailable: Redis does not answer. The same evaluation again continues.
+            WaitInTurn: It is called in the turn of an agent.
+        """
+        from ..evaluation.cases_file import CasesFile
+
+        if not isinstance(cases, str | Path | Mapping):
+            raise InvalidInput("cases", cases, "must be the path of a cases file, or a table of its fields")
+        root = self.settings.session_root
+        if isinstance(cases, Mapping):
+            found = CasesFile.of_data(cases, root=root)
+        else:
+            found = CasesFile.open(str(cases), root=root)
+        if name is not None:
+            found = found.renamed(name)
+        found.check(
+            known_agents=self._parts.sessions.workers.known_agents(),
+            max_message_bytes=self.settings.max_message_bytes,
+        )
+        found.check_messages(max_message_bytes=self.settings.max_message_bytes)
+        return run_cases(self, found, on_progress=on_progress or (lambda _: None))
+
 
 def installation_of(client: Client) -> Installation:
     """Return the parts of a client. Only for this package."""
     return client._parts  # noqa: SLF001 - the only access
+
+
+def run_cases(
+    client: Client,
+    cases: CasesFile,
+    *,
+    on_progress: Callable[[EvaluationProgress], None],
+    between: Callable[[], None] = lambda: None,
+) -> EvaluationResult:
+    """Run an evaluation whose sessions were checked; `between` is called about every second, and after each run."""
+    from ..evaluation.runner import EvaluationRunner, EvaluationSessions
+    from ..evaluation.scoring import ProgramScorer
+
+    sessions = installation_of(client).sessions
+    return EvaluationRunner(
+        cases.evaluation,
+        EvaluationSessions(get=sessions.get, submit=sessions.submit, restore=client.restore),
+        ProgramScorer(cases.folder, read_variable),
+        on_progress=on_progress,
+        between=between,
+    ).run()
 
 
 P = ParamSpec("P")

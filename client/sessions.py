@@ -2,63 +2,33 @@
 
 from __future__ import annotations
 
-import inspect
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from functools import wraps
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..archive.results import ResultPage, SessionFilter
-from ..config.settings import Settings
 from ..jobs.collab import CollabJob
-from ..jobs.completed import as_completed
+from ..jobs.progress import as_completed
 from ..jobs.reading import facts_of
-from ..models.errors import InvalidInput, NotRestorable, SessionNotFound, SymposiaError
+from ..models.errors import InvalidInput, NotRestorable, SessionNotFound
 from ..models.protocol.collab import Collab
-from ..models.sessions.how_to_run import OPTIONS, HowToRun, check_no_inputs
-from ..models.sessions.submission import Submission
-from ..models.text.nearest import did_you_mean
+from ..models.sessions.how_to_run import HowToRun, check_no_inputs
 from ..models.turns.waiting import Pending
 from ..state.redis.readers import Unreadable
-from .base import BaseClient
 from .building.inbox import question_page
+from .building.installation import BaseClient
+from .submitting import list_options, name_index, read_session, read_submission, resolve_session_files
 
 if TYPE_CHECKING:
     from ..replay.comparing import SessionComparison
     from ..replay.replay import ReplayResult
 
-log = logging.getLogger(__name__)
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def _list_options(verb: Callable[P, R]) -> Callable[P, R]:
-    """Return `submit` with each option as a parameter, as `help()` shows them; another one is a TypeError."""
-    shown = inspect.signature(verb)
-    collected = next(reversed(shown.parameters))
-    options = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind.__forward_arg__)
-        for name, kind in ((it, HowToRun.__annotations__[it]) for it in OPTIONS)
-    ]
-    own = [it for name, it in shown.parameters.items() if name != collected]
-    listed = shown.replace(parameters=[*own, *options])
-
-    @wraps(verb)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        listed.bind(*args, **kwargs)
-        return verb(*args, **kwargs)
-
-    call.__signature__ = listed  # type: ignore[attr-defined]
-    return call
-
 
 class SessionMethods(BaseClient):
     """The methods of a client that submit and find sessions."""
 
-    @_list_options
+    @list_options
     def submit(
         self, collab: Collab | Mapping[str, Any] | Path | None = None, **options: Unpack[HowToRun]
     ) -> CollabJob:
@@ -119,7 +89,7 @@ class SessionMethods(BaseClient):
         """
         if collab is None:
             return self._continue(options)
-        return self._parts.sessions.submit(_read_submission(collab, options, self.settings))
+        return self._parts.sessions.submit(read_submission(collab, options, self.settings))
 
     def _continue(self, options: HowToRun) -> CollabJob:
         """Submit a session like the one that it continues."""
@@ -128,7 +98,7 @@ class SessionMethods(BaseClient):
         if (continues := options.pop("continues", None)) is None:
             raise InvalidInput("collab", None, "must be given, unless `continues` names a session")
         check_no_inputs(options)
-        options["agents"] = _with_session_files(options.get("agents"), self.settings)
+        resolve_session_files(options, self.settings)
         return self._parts.sessions.submit(continued_submission(self.get_job(continues), options))
 
     def submit_many(self, sessions: Iterable[Collab | Mapping[str, Any]]) -> list[CollabJob]:
@@ -155,9 +125,9 @@ class SessionMethods(BaseClient):
             raise InvalidInput("sessions", sessions, "must be a list")
         submissions = []
         for index, given in enumerate(sessions):
-            with _name_index(index):
+            with name_index(index):
                 submissions.append(read_session(given, self.settings))
-        return self._parts.sessions.submit_many(submissions, name_in_errors=_name_index)
+        return self._parts.sessions.submit_many(submissions, name_in_errors=name_index)
 
     def get_job(self, session_id: str) -> CollabJob:
         """Return a session that was submitted before, in any process: the live one, or else the archived one.
@@ -293,7 +263,7 @@ class SessionMethods(BaseClient):
             InvalidInput: The cursor is not valid.
             RedisUnavailable: Redis does not answer.
         """
-        return question_page(self._parts.sessions, name, limit=limit, after=after)
+        return question_page(self._parts.sessions.connections, name, limit=limit, after=after)
 
     def replay(self, session_id: str, *, rerun: Iterable[str] = ()) -> ReplayResult:
         """Replay a recorded session in this process, with the agents as they are now.
@@ -319,9 +289,10 @@ class SessionMethods(BaseClient):
             ArchiveUnavailable: The archive does not answer.
             RedisUnavailable: Redis does not answer, and the archive has no such session that has ended.
         """
-        from .building.replaying import replay
+        from .building.runtime import replay
 
-        return replay(self._parts.sessions, self.settings, self.get_job(session_id), rerun=tuple(rerun))
+        job, reader = self.get_job(session_id), self._parts.sessions.reader()
+        return replay(job, reader, self.settings, rerun=tuple(rerun))
 
     def compare(self, first: str, second: str) -> SessionComparison:
         """Compare two sessions: where their dialogs first differ, their ends, and what they spent.
@@ -365,57 +336,3 @@ class SessionMethods(BaseClient):
         found, to = sessions.find_id(session_id), sessions.connections
         restore(sessions.archive, to.redis, to.graph, found)
         return sessions.get_live(found)
-
-
-def _with_session_files(agents: Any, settings: Settings) -> Any:
-    """Return the agents of a session, with the session files that they name in their places."""
-    if not isinstance(agents, Mapping) or not any(
-        isinstance(it, Mapping) and "session" in it for it in agents.values()
-    ):
-        return agents
-    from ..jobs.session_file import with_session_files
-
-    return with_session_files(agents, root=settings.session_root)
-
-
-def read_session(given: object, settings: Settings) -> Submission:
-    """Return the submission of a Collab, or of a table of arguments of `submit`.
-
-    Raises:
-        InvalidInput: A value breaks a rule.
-    """
-    if isinstance(given, Collab):
-        return Submission.build(given)
-    if not isinstance(given, Mapping) or "collab" not in given:
-        raise InvalidInput("", given, "must be a Collab, or a table of arguments of `submit` with `collab`")
-    for name in given:
-        if name not in ("collab", *OPTIONS):
-            rule = f"must be an argument of `submit`{did_you_mean(str(name), ('collab', *OPTIONS))}"
-            raise InvalidInput(str(name)[:50], given[name], rule)
-    options = {name: value for name, value in given.items() if name != "collab"}
-    return _read_submission(given["collab"], cast("HowToRun", options), settings)
-
-
-def _read_submission(
-    collab: Collab | Mapping[str, Any] | Path, options: HowToRun, settings: Settings
-) -> Submission:
-    if "agents" in options:
-        options["agents"] = _with_session_files(options["agents"], settings)
-    if not isinstance(collab, Path):
-        return Submission.build(collab, **options)
-    from ..jobs.session_file import read_submission
-
-    return read_submission(collab, options, root=settings.session_root)
-
-
-@contextmanager
-def _name_index(index: int) -> Iterator[None]:
-    """Put the index of a session before the field of InvalidInput, and into a note of another error."""
-    where = f"sessions[{index}]"
-    try:
-        yield
-    except InvalidInput as error:
-        raise error.within(where) from None
-    except SymposiaError as error:
-        error.add_note(where)
-        raise

@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from ..jobs.session_file import STDIN, SessionFile, roots_of
-from ..jobs.session_template import read_template, resolve_template
-from ..jobs.subsession_files import locate
+from ..jobs.session_file import STDIN, SessionFile, read_schema, read_table, roots_of
+from ..jobs.subsession_files import FileResolver, locate
 from ..models.errors import InvalidInput, invalid_input, within
+from ..models.sessions.input_texts import check_texts, escape_texts
 from ..models.sessions.inputs import FIELD
 from ..models.sessions.submission import Submission
 from ..tasks.sessions.opening import prepare
@@ -130,14 +130,14 @@ def _read(document: Mapping[str, Any], folder: Path, roots: tuple[Path, ...]) ->
     whole, has_inputs = dict(document), False
     if isinstance(session := whole.get("session"), str):
         locate(folder, session, field="session", roots=roots)
-        whole["session"] = session = read_template(folder / session, roots=roots)
+        whole["session"] = session = _read_template(folder / session, roots=roots)
         has_inputs = FIELD in session
     elif isinstance(session, Mapping):
         has_inputs = FIELD in session
-        whole["session"] = resolve_template(session, folder, has_inputs=has_inputs, roots=roots)
+        whole["session"] = _resolve_template(session, folder, has_inputs=has_inputs, roots=roots)
     if isinstance(variants := whole.get("variants"), Mapping):
         whole["variants"] = {
-            name: resolve_template(it, folder, has_inputs=has_inputs, roots=roots)
+            name: _resolve_template(it, folder, has_inputs=has_inputs, roots=roots)
             if isinstance(it, Mapping)
             else it
             for name, it in variants.items()
@@ -149,3 +149,43 @@ def _table(content: object) -> Mapping[str, Any]:
     if not isinstance(content, Mapping):
         raise InvalidInput("", content, "must be a table with session, cases and scorers")
     return content
+
+
+def _read_template(path: Path, *, roots: tuple[Path, ...]) -> dict[str, Any]:
+    """Return the table of a session file with its declarations of inputs, and with the files that it names.
+
+    `roots`: folders below which these files must be.
+
+    Raises:
+        InvalidSessionFile: A file cannot be read or breaks a rule; the error names the line if it is known.
+    """
+    source = SessionFile.open(str(path))
+    document = source.document()
+    with source.name_file_in_errors():
+        check_texts(document)
+        has_inputs, above = FIELD in document, (path.resolve(),)
+        return _resolve_template(document, path.parent, has_inputs=has_inputs, roots=roots, above=above)
+
+
+def _resolve_template(
+    document: Mapping[str, Any],
+    folder: Path,
+    *,
+    has_inputs: bool,
+    roots: tuple[Path, ...],
+    above: tuple[Path, ...] = (),
+) -> dict[str, Any]:
+    """Return a session, or changes of one, with the files that it names, relative to `folder`, in their places.
+
+    Their texts are escaped if the session has inputs, which do not count in them: `fill_texts` returns them as they were.
+    `above`: the file that contains the document.
+
+    Raises:
+        InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
+    """
+    read = _read_escaped if has_inputs else read_table
+    return FileResolver(read, read_schema, roots, above).resolve(document, folder)
+
+
+def _read_escaped(path: Path) -> dict[str, Any]:
+    return escape_texts(read_table(path))

@@ -1,12 +1,16 @@
-"""Check of calls that wait and block their thread."""
+"""Check of calls that wait and block their thread, and whether this process is the kernel of a notebook.
+
+IPython is not imported: it is there if this process is one of its kernels.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import sys
 import warnings
+from typing import Any
 
 from ..agents.execution.running import refuse_wait_in_turn
-from .kernel import is_notebook
 
 _IN_LOOP = (
     "a blocking call waits for a session in a running event loop, which stops meanwhile: use AsyncClient, "
@@ -29,3 +33,18 @@ def check_blocking_wait(session_id: str) -> None:
         return
     if not is_notebook():
         warnings.warn(_IN_LOOP, RuntimeWarning, stacklevel=3)
+
+
+def is_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    return hasattr(_shell(), "kernel")
+
+
+def current_cell() -> int | None:
+    """Return the number of the cell that runs; None: this process is no kernel of a notebook."""
+    return getattr(_shell(), "execution_count", None) if is_notebook() else None
+
+
+def _shell() -> Any:
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    return get_ipython() if get_ipython else None

@@ -1,14 +1,14 @@
 """Continued sessions and forks: new sessions whose history is an earlier session, live or archived.
 
 A continued session begins after the end of the earlier one, a fork before one of its turns. Both take over its
-participants, agents and options, and share its thread.
+participants, agents and options, and share its thread. What came before a session is read here, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ..models.errors import InvalidInput, SymposiaError
 from ..models.modes import mode_of
@@ -25,11 +25,15 @@ from ..models.text.ids import new_id, utcnow
 from ..models.turns.items import NewItem
 from ..models.turns.turn import REVIEW_PARAMETER
 from ..state.redis.readers import converting_to_corrupt, read_stored
+from ..state.sessions.store import SessionStore
 from ..tasks.planning.moment import Moment, PastTurns, read_past_turns
 from ..tasks.planning.turn_history import state_before
+from ..tasks.runtime.history import MAX_EARLIER, HistoryReader, TurnAttachments
 from ..tasks.views.session_views import SessionFacts, initial_view
-from .history import start_of
-from .reading import ReadableJob, facts_of, streams_of
+from .reading import ReadableJob, connections_of, facts_of, streams_of
+
+if TYPE_CHECKING:
+    from ..archive.sessions.reader import ArchiveReader
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,3 +241,32 @@ def check_text(field: str, text: object) -> None:
     """Raise InvalidInput for a value that is not text, or is blank."""
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput(field, text, "must not be blank")
+
+
+def earlier_messages(job: ReadableJob, reader: ArchiveReader | None) -> tuple[Message, ...]:
+    """Return the newest messages of the history of a session, oldest first; empty: it has none.
+
+    Args:
+        job: The session, live or archived.
+        reader: Reader of the archive; None: there is none.
+
+    Raises:
+        AgentFailed: The archive, which has them, does not answer.
+    """
+    return _history(job, reader).before(facts_of(job), MAX_EARLIER)
+
+
+def attachments_in_turns(job: ReadableJob, reader: ArchiveReader | None) -> TurnAttachments:
+    """Return the reader of the files that turns of a session may see; the arguments are those of `earlier_messages`."""
+    return TurnAttachments(_history(job, reader), facts_of(job))
+
+
+def _history(job: ReadableJob, reader: ArchiveReader | None) -> HistoryReader:
+    # The store of an archived job reads the archive only, and the history may be live.
+    return HistoryReader(SessionStore(connections_of(job).redis), archive=lambda: reader)
+
+
+def start_of(job: ReadableJob) -> Moment:
+    """Return the state in which a session began; that of a fork is the state before its first turn."""
+    start = connections_of(job).store.start(job.id)
+    return Moment.from_start(start) if start else Moment()

@@ -44,8 +44,7 @@ from ..tasks.views.session_views import SessionFacts, read_facts
 from ..tasks.views.turn_context import last_messages
 from .attachments import attachments_of, find_attachment
 from .blocking import check_blocking_wait
-from .items import Item, items_of
-from .result import JobResult
+from .result import Item, JobResult, items_of
 
 if TYPE_CHECKING:
     from ..tasks.sessions.opening import SessionOpener

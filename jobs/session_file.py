@@ -34,8 +34,7 @@ from ..models.sessions.input_texts import fill_inputs
 from ..models.sessions.inputs import FIELD, SessionInput, read_inputs
 from ..models.sessions.submission import Submission
 from ..models.text.json_text import depth_of
-from .strict_json import read_json
-from .strict_yaml import MAX_DEPTH, NotYaml, OverLimit, line_of, read_yaml
+from .strict_data import MAX_DEPTH, NotYaml, OverLimit, line_of, read_json, read_yaml
 from .subsession_files import FileResolver, locate
 
 #: Maximum bytes of a session file.
@@ -262,20 +261,7 @@ def read_session_document(path: Path, *, on_read: Callable[[Path], object] = ign
     return FileResolver(read_session, read_output_schema, roots=()).read_file(path)
 
 
-def resolve_session_files(
-    document: Mapping[str, Any], folder: Path, *, root: Path | None = None
-) -> dict[str, Any]:
-    """Return the document of a session, with the files that it names, relative to `folder`, in their places.
-
-    `root`: folder below which they may be, besides `folder`.
-
-    Raises:
-        InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
-    """
-    return FileResolver(read_table, read_schema, roots=roots_of(folder, root)).resolve(document, folder)
-
-
-def with_session_files(agents: object, *, root: Path | None = None) -> Any:
+def with_session_files(agents: Mapping[str, Any], *, root: Path | None = None) -> dict[str, Any]:
     """Return the agents of a submission, with the session files that they name in their places.
 
     Names are relative to the working folder; the files must be below it or `root`.
@@ -283,9 +269,9 @@ def with_session_files(agents: object, *, root: Path | None = None) -> Any:
     Raises:
         InvalidInput: A file cannot be read, breaks a rule, contains itself, or is nested too deep.
     """
-    if not isinstance(agents, Mapping):
-        return agents
-    return resolve_session_files({"agents": agents}, Path(), root=root)["agents"]
+    resolver = FileResolver(read_table, read_schema, roots=roots_of(Path(), root))
+    found: dict[str, Any] = resolver.resolve({"agents": agents}, Path())["agents"]
+    return found
 
 
 def read_table(path: Path) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
-from ..jobs.history import earlier_messages
+from ..jobs.continuing import earlier_messages
 from ..jobs.reading import ReadableJob
 from ..models.protocol.collab import CollabStatus
 from ..models.protocol.dialog import Message

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..agents.execution.runner import AgentRunner
-from ..jobs.history import attachments_in_turns, earlier_messages, start_of
+from ..jobs.continuing import attachments_in_turns, earlier_messages, start_of
 from ..jobs.reading import ReadableJob, connections_of, facts_of
 from ..models.directives import read_directives
 from ..models.errors import InvalidInput, NotRecorded, ReplayDiffers, SessionNotFound

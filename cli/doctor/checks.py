@@ -9,9 +9,8 @@ from redis.exceptions import RedisError, ResponseError
 
 from ...client.building.app import load_deliveries
 from ...client.building.broker import broker_url_in_use, check_broker, check_queue_type
-from ...client.building.connection import resolve_redis_url
+from ...client.building.connection import archive_url, open_archive, resolve_redis_url
 from ...client.building.memory import dialog_memory, memory_url
-from ...client.building.storage import archive_url, open_archive
 from ...client.building.workspace import count_overdue_tasks
 from ...config.project import describe_owner
 from ...config.settings import Settings

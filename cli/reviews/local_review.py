@@ -18,7 +18,7 @@ from ...agents.kinds.session import SessionFiles
 from ...agents.registry.registry import Registry
 from ...agents.tables import LOCAL_MODEL
 from ...client import installation_of
-from ...client.building.storage import open_archive
+from ...client.building.connection import open_archive
 from ...config.settings import Settings, load_settings, read_variable
 from ...jobs.session_file import read_session_document
 from ...models.errors import InvalidInput, SessionNotFound, UnknownAgent

@@ -11,9 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ...jobs.collab import CollabJob
-from ...jobs.items import Item, ItemState, items_of
 from ...jobs.reading import facts_of
-from ...jobs.result import JobResult
+from ...jobs.result import Item, ItemState, JobResult, items_of
 from ...models.protocol.collab import Collab, CollabStatus
 from ...models.protocol.dialog import Message
 from ...models.sessions.spec import SessionSpec

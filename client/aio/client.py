@@ -9,7 +9,7 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar
 
-from ...jobs.completed import as_completed
+from ...jobs.progress import as_completed
 from ..client import Client
 from .async_methods import AsyncWrapper, CallThreads, async_method, converting_method, document_as
 from .jobs import AsyncCollabJob, AsyncReviewJob, blocking_job

@@ -28,11 +28,10 @@ from ...reviews.state.queues import DeliveryQueue
 from ...reviews.values.runs import ReviewRun
 from ...state.redis.connect import connect
 from .broker import broker_url_in_use
-from .connection import redis_url_in_use
+from .connection import open_archive, redis_url_in_use
 from .reviews import build_review_context
 from .runtime import per_process
 from .sessions import Sessions
-from .storage import open_archive
 
 if TYPE_CHECKING:
     from ...patches.kombu_transport import OwnPoolMessages

@@ -1,6 +1,6 @@
-"""Redis of this process: its URL, and the embedded server on this machine.
+"""Redis and archive of this process: their URLs, and the embedded server on this machine.
 
-The embedded server is found by a private record in the data folder.
+The embedded server is found by a private record in the data folder. SQL is imported only if an archive is opened.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from redis import Redis
@@ -18,11 +18,15 @@ from redis.backoff import NoBackoff
 from redis.exceptions import BusyLoadingError, RedisError
 from redis.retry import Retry
 
-from ...config.project import describe_owner
+from ...config.project import describe_owner, is_default_data_dir
 from ...config.settings import Settings
 from ...models.errors import NoRedis
+from ...models.extras import Needed
 from ...models.text.redis_address import ServerSource, record_source
 from ...state.redis.connect import RETRIES, SOCKET_TIMEOUT_S, connect, connect_later
+
+if TYPE_CHECKING:
+    from ...archive.archive import Archive
 
 #: Timeout of a PING on loopback in seconds; the listening program may not be a Redis.
 _PING_TIMEOUT_S = 2.0
@@ -148,3 +152,26 @@ def connect_in_use(
     if (url := resolve_redis_url(settings)) is not None:
         return connect_to(url)
     return connect_later(lambda: connect_to(redis_url_in_use(settings)))
+
+
+def archive_url(settings: Settings) -> str | None:
+    """Return the configured database URL, else that of a file in the data folder; None: no archive."""
+    if not settings.archive:
+        return None
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    return f"sqlite:///{settings.data_dir.absolute() / 'archive.sqlite3'}"
+
+
+def open_archive(settings: Settings) -> Archive | None:
+    """Return the archive; None: no archive is configured. Connects lazily."""
+    url = archive_url(settings)
+    if url is None:
+        return None
+    with Needed("the archive (SYMPOSIA_ARCHIVE=false: none)"):
+        from ...archive.archive import Archive
+        from ...workspace.sql.store import deliver_to_conversation
+
+    # The folder of any other file may contain files that other users need.
+    owns_folder = settings.database_url is None and is_default_data_dir(settings.data_dir)
+    return Archive(url, deliver_to_conversation, owns_folder=owns_folder)

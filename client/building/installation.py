@@ -1,4 +1,4 @@
-"""The parts of an installation that a client uses.
+"""The parts of an installation that a client uses, and the base of clients.
 
 The parts are opened lazily and closed together. A part is imported when it is opened: a program that reads
 sessions needs no queue, no reviews and no workspace.
@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache, cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
-from ...config.settings import Settings
+from ...config.settings import Settings, load_settings
+from ...models.errors import ClientClosed, InvalidInput
 from ...state.redis.connect import connect
 from .sessions import Sessions
 
@@ -90,6 +91,52 @@ class Installation:
     def close(self) -> None:
         """Close all connections that were opened here. A second call does nothing."""
         self._opened.close()
+
+
+class BaseClient:
+    """The connections of a client.
+
+    Args:
+        settings: The settings of the installation. None: the settings of this process.
+        redis_url: The Redis of the sessions, instead of that of the settings. None: that of the settings.
+        app: A Celery app that sends the tasks; `close` leaves it open. None: the client makes one.
+        worker_grace_s: Seconds without a running worker before a call that waits logs a warning. Above 0,
+            `submit` logs none.
+        graph: Dispatch of the turns; None: as tasks of the Celery app.
+    """
+
+    def __init__(
+        self,
+        settings: Settings | None = None,
+        *,
+        redis_url: str | None = None,
+        app: Celery | None = None,
+        worker_grace_s: float = 0.0,
+        graph: TaskGraph | None = None,
+    ) -> None:
+        if settings is not None and redis_url is not None:
+            raise InvalidInput("redis_url", redis_url, "must not be set together with `settings`")
+        chosen = {} if redis_url is None else {"redis_url": redis_url}
+        self.settings = settings or load_settings(**chosen)
+        self._installation = Installation(self.settings, app, worker_grace_s=worker_grace_s, graph=graph)
+        self._is_closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections that the client opened. A second call does nothing."""
+        self._is_closed = True
+        self._installation.close()
+
+    @property
+    def _parts(self) -> Installation:
+        if self._is_closed:
+            raise ClientClosed
+        return self._installation
 
 
 def _check_schedule(schedule: Schedule, workers: WorkerPresence) -> None:

@@ -1,4 +1,4 @@
-"""Builder of the runtime of a worker process from the settings."""
+"""Builder of the runtime of a worker process from the settings, and of what replays its sessions."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from celery import Celery
 from pydantic import SecretStr
+from redis import Redis
 
 from ...agents.execution.runner import AgentRunner
 from ...agents.execution.threads import DaemonThreadPool
@@ -33,6 +34,7 @@ from ...state.sessions.index import QueueProgress, SessionIndex
 from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerRoutes
 from ...tasks.ports import Tracing
+from ...tasks.runtime.archiving import Archiver, ArchivingTimes
 from ...tasks.runtime.graph import TaskGraph
 from ...tasks.runtime.history import HistoryReader, no_archive
 from ...tasks.runtime.leases import LeaseRenewer
@@ -53,9 +55,14 @@ from ...tasks.runtime.turn_services import TurnServicesFactory
 from ...tasks.views.session_views import SessionFacts
 from ...tasks.waiting.subsessions.answers import ParentsAndChildren
 from .broker import check_servers, secrets_in_use
+from .connection import open_archive
 from .memory import turn_memory
 from .sessions import session_opener
-from .storage import build_archiver
+
+if TYPE_CHECKING:
+    from ...archive.sessions.reader import ArchiveReader
+    from ...jobs.reading import ReadableJob
+    from ...replay.replay import ReplayResult
 
 T = TypeVar("T")
 
@@ -150,6 +157,17 @@ def registry_source(settings: Settings, *, is_reporting: bool = True) -> FileSou
         return load_registry(settings, import_modules=True, threads=threads, on_read=on_read)
 
     return FileSource(agents_file_of(settings), load, _AGENTS_FILE, is_reporting=is_reporting)
+
+
+def build_archiver(settings: Settings, client: Redis) -> Archiver | None:
+    """Return the archiver of a worker; None: no archive is configured."""
+    archive = open_archive(settings)
+    if archive is None:
+        return None
+    times = ArchivingTimes(
+        every_ms=int(settings.archive_interval_s * 1000), retention_ms=settings.retention_s * 1000
+    )
+    return Archiver(archive, client, times)
 
 
 def build_runtime(
@@ -263,3 +281,22 @@ def per_process(build: Callable[[], T]) -> Callable[[], T]:
         return runtime
 
     return provide
+
+
+#: Value of a variable that is not set: a replay needs no API key. No text contains it by chance.
+_PLACEHOLDER = "symposia-unset-variable"
+
+
+def replay(
+    job: ReadableJob, reader: ArchiveReader | None, settings: Settings, *, rerun: tuple[str, ...] = ()
+) -> ReplayResult:
+    """Replay the session of a job, with the agents of the settings; for `Client.replay`."""
+    from ...replay.replay import replay_job
+
+    registry = load_registry(
+        settings,
+        getenv=lambda name: read_variable(name) or _PLACEHOLDER,
+        local_model=lambda: "http://127.0.0.1",
+        import_modules=True,
+    )
+    return replay_job(job, reader, registry, secrets=secrets_in_use(settings), rerun=rerun)

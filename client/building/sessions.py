@@ -32,8 +32,7 @@ from ...state.sessions.store import SessionStore
 from ...state.worker_routes import WorkerWatch
 from ...tasks.runtime.graph import TaskGraph
 from ...workspace.placement import TaskPlacement
-from .connection import connect_in_use, redis_url_in_use
-from .storage import open_archive
+from .connection import connect_in_use, open_archive, redis_url_in_use
 
 if TYPE_CHECKING:
     from celery import Celery

@@ -16,20 +16,21 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from ...config.settings import load_settings
+from ...jobs.blocking import is_notebook
 from ...jobs.collab import CollabJob
-from ...jobs.kernel import is_notebook
-from ...jobs.notebook import LiveDisplay
+from ...jobs.progress import LiveDisplay
 from ...jobs.result import JobResult
 from ...models.errors import InvalidInput, ResultTimeout, SymposiaError
 from ...models.protocol.collab import Collab
 from ...models.protocol.dialog import Message
 from ...models.sessions.options import AgentBinding
-from ..sessions import read_session
+from ..submitting import read_session
 from .client import THREADS, LocalClient, check_agent_names
 
 log = logging.getLogger(__name__)
@@ -97,45 +98,39 @@ def run_local_sync(
     return run.result(options)
 
 
+@dataclass
 class _LocalRun:
     """One session with a client of its own."""
 
-    def __init__(
-        self,
-        collab: Collab | Mapping[str, Any] | Path,
-        agents: Mapping[str, object],
-        *,
-        on_message: MessageHandler | None,
-        timeout_s: float | None,
-        threads: int,
-    ) -> None:
-        _check_arguments(collab, agents, on_message=on_message, timeout_s=timeout_s)
-        self._collab = collab
-        self._objects = {name: it for name, it in agents.items() if not isinstance(it, Binding)}
-        self._bindings = {name: it if isinstance(it, Binding) else name for name, it in agents.items()}
-        self._on_message = on_message
-        self._timeout_s = timeout_s
-        self._threads = threads
-        self._is_cancelled = threading.Event()
-        self._job: CollabJob | None = None
+    collab: Collab | Mapping[str, Any] | Path
+    agents: Mapping[str, object]
+    on_message: MessageHandler | None
+    timeout_s: float | None
+    threads: int
+    _is_cancelled: threading.Event = field(default_factory=threading.Event)
+    _job: CollabJob | None = None
+
+    def __post_init__(self) -> None:
+        _check_arguments(self.collab, self.agents, on_message=self.on_message, timeout_s=self.timeout_s)
 
     def result(self, options: Mapping[str, Any]) -> JobResult:
+        objects = {name: it for name, it in self.agents.items() if not isinstance(it, Binding)}
+        bindings = {name: it if isinstance(it, Binding) else name for name, it in self.agents.items()}
         # Wrong input is refused before the server starts.
-        given = {"collab": self._collab, "agents": self._bindings, **options}
-        submission = read_session(given, load_settings())
-        with LocalClient(self._objects, threads=self._threads) as client:
+        submission = read_session({"collab": self.collab, "agents": bindings, **options}, load_settings())
+        with LocalClient(objects, threads=self.threads) as client:
             job = self._job = client.submit_unattended(submission)
             if self._is_cancelled.is_set():
                 self.cancel()
-            shows = self._on_message is None and is_notebook()
+            shows = self.on_message is None and is_notebook()
             display = LiveDisplay(job.collab().title) if shows else None
-            with _following(job, self._on_message if display is None else display.add):
+            with _following(job, self.on_message if display is None else display.add):
                 result = self._wait(job)
             return result if display is None else display.finish(result)
 
     def _wait(self, job: CollabJob) -> JobResult:
         try:
-            return job.result(timeout=self._timeout_s)
+            return job.result(timeout=self.timeout_s)
         except ResultTimeout as error:
             self._cancel_job(f"not ended within {error.timeout_s:g} s")
             raise ResultTimeout(job.id, timeout_s=error.timeout_s, then="it was cancelled") from None

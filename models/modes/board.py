@@ -14,8 +14,7 @@ from heapq import merge
 from typing import Any
 
 from ..protocol.collab import Participant, find_participant_or_role, role_of
-from ..sessions.item_links import ItemLinks, link_faults
-from ..sessions.options import ModeOptions
+from ..sessions.options import ItemLinks, ModeOptions, link_faults
 from ..sessions.plan import BoardEntry
 from ..turns.items import NewItem, WorkItem
 from ..turns.turn import TurnResult

@@ -16,8 +16,7 @@ from pydantic import Field
 
 from ..errors import InvalidInput
 from ..protocol.collab import Collab, Participant, find_participant_or_role
-from ..sessions.item_links import ItemLinks, link_faults
-from ..sessions.options import ModeOptions
+from ..sessions.options import ItemLinks, ModeOptions, link_faults
 from ..sessions.plan import BoardEntry, Finish, ParticipantRoles, Plan, PlannedTurn, SessionView, Step, Wait
 from ..sessions.stop_conditions import MaxTurns, StopCondition
 from ..text.words import count_of

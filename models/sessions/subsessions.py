@@ -73,13 +73,6 @@ def check_document(document: object, where: str = "session") -> Mapping[str, Any
     return document
 
 
-def nested_documents(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the documents of the sub-sessions directly inside a document, with the field of each."""
-    for where, holder in session_holders(document):
-        if isinstance(nested := holder["session"], Mapping):
-            yield where, nested
-
-
 def session_holders(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the tables of a document that have the field `session`, with the place of this field."""
     agents, participants = document.get("agents"), document.get("participants")
@@ -104,5 +97,6 @@ def check_depth(document: Mapping[str, Any], where: str, *, left: int) -> None:
     """
     if left < 1:
         raise InvalidInput(where, document.get("title"), TOO_DEEP)
-    for inner, nested in nested_documents(document):
-        check_depth(nested, f"{where}.{inner}", left=left - 1)
+    for inner, holder in session_holders(document):
+        if isinstance(nested := holder["session"], Mapping):
+            check_depth(nested, f"{where}.{inner}", left=left - 1)

@@ -17,7 +17,7 @@ from sqlalchemy import event, text
 
 from scaling import patient
 from symposia.archive.archive import Archive
-from symposia.client.building.storage import open_archive
+from symposia.client.building.connection import open_archive
 from symposia.config.settings import Settings, load_settings
 from symposia.models.errors import ArchiveUnavailable, InvalidInput
 from symposia.workspace.sql.store import deliver_to_conversation

@@ -97,7 +97,8 @@ def test_submitted_table_names_files_below_the_working_folder(
     (tmp_path / "own").mkdir()
     written(tmp_path / "panel.json", "session")
     monkeypatch.chdir(tmp_path)
-    assert with_session_files({"ann": {"session": "panel.json"}})
+    agents = with_session_files({"ann": {"session": "panel.json"}, "bob": "echo"})
+    assert (agents["ann"]["session"], agents["bob"]) == (SESSION, "echo")
     monkeypatch.chdir(tmp_path / "own")
     with pytest.raises(InvalidInput, match="must be a file below"):
         with_session_files({"ann": {"session": "../panel.json"}})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from symposia.jobs.session_file import SessionFile, read_session_document, with_session_files
+from symposia.jobs.session_file import SessionFile, read_session_document
 from symposia.models.errors import InvalidInput
 
 HEAD = "title: {0}\npurpose: see\nmode: round_robin\nparticipants:\n"
@@ -31,14 +31,6 @@ def test_files_are_relative_to_the_file_that_names_them(write):
     inside = [it.get("session") or it["agent"]["session"] for it in panel["participants"]]
     assert [it["title"] for it in inside] == ["teams/inner.yaml"] * 2
     assert submission.agents["p0"].agent == "session"
-
-
-def test_agents_of_a_call_name_files_of_the_working_folder(write, tmp_path, monkeypatch):
-    write("panel.yaml", "agent: echo")
-    monkeypatch.chdir(tmp_path)
-    agents = with_session_files({"a": "echo", "b": {"session": "panel.yaml"}})
-    assert agents["a"] == "echo"
-    assert agents["b"]["session"]["title"] == "panel.yaml"
 
 
 def test_files_must_not_contain_themselves(write):

@@ -6,7 +6,7 @@ import pytest
 
 from symposia import Deadline, InvalidInput
 from symposia.agents.registry.agents_file import read_agents_file
-from symposia.client.sessions import read_session
+from symposia.client.submitting import read_session
 from symposia.config.settings import load_settings
 from symposia.models.errors import RegistryError
 from symposia.models.sessions.submission import Submission

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from symposia.jobs.session_file import SessionFile
-from symposia.jobs.strict_yaml import NotYaml, line_of, read_yaml
+from symposia.jobs.strict_data import NotYaml, line_of, read_yaml
 from symposia.models.errors import InvalidInput, InvalidSessionFile
 
 TEXT = """\

@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, Route, expect
 from live import result_of
 from sessions.submitted import submit_two
 from symposia.archive.archive import Archive
-from symposia.client.building.storage import archive_url
+from symposia.client.building.connection import archive_url
 from symposia.jobs.collab import CollabJob
 from symposia.models.protocol.collab import Collab, Participant
 from symposia.models.sessions.archived import STREAM_STARTS, ArchivePage, Documents, Snapshot

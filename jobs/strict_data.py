@@ -1,6 +1,6 @@
-"""Reader of strict YAML: text stays text, and every value is written explicitly.
+"""Readers of strict YAML and JSON: text stays text, and every value is written explicitly.
 
-Only values of YAML 1.2's core schema are numbers or booleans: `no`, `12:30` and
+In YAML, only values of YAML 1.2's core schema are numbers or booleans: `no`, `12:30` and
 `2026-01-01` are text. A duplicate key is an error, because one of the two values would be
 lost. Tags are errors, and so are aliases: a file of a few lines could expand to gigabytes.
 
@@ -10,9 +10,12 @@ brackets, its recursion for nested nodes can crash the process, and building a v
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from typing import Any, ClassVar
+from collections import Counter
+from itertools import islice
+from typing import Any, ClassVar, NoReturn
 
 import yaml
 from yaml import MappingNode, Node, SequenceNode
@@ -21,6 +24,8 @@ from yaml.constructor import ConstructorError
 #: libyaml's C loader; the Python loader if PyYAML is built without it.
 _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
+#: The character before each key and value of a JSON text, or a whole string, even if it is not terminated.
+_JSON_TOKEN = re.compile(r'[\[{,:]|"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 #: Maximum nesting depth of mappings and lists.
 MAX_DEPTH = 64
 #: Maximum number of keys and values. A session of 10,000 opening messages with ten fields each has 210,000.
@@ -153,3 +158,43 @@ def _child(node: Node | None, step: str) -> tuple[Node, int] | None:
             if key.value == step:
                 return value, key.start_mark.line + 1
     return None
+
+
+def read_json(text: str) -> object:
+    """Return the data of a JSON text.
+
+    Raises:
+        OverLimit: It has too many values.
+        ValueError: The text is not JSON (`json.JSONDecodeError`), a key is repeated, or a number is not finite or too long.
+        RecursionError: It is nested too deep.
+    """
+    if _has_too_many_values(text):
+        raise OverLimit(f"must contain at most {MAX_VALUES:,} keys and values", None)
+    return json.loads(
+        text, object_pairs_hook=_without_repeats, parse_constant=_no_constant, parse_float=_finite_number
+    )
+
+
+def _has_too_many_values(text: str) -> bool:
+    """Return whether a JSON text has more keys and values than allowed, without building them."""
+    separators = (it for it in _JSON_TOKEN.finditer(text) if it[0][0] != '"')
+    return next(islice(separators, MAX_VALUES, None), None) is not None
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        keys = Counter(key for key, _ in pairs)
+        repeated = next(key for key, count in keys.items() if count > 1)
+        raise ValueError(f"duplicate key {repeated!r}")
+    return table
+
+
+def _finite_number(text: str) -> float:
+    if math.isinf(value := float(text)):
+        raise ValueError(f"the number {text[:50]} is too large")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a number")
