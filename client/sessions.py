@@ -263,7 +263,7 @@ class SessionMethods(BaseClient):
             InvalidInput: The cursor is not valid.
             RedisUnavailable: Redis does not answer.
         """
-        return question_page(self._parts.sessions.connections, name, limit=limit, after=after)
+        return question_page(self._parts.sessions, name, limit=limit, after=after)
 
     def replay(self, session_id: str, *, rerun: Iterable[str] = ()) -> ReplayResult:
         """Replay a recorded session in this process, with the agents as they are now.
