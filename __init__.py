@@ -12,37 +12,90 @@
     result = job.result()
     print(result.collab.status, result.reason, result.detail)
 
-`__init__.pyi` lists the public names. A name is imported when it is first used, so that `import symposia` is cheap.
+Public names:
+
+    sessions       Client, AsyncClient, submit, get_job, CollabJob, AsyncCollabJob, as_completed, HowToRun, FailurePolicy
+    in one process run_local, run_local_sync, LocalClient
+    results        JobResult, PairVerdict, Item, ItemState, Delta, Drafts, ToolEvent, ToolStatus, Pending
+    protocol       Collab, CollabMode, CollabStatus, Participant, ParticipantKind, Dialog, DialogStatus, Message, Role,
+                   MapEvent, recommend_mode, read_document, RepairedDocument, Repair
+    options        AgentBinding, ModeOptions, WaitPolicy, NewItem, Attachment
+    when to end    StopCondition: CostBudget, Deadline, MaxRounds, MaxTurns, RoundOfPasses, TextSeen, TokenBudget
+    agents         agent, TurnContext, TurnOutcome, DraftMessage, Decision, Question, Usage, Learned, WorkItem, ItemResult
+    memory         DialogMemory, MemoryRules, MemoryView, Parameter, ParameterKind, Service, register_service
+    tasks          Task, TaskStatus, Verdict, Conversation, ConversationMessage, ConversationSummary, register_task_manager
+    evaluations    EvaluationResult, EvaluatedRun, EvaluationProgress, VariantSummary
+    reviews        ReviewJob, AsyncReviewJob
+    replays        ReplayResult, SessionComparison
+    errors         symposia.errors; here, too: AgentError, InvalidInput, ResultTimeout, SessionFailed, SessionNotFound,
+                   SymposiaError
+
+A name is imported when it is first used, so that `import symposia` is cheap.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from importlib import import_module
 from typing import Any
 
-
-@cache
-def _modules() -> dict[str, str]:
-    """Return the module of each public name, as `__init__.pyi` lists them."""
-    import ast
-    from importlib.resources import files
-
-    tree = ast.parse(files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8"))
-    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-    return {alias.name: f".{node.module}" for node in imports for alias in node.names}
+#: Module -> its public names. `__init__.pyi` has the same for type checkers.
+_NAMES = {
+    "agents.kinds.object": "agent",
+    "client.aio.client": "AsyncClient",
+    "client.aio.jobs": "AsyncCollabJob AsyncReviewJob",
+    "client.client": "Client get_job submit",
+    "client.local.client": "LocalClient",
+    "client.local.run": "run_local run_local_sync",
+    "errors": "AgentError InvalidInput ResultTimeout SessionFailed SessionNotFound SymposiaError",
+    "evaluation.results": "EvaluatedRun EvaluationResult VariantSummary",
+    "evaluation.runner": "EvaluationProgress",
+    "jobs.collab": "CollabJob",
+    "jobs.progress": "as_completed",
+    "jobs.result": "Item ItemState JobResult PairVerdict",
+    "memory.rooms": "DialogMemory",
+    "memory.values": "MemoryRules",
+    "models.attachments": "Attachment",
+    "models.memory.learned": "Learned",
+    "models.memory.parameters": "Parameter ParameterKind",
+    "models.memory.recall": "MemoryView",
+    "models.memory.services": "Service register_service",
+    "models.protocol.collab": "Collab CollabMode CollabStatus Participant ParticipantKind recommend_mode",
+    "models.protocol.dialog": "Dialog DialogStatus Message Role",
+    "models.protocol.events": "MapEvent",
+    "models.protocol.reading": "RepairedDocument read_document",
+    "models.protocol.repairs": "Repair",
+    "models.sessions.how_to_run": "HowToRun",
+    "models.sessions.options": "AgentBinding FailurePolicy ModeOptions",
+    "models.sessions.stop_conditions": "CostBudget Deadline MaxRounds MaxTurns RoundOfPasses StopCondition TextSeen TokenBudget",
+    "models.turns.items": "ItemResult NewItem WorkItem",
+    "models.turns.streaming": "Delta Drafts ToolEvent ToolStatus",
+    "models.turns.turn": "Decision DraftMessage Question TurnContext TurnOutcome Usage",
+    "models.turns.waiting": "Pending WaitPolicy",
+    "replay.comparing": "SessionComparison",
+    "replay.replay": "ReplayResult",
+    "reviews.job": "ReviewJob",
+    "workspace.task_managers": "register_task_manager",
+    "workspace.values.conversation": "Conversation ConversationMessage ConversationSummary",
+    "workspace.values.task": "Task TaskStatus Verdict",
+}
+_MODULES = {name: f".{module}" for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     value: object
-    if name == "__all__":
-        value = sorted(_modules())
-    elif name == "__version__":
+    if name == "__version__":
         from importlib.metadata import version
 
         value = version(__name__)
-    elif not name.startswith("_") and name in _modules():
-        value = getattr(import_module(_modules()[name], __name__), name)
+    elif name == "errors":
+        value = import_module(".errors", __name__)
+    elif name in _MODULES:
+        value = getattr(import_module(_MODULES[name], __name__), name)
+    elif not name.startswith("_") and hasattr(errors := import_module(".errors", __name__), name):
+        import warnings
+
+        warnings.warn(f"import {name} from symposia.errors", DeprecationWarning, stacklevel=2)
+        return getattr(errors, name)
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value
@@ -50,4 +103,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*_modules(), "__all__", "__doc__", "__name__", "__version__"])
+    return sorted([*_MODULES, "errors", "__doc__", "__name__", "__version__"])

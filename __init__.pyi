@@ -1,94 +1,47 @@
-"""The public names of Symposia, each with its module: the only list of them.
+"""The public names of Symposia for type checkers; `__init__.py` imports each when it is first used."""
 
-Type checkers read this file. At runtime `__init__.py` reads it and imports a name when it is first used.
-"""
-
+from . import errors as errors
 from .agents.kinds.object import agent as agent
 from .client.aio.client import AsyncClient as AsyncClient
 from .client.aio.jobs import (
     AsyncCollabJob as AsyncCollabJob,
     AsyncReviewJob as AsyncReviewJob,
 )
-from .client.client import Client as Client
 from .client.client import (
+    Client as Client,
     get_job as get_job,
     submit as submit,
 )
-from .jobs.collab import CollabJob as CollabJob
-from .jobs.progress import as_completed as as_completed
-from .evaluation.runner import EvaluationProgress as EvaluationProgress
+from .client.local.client import LocalClient as LocalClient
+from .client.local.run import (
+    run_local as run_local,
+    run_local_sync as run_local_sync,
+)
+from .errors import (
+    AgentError as AgentError,
+    InvalidInput as InvalidInput,
+    ResultTimeout as ResultTimeout,
+    SessionFailed as SessionFailed,
+    SessionNotFound as SessionNotFound,
+    SymposiaError as SymposiaError,
+)
 from .evaluation.results import (
     EvaluatedRun as EvaluatedRun,
     EvaluationResult as EvaluationResult,
     VariantSummary as VariantSummary,
 )
-from .replay.comparing import SessionComparison as SessionComparison
-from .jobs.result import JobResult as JobResult
-from .jobs.result import PairVerdict as PairVerdict
-from .jobs.result import Item as Item
-from .jobs.result import ItemState as ItemState
-from .models.attachments import Attachment as Attachment
-from .models.errors import (
-    AgentError as AgentError,
-    AgentFailed as AgentFailed,
-    AgentTimeout as AgentTimeout,
-    AmbiguousId as AmbiguousId,
-    ArchiveError as ArchiveError,
-    ArchiveUnavailable as ArchiveUnavailable,
-    AttachmentUnavailable as AttachmentUnavailable,
-    BadOutcome as BadOutcome,
-    BrokerUnavailable as BrokerUnavailable,
-    ClientClosed as ClientClosed,
-    ConversationArchivedError as ConversationArchivedError,
-    ConversationError as ConversationError,
-    ConversationFullError as ConversationFullError,
-    CorruptMemory as CorruptMemory,
-    CorruptSchedule as CorruptSchedule,
-    CorruptSession as CorruptSession,
-    DeliveryFailed as DeliveryFailed,
-    DialogNotActive as DialogNotActive,
-    EmbeddedServerError as EmbeddedServerError,
-    GitFailed as GitFailed,
-    IllegalTransition as IllegalTransition,
-    InvalidInput as InvalidInput,
-    InvalidSessionFile as InvalidSessionFile,
-    InvariantViolation as InvariantViolation,
-    LifecycleError as LifecycleError,
-    Locked as Locked,
-    MessageTooLarge as MessageTooLarge,
-    MissingPackage as MissingPackage,
-    NewerFormat as NewerFormat,
-    NoRedis as NoRedis,
-    NotAMember as NotAMember,
-    NotLive as NotLive,
-    NotRecorded as NotRecorded,
-    NotRestorable as NotRestorable,
-    NotTaskManager as NotTaskManager,
-    NotTheOwner as NotTheOwner,
-    ParticipantNotAdmittedError as ParticipantNotAdmittedError,
-    PartlySubmitted as PartlySubmitted,
-    RedisUnavailable as RedisUnavailable,
-    RegistryError as RegistryError,
-    ReplayDiffers as ReplayDiffers,
-    ReplyRefused as ReplyRefused,
-    ResultTimeout as ResultTimeout,
-    ReviewError as ReviewError,
-    ReviewNotFound as ReviewNotFound,
-    ScheduleNotFound as ScheduleNotFound,
-    SessionConflict as SessionConflict,
-    SessionEnded as SessionEnded,
-    SessionError as SessionError,
-    SessionFailed as SessionFailed,
-    SessionNotFound as SessionNotFound,
-    StateError as StateError,
-    SymposiaError as SymposiaError,
-    TaskClosedError as TaskClosedError,
-    TaskRejectedError as TaskRejectedError,
-    UnknownAgent as UnknownAgent,
-    UnsuitableQueue as UnsuitableQueue,
-    UnsuitableRedis as UnsuitableRedis,
-    WaitInTurn as WaitInTurn,
+from .evaluation.runner import EvaluationProgress as EvaluationProgress
+from .jobs.collab import CollabJob as CollabJob
+from .jobs.progress import as_completed as as_completed
+from .jobs.result import (
+    Item as Item,
+    ItemState as ItemState,
+    JobResult as JobResult,
+    PairVerdict as PairVerdict,
 )
+from .memory.rooms import DialogMemory as DialogMemory
+from .memory.values import MemoryRules as MemoryRules
+from .models.attachments import Attachment as Attachment
 from .models.memory.learned import Learned as Learned
 from .models.memory.parameters import (
     Parameter as Parameter,
@@ -105,6 +58,7 @@ from .models.protocol.collab import (
     CollabStatus as CollabStatus,
     Participant as Participant,
     ParticipantKind as ParticipantKind,
+    recommend_mode as recommend_mode,
 )
 from .models.protocol.dialog import (
     Dialog as Dialog,
@@ -113,12 +67,12 @@ from .models.protocol.dialog import (
     Role as Role,
 )
 from .models.protocol.events import MapEvent as MapEvent
-from .models.protocol.collab import recommend_mode as recommend_mode
 from .models.protocol.reading import (
     RepairedDocument as RepairedDocument,
     read_document as read_document,
 )
 from .models.protocol.repairs import Repair as Repair
+from .models.sessions.how_to_run import HowToRun as HowToRun
 from .models.sessions.options import (
     AgentBinding as AgentBinding,
     FailurePolicy as FailurePolicy,
@@ -134,14 +88,17 @@ from .models.sessions.stop_conditions import (
     TextSeen as TextSeen,
     TokenBudget as TokenBudget,
 )
-from .models.sessions.how_to_run import HowToRun as HowToRun
-from .models.turns.streaming import Delta as Delta, Drafts as Drafts
 from .models.turns.items import (
     ItemResult as ItemResult,
     NewItem as NewItem,
     WorkItem as WorkItem,
 )
-from .models.turns.streaming import ToolEvent as ToolEvent, ToolStatus as ToolStatus
+from .models.turns.streaming import (
+    Delta as Delta,
+    Drafts as Drafts,
+    ToolEvent as ToolEvent,
+    ToolStatus as ToolStatus,
+)
 from .models.turns.turn import (
     Decision as Decision,
     DraftMessage as DraftMessage,
@@ -154,6 +111,10 @@ from .models.turns.waiting import (
     Pending as Pending,
     WaitPolicy as WaitPolicy,
 )
+from .replay.comparing import SessionComparison as SessionComparison
+from .replay.replay import ReplayResult as ReplayResult
+from .reviews.job import ReviewJob as ReviewJob
+from .workspace.task_managers import register_task_manager as register_task_manager
 from .workspace.values.conversation import (
     Conversation as Conversation,
     ConversationMessage as ConversationMessage,
@@ -163,16 +124,6 @@ from .workspace.values.task import (
     Task as Task,
     TaskStatus as TaskStatus,
     Verdict as Verdict,
-)
-from .reviews.job import ReviewJob as ReviewJob
-from .memory.rooms import DialogMemory as DialogMemory
-from .memory.values import MemoryRules as MemoryRules
-from .replay.replay import ReplayResult as ReplayResult
-from .workspace.task_managers import register_task_manager as register_task_manager
-from .client.local.client import LocalClient as LocalClient
-from .client.local.run import (
-    run_local as run_local,
-    run_local_sync as run_local_sync,
 )
 
 __version__: str

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 from redis import Redis
 
-from ..models.errors import InvalidInput, NotTheOwner
+from ..models.errors import InvalidInput
 from ..models.memory.parameters import check_name, user_key
 from ..models.memory.services import find_service
 from ..models.memory.state import MemoryState, RememberedValue
@@ -138,13 +138,12 @@ class MemoryManagement:
             by: The caller.
 
         Raises:
-            NotTheOwner: The caller is another user.
-            InvalidInput: A bad id.
+            InvalidInput: A bad id, or the caller is another user.
             RedisUnavailable: Redis does not answer.
         """
         owner = _owner(user_id, room_id)
         if user_key(by) != owner.user:
-            raise NotTheOwner(by)
+            raise InvalidInput("by", by, "must be the owner of this memory")
         return export_memory(owner, self.kept.read(owner), self._sessions)
 
     def forget(self, user_id: object, room_id: object, *names: str, service: str | None = None) -> bool:

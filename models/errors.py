@@ -6,8 +6,7 @@
     │   ├── InvariantViolation              a named rule of the protocol
     │   ├── UnknownAgent                    no such name in the registry
     │   ├── MessageTooLarge
-    │   ├── InvalidSessionFile
-    │   └── NotTheOwner                     memory of another user
+    │   └── InvalidSessionFile
     ├── LifecycleError                      not allowed in this status
     │   ├── IllegalTransition
     │   ├── Locked
@@ -50,8 +49,7 @@
     │   ├── ConversationArchivedError
     │   ├── TaskClosedError                 not active
     │   └── TaskRejectedError               the verdict of its task-manager
-    ├── TurnError                           control flow between workers and state
-    │   └── LeaseLost
+    ├── LeaseLost                           control flow between workers and state
     ├── TurnFailed                          marks the Celery task as failed
     ├── AgentError                          raised by agents; `retryable`: whether to retry
     │   ├── AgentFailed
@@ -203,13 +201,6 @@ class InvalidSessionFile(InvalidInput):
         """
         self._prefix = f"{prefix}: {self._prefix}" if prefix else self._prefix
         return self
-
-
-class NotTheOwner(InvalidInput):
-    """Only the owner of a memory may read or change it."""
-
-    def __init__(self, asker: object) -> None:
-        super().__init__("by", asker, "must be the owner of this memory")
 
 
 class LifecycleError(SymposiaError):
@@ -680,18 +671,15 @@ class TaskRejectedError(ConversationError):
         self.reason = reason
 
 
-class TurnError(SymposiaError):
-    """The turn cannot be written."""
+class LeaseLost(SymposiaError):
+    """The lease of a turn expired or was revoked while the agent was running."""
 
     def __init__(self, session_id: str, turn_number: int) -> None:
-        doc = (type(self).__doc__ or "").splitlines()[0]
-        super().__init__(f"turn {turn_number} of session {session_id!r}: {doc}")
+        super().__init__(
+            f"turn {turn_number} of session {session_id!r}: the lease expired or was revoked while the agent was running"
+        )
         self.session_id = session_id
         self.turn_number = turn_number
-
-
-class LeaseLost(TurnError):
-    """The lease expired or was revoked while the agent was running."""
 
 
 class TurnFailed(SymposiaError):

@@ -12,8 +12,9 @@ from redis import Redis
 
 from live import until
 from scaling import patient
-from symposia import Client, ClientClosed, Collab, CollabJob, Participant, SymposiaError
+from symposia import Client, Collab, CollabJob, Participant, SymposiaError
 from symposia.config.settings import load_settings
+from symposia.errors import ClientClosed
 
 VERBS: dict[str, Callable[[Client], object]] = {
     "submit": lambda client: client.submit(a_collab()),

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import pydoc
+import re
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
@@ -12,88 +16,97 @@ import symposia
 from scaling import patient
 from symposia.models import errors
 
-VALUES = [
-    "AgentBinding",
-    "AsyncClient",
-    "AsyncCollabJob",
-    "AsyncReviewJob",
-    "Attachment",
-    "Client",
-    "Collab",
-    "CollabJob",
-    "CollabMode",
-    "CollabStatus",
-    "Conversation",
-    "ConversationMessage",
-    "ConversationSummary",
-    "CostBudget",
-    "Deadline",
-    "Decision",
-    "Delta",
-    "Dialog",
-    "DialogMemory",
-    "DialogStatus",
-    "DraftMessage",
-    "Drafts",
-    "EvaluatedRun",
-    "EvaluationProgress",
-    "EvaluationResult",
-    "FailurePolicy",
-    "HowToRun",
-    "Item",
-    "ItemResult",
-    "ItemState",
-    "JobResult",
-    "Learned",
-    "LocalClient",
-    "MapEvent",
-    "MaxRounds",
-    "MaxTurns",
-    "MemoryRules",
-    "MemoryView",
-    "Message",
-    "ModeOptions",
-    "NewItem",
-    "PairVerdict",
-    "Parameter",
-    "ParameterKind",
-    "Participant",
-    "ParticipantKind",
-    "Pending",
-    "Question",
-    "Repair",
-    "RepairedDocument",
-    "ReplayResult",
-    "ReviewJob",
-    "Role",
-    "RoundOfPasses",
-    "Service",
-    "SessionComparison",
-    "StopCondition",
-    "Task",
-    "TaskStatus",
-    "TextSeen",
-    "TokenBudget",
-    "ToolEvent",
-    "ToolStatus",
-    "TurnContext",
-    "TurnOutcome",
-    "Usage",
-    "VariantSummary",
-    "Verdict",
-    "WaitPolicy",
-    "WorkItem",
-    "agent",
-    "as_completed",
-    "get_job",
-    "read_document",
-    "recommend_mode",
-    "register_service",
-    "register_task_manager",
-    "run_local",
-    "run_local_sync",
-    "submit",
-]
+NAMES = sorted(
+    [
+        "SymposiaError",
+        "SessionNotFound",
+        "SessionFailed",
+        "ResultTimeout",
+        "InvalidInput",
+        "AgentError",
+        "AgentBinding",
+        "AsyncClient",
+        "AsyncCollabJob",
+        "AsyncReviewJob",
+        "Attachment",
+        "Client",
+        "Collab",
+        "CollabJob",
+        "CollabMode",
+        "CollabStatus",
+        "Conversation",
+        "ConversationMessage",
+        "ConversationSummary",
+        "CostBudget",
+        "Deadline",
+        "Decision",
+        "Delta",
+        "Dialog",
+        "DialogMemory",
+        "DialogStatus",
+        "DraftMessage",
+        "Drafts",
+        "EvaluatedRun",
+        "EvaluationProgress",
+        "EvaluationResult",
+        "FailurePolicy",
+        "HowToRun",
+        "Item",
+        "ItemResult",
+        "ItemState",
+        "JobResult",
+        "Learned",
+        "LocalClient",
+        "MapEvent",
+        "MaxRounds",
+        "MaxTurns",
+        "MemoryRules",
+        "MemoryView",
+        "Message",
+        "ModeOptions",
+        "NewItem",
+        "PairVerdict",
+        "Parameter",
+        "ParameterKind",
+        "Participant",
+        "ParticipantKind",
+        "Pending",
+        "Question",
+        "Repair",
+        "RepairedDocument",
+        "ReplayResult",
+        "ReviewJob",
+        "Role",
+        "RoundOfPasses",
+        "Service",
+        "SessionComparison",
+        "StopCondition",
+        "Task",
+        "TaskStatus",
+        "TextSeen",
+        "TokenBudget",
+        "ToolEvent",
+        "ToolStatus",
+        "TurnContext",
+        "TurnOutcome",
+        "Usage",
+        "VariantSummary",
+        "Verdict",
+        "WaitPolicy",
+        "WorkItem",
+        "agent",
+        "as_completed",
+        "errors",
+        "get_job",
+        "read_document",
+        "recommend_mode",
+        "register_service",
+        "register_task_manager",
+        "run_local",
+        "run_local_sync",
+        "submit",
+    ]
+)
 #: Exceptions that no call of a client and no agent raises: they stay between workers, servers and `symposia up`.
 INTERNAL = {
     "LeaseLost",
@@ -101,14 +114,15 @@ INTERNAL = {
     "PortTaken",
     "ScriptError",
     "ServiceEnded",
-    "TurnError",
     "TurnFailed",
 }
 
 
-def exceptions() -> list[str]:
-    found = {name for name, it in vars(errors).items() if isinstance(it, type) and issubclass(it, Exception)}
-    return sorted(name for name in found - INTERNAL if getattr(errors, name).__module__ == errors.__name__)
+def exceptions() -> set[str]:
+    kinds = {
+        name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)
+    }
+    return {name for name in kinds - INTERNAL if getattr(errors, name).__module__ == errors.__name__}
 
 
 def output_of(*arguments: str) -> str:
@@ -119,25 +133,40 @@ def output_of(*arguments: str) -> str:
 
 
 def test_these_names_are_public():
-    assert symposia.__all__ == sorted([*VALUES, *exceptions()])
+    assert [name for name in dir(symposia) if not name.startswith("_")] == NAMES
 
 
-@pytest.mark.parametrize("name", symposia.__all__)
-def test_public_name_is_there_and_listed(name: str):
-    assert getattr(symposia, name).__name__ == name or name == "StopCondition"
-    assert name in dir(symposia)
+@pytest.mark.parametrize("name", NAMES)
+def test_public_name_is_there_and_in_the_overview(name: str):
+    assert getattr(symposia, name).__name__.removeprefix("symposia.") == name or name == "StopCondition"
+    assert re.search(rf"\b{name}\b", symposia.__doc__)
 
 
-def test_dir_shows_only_the_public_names():
-    import symposia.client.client
+def test_type_checkers_see_the_same_names():
+    stub = ast.parse(Path(symposia.__file__).with_suffix(".pyi").read_text("utf-8"))
+    imports = {
+        alias.name: node.module
+        for node in stub.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imports.pop("errors") is None
+    assert {name: f".{module}" for name, module in imports.items()} == symposia._MODULES
 
-    assert [name for name in dir(symposia) if not name.startswith("_")] == symposia.__all__
+
+def test_exceptions_are_in_one_module():
+    public = {name for name in vars(symposia.errors) if not name.startswith("_")}
+    assert public == exceptions()
 
 
-def test_star_import_gives_the_public_names():
-    names: dict[str, object] = {}
-    exec("from symposia import *", names)  # noqa: S102 - a star is allowed at the top of a module only
-    assert sorted(names.keys() - {"__builtins__"}) == symposia.__all__
+def test_former_name_of_an_exception_warns():
+    with pytest.warns(DeprecationWarning, match=r"import ReplayDiffers from symposia\.errors"):
+        assert symposia.ReplayDiffers is symposia.errors.ReplayDiffers
+
+
+def test_help_is_an_overview():
+    lines = pydoc.plain(pydoc.render_doc(symposia)).splitlines()
+    assert len(lines) < 200
 
 
 def test_unknown_name_is_an_attribute_error():

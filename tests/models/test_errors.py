@@ -48,7 +48,6 @@ from symposia.models.errors import (
     NotRecorded,
     NotRestorable,
     NotTaskManager,
-    NotTheOwner,
     ParticipantNotAdmittedError,
     PartlySubmitted,
     PortTaken,
@@ -71,7 +70,6 @@ from symposia.models.errors import (
     SymposiaError,
     TaskClosedError,
     TaskRejectedError,
-    TurnError,
     TurnFailed,
     UnknownAgent,
     UnsuitableQueue,
@@ -111,7 +109,6 @@ EXAMPLES = {
     InvalidSessionFile("a.yaml", field="mode", value="x", rule="must be a mode"): (
         "a.yaml: mode: must be a mode (got 'x')"
     ),
-    NotTheOwner("ann"): "by: must be the owner of this memory (got 'ann')",
     LifecycleError(): "The status of a collab or dialog does not allow this.",
     IllegalTransition(
         "collab", "completed", "active"
@@ -204,12 +201,11 @@ EXAMPLES = {
         "the archive", package="sqlmodel", extra="archive"
     ): "the archive needs the package sqlmodel: pip install 'symposia[archive]'",
     LocalModelError(): "The local model cannot be started.",
-    TurnError("s1", 3): "turn 3 of session 's1': The turn cannot be written.",
     TurnFailed(
         "failed: RuntimeError: x; the turn is skipped"
     ): "failed: RuntimeError: x; the turn is skipped",
     LeaseLost("s1", 3): (
-        "turn 3 of session 's1': The lease expired or was revoked while the agent was running."
+        "turn 3 of session 's1': the lease expired or was revoked while the agent was running"
     ),
     AgentError("boom", retryable=False): "boom",
     AgentFailed(): "The agent raised an error.",

@@ -14,11 +14,12 @@ from redis import Redis
 
 from live import until
 from scaling import patient
-from symposia import AsyncClient, AsyncCollabJob, AsyncReviewJob, ClientClosed, ResultTimeout, SessionNotFound
+from symposia import AsyncClient, AsyncCollabJob, AsyncReviewJob, ResultTimeout, SessionNotFound
 from symposia.client import Client
 from symposia.client.aio.async_methods import CallThreads
 from symposia.client.aio.jobs import AsyncConversations, AsyncDialogMemory, AsyncSchedules
 from symposia.config.settings import load_settings
+from symposia.errors import ClientClosed
 from symposia.jobs.collab import CollabJob
 from symposia.memory.rooms import DialogMemory
 from symposia.reviews.job import ReviewJob

@@ -15,12 +15,12 @@ from symposia import (
     Collab,
     InvalidInput,
     LocalClient,
-    MissingPackage,
     ResultTimeout,
     SessionFailed,
     Usage,
     run_local_sync,
 )
+from symposia.errors import MissingPackage
 
 ROOM = {"title": "Doors", "purpose": "choose a door", "mode": "round_robin"}
 STOP = {"max_turns": 2}
